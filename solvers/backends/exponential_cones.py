@@ -12,6 +12,7 @@ for affine p. What comes back is a point; the kernel proves a bound from it (cer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,15 +29,19 @@ from tightmargin.solvers.standard_form.exponential_terms import (
     ENTROPY,
     EXP,
     LOG,
+    SUM,
     ExponentialForm,
     Part,
     Term,
     exponential_form,
+    rounded_shares,
 )
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 WORDS = "exp and log by Clarabel's exponential cone"
+SMALL = 1e-8  # a share that is none, to rounding
 LEAST = 1e-30  # in the place of 0 under a logarithm: p log(p) is 0 there, and 0 log(0) is no number
+Slopes = tuple[int, Sequence[float]]  # number of a term, and its s in proofs/exponential
 # An affine function: a number, and coefficients by column.
 Affine = tuple[float, list[tuple[int, float]]]
 ONE: Affine = (1.0, [])
@@ -84,6 +89,52 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     return replace(claim, x=x[read.columns])
 
 
+def without_objective(form: StandardForm, limits: Limits) -> tuple[Array | None, list[Slopes]]:
+    """A point of the model, or slopes of what proves that it has none, as Clarabel has it.
+
+    Returns
+    -------
+    x : array or None
+        Of the columns of `exponential_form(form).form`.
+    slopes : list
+        The part of a Farkas vector in the duals of the exponential cones, as affine functions that
+        terms are at least (proofs/exponential).
+    """
+    read = exponential_form(form)
+    assert read is not None
+    conic = _with_cones(conic_form(read.form, classify(read.form)), read)
+    columns = sp.diags(_units(conic, read))
+    free = replace(
+        conic, P=0 * conic.P, q=0 * conic.q, offset=0.0, A=(conic.A @ columns).tocsc()
+    )  # fmt: skip
+    claim = clarabel.run_conic(free, len(read.form.rows), limits)
+    if claim.farkas is not None:
+        exps = [block for block in conic.blocks if block.kind == "exp"]
+        return None, _slopes(read, [claim.farkas.cones[id(block.data)] for block in exps])
+    return (None if claim.x is None else (columns @ claim.x)[: read.form.n]), []
+
+
+def _slopes(read: ExponentialForm, z: list[Array]) -> list[Slopes]:
+    """Multipliers (a, b, c) of the triples of `_cones`, each term's column given the multiplier 1.
+
+    None of a term is looked at where its column has a multiplier of 0.
+    """
+    found: list[Slopes] = []
+    triples = iter(z)
+    for number, term in enumerate(read.terms):
+        a, b, c = np.transpose([next(triples) for _ in _cones(term, 0)[0]])
+        if term.kind == EXP and c[0] > 0:
+            found.append((number, [-a[0] / c[0]]))
+        elif term.kind == LOG and a[0] < 0:
+            found.append((number, [-c[0] / a[0]]))
+        elif term.kind == ENTROPY and a[0] < 0:
+            found.append((number, [b[0] / a[0]]))
+        elif term.kind == SUM and a.sum() < 0:
+            sizes = np.where(-a > SMALL * -a.sum(), -a, 0.0)
+            found.append((number, rounded_shares(sizes).tolist()))
+    return [(number, [float(each) for each in s]) for number, s in found]
+
+
 def _size(P: sp.csc_matrix, q: Array) -> float:
     """A power of two near the largest cost: Clarabel's tolerances are absolute below 1."""
     largest = max(np.abs(q).max(initial=0.0), np.abs(P.data).max(initial=0.0))
@@ -129,7 +180,9 @@ def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:
         shape=(len(affine), size),
     )
     nonneg = (Block("nonneg", first, len(sums)),) if sums else ()
-    cones = (Block("exp", first + len(sums) + 3 * k, 3) for k in range(len(triples)))
+    cones = (
+        Block("exp", first + len(sums) + 3 * k, 3, data=triple) for k, triple in enumerate(triples)
+    )
     wider = sp.csc_matrix((first, shares))
     return replace(
         conic,

@@ -18,12 +18,14 @@ from tightmargin.solvers.canonical_form.conic_form import (
 )
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.dual_repair import repaired
+from tightmargin.solvers.certificates.exponential.no_optimum import empty_relaxations, falling_ray
 from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.exponential.affine_minorants import Minorised, empty_too
 from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
 from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.proofs.weak_duality import proven_empty
@@ -47,6 +49,8 @@ def without_point(case: Case, claim: Claim) -> Certified:
     )
     if proven is None and claim.status in _WITHOUT_POINT:
         proven = empty_by_cones(case, claim)
+    if proven is None and case.form.nonlinear:
+        proven = no_optimum_of_exponentials(case, claim)
     if proven is not None:
         return proven
     reason = f"the solver's word: {claim.message or claim.status}"
@@ -100,6 +104,11 @@ def empty_by_cones(case: Case, claim: Claim) -> Certified | None:
     The multipliers are an interior-point method's: those of the claim, else those that Clarabel
     finds for the model without its objective.
     """
+    proof = _cone_proof(case, claim)
+    return None if proof is None else without_optimum(case, proof)
+
+
+def _cone_proof(case: Case, claim: Claim) -> Infeasible | None:
     curved = case.form.quadratic or case.form.psd
     if not (curved and case.classification.relaxes_to_convex):
         return None
@@ -113,7 +122,32 @@ def empty_by_cones(case: Case, claim: Claim) -> Certified | None:
         for candidate in (better.z, z / size):
             proof = proven_empty(case.subject, candidate)
             if proof is not None:
-                return without_optimum(case, proof)
+                return proof
+    return None
+
+
+def no_optimum_of_exponentials(case: Case, claim: Claim) -> Certified | None:
+    """The proof that a model with exp and log has no point, or no least value.
+
+    A Farkas vector's part in the dual exponential cone is one affine function for each term, and
+    what is left are the multipliers of an ordinary model.
+    """
+    found = empty_of_exponentials(case) if claim.status in _MAY_BE_INFEASIBLE else None
+    if found is not None:
+        proof, _, empty = found
+        return without_optimum(case, empty_too(proof, empty))
+    ray = falling_ray(case) if claim.status in _MAY_BE_UNBOUNDED else None
+    return None if ray is None else without_optimum(case, ray)
+
+
+def empty_of_exponentials(case: Case) -> tuple[Minorised, Case, Infeasible] | None:
+    """The model with affine functions in the place of exp and log that has no point; or None."""
+    for proof, inner in empty_relaxations(case):
+        empty = find_infeasibility(inner.form, case.limits)
+        if empty is None:
+            empty = _cone_proof(inner, Claim(Status.INFEASIBLE))
+        if empty is not None:
+            return proof, inner, empty
     return None
 
 
@@ -166,9 +200,12 @@ def without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
     )
     if isinstance(proof, Unbounded):
         return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray)
+    return Certified(Status.INFEASIBLE, None, None, certificate, proof=farkas_of(case, proof))
+
+
+def farkas_of(case: Case, proof: Infeasible) -> Multipliers:
+    """The multipliers that prove a model infeasible; zeros where other things do."""
     if proof.z is not None:
-        found = multipliers(case.conic, proof.z, len(case.form.rows))
-    else:
-        rows = np.zeros(len(case.form.rows)) if proof.multipliers is None else proof.multipliers
-        found = Multipliers(rows, np.zeros(case.form.n), {})
-    return Certified(Status.INFEASIBLE, None, None, certificate, proof=found)
+        return multipliers(case.conic, proof.z, len(case.form.rows))
+    rows = np.zeros(len(case.form.rows)) if proof.multipliers is None else proof.multipliers
+    return Multipliers(rows, np.zeros(case.form.n), {})

@@ -13,6 +13,9 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
         quadratic   [{name, lower, upper, constant, linear, products}]
         psd         [{name, order, entries: [[i, j, constant, vector], ...]}], i >= j: the matrix
                     with these affine entries is semidefinite
+        terms       [{function, column, parts: [[c, vector], ...]}], or missing: x_column is at
+                    least exp(p), -log(p), p log(p) or log(sum_i c_i exp(p_i)), for the functions
+                    "exp", "log", "entropy" and "sum", p_i being linear; p > 0 under a logarithm
     claim    {kind, lower, upper, absolute_gap}: every feasible x has f(x) - constant >= lower, and
              `point` is feasible with f(point) - constant <= upper. kind "optimum" says besides
              that upper - lower is at most 1e-6 max(|lower|, |upper|), or at most absolute_gap;
@@ -26,7 +29,8 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
     steps    [{certificate, columns: [[j, g, value], ...]}]: limits of columns, in order; or
              {row: {upper, linear}, certificates, column}: a row that joins those of the model, with
              the next number. It has one certificate, with g = -linear; or for a binary column j,
-             with no other limits than 0 and 1, two: where x_j = 0, and where x_j = 1
+             with no other limits than 0 and 1, two: where x_j = 0, and where x_j = 1; or
+             {tangents: [[k, constant, [s_i, ...]], ...]}: rows that join them too, see below
     bound    the certificate of `lower`, or that there is no feasible point; or in its place
     tree     {certificates, nodes}: the first node is the box of all limits, [j, k] splits a box at
              an integer column into x_j <= k, which the next nodes are about until it is closed, and
@@ -59,6 +63,12 @@ is on the right, as a polynomial, is the left side less terms that no feasible p
                             >= v'Mv, and s^2 is at least what the lift amounts to within the limits:
                             Cauchy and Schwarz. The constant 1 has the index after the last column.
     <Z, matrix>             {row, matrix: [[i, j, z], ...], squares}, Z semidefinite
+
+A tangent of term k is the row x_column - sum_i s_i p_i >= constant, + s p for a logarithm, which is
+weak duality of the exponential cone: the constant is at most s - s log(s) for exp, s >= 0; at most
+1 + log(s) for -log, s > 0; at most -exp(s - 1) for the entropy; and at most -sum_i s_i log(s_i /
+c_i) for a sum, s >= 0 and sum_i s_i = 1. Without any s it is p >= 0, of a logarithm or an entropy.
+exp and log are enclosed by series in whole numbers whose remainders are bounded.
 
 A matrix is proven semidefinite if, less sum_k weight_k l_k l_k' (squares: [[weight, vector], ...]),
 each of its connected blocks is diagonally dominant, or has no negative pivot in elimination.
@@ -434,6 +444,141 @@ class Model:
         need(bend < 0 or (bend == 0 and slope < 0), "the objective does not fall along the ray")
 
 
+# --- exp and log ---------------------------------------------------------------------------------
+
+BITS = 256  # of the fractions that series are summed in
+FINE, LARGEST_EXPONENT = 1 << BITS, 1 << 12
+
+
+def exp_ends(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Numbers below and above exp(x) = exp(x / 2^k)^(2^k), by a series for 0 <= x / 2^k <= 1."""
+    if x < 0:
+        low, high = exp_ends(min(-x, Fraction(LARGEST_EXPONENT)))
+        return (ZERO if -x > LARGEST_EXPONENT else 1 / high), 1 / low
+    need(x <= LARGEST_EXPONENT, "exp of so large a number is not taken")
+    k = ceil(x).bit_length()
+    ends = list[Fraction]()
+    for way in (1, -1):  # rounded down, and up
+        share, total, term, at = way * floor(way * x * FINE / 2**k), FINE, FINE, 0
+        while term > 1:
+            at += 1
+            term = way * (way * term * share // (at << BITS))
+            total += term
+        total += 0 if way > 0 else term  # each later term is at most half of the one before it
+        for _ in range(k):
+            total = way * (way * total * total >> BITS)
+        ends.append(Fraction(total, FINE))
+    return ends[0], ends[1]
+
+
+def artanh_ends(z: Fraction) -> tuple[int, int]:
+    """Numbers below and above 2 artanh(z) = 2 sum z^k / k over odd k, times FINE; 0 <= z <= 1/3."""
+    ends = []
+    for way in (1, -1):
+        power, total, k = way * floor(way * z * FINE), 0, 1
+        square = way * (way * power * power >> BITS)
+        while power > 1:
+            total += way * (way * power // k)
+            power, k = way * (way * power * square >> BITS), k + 2
+        # Each later power is at most half of the one before it.
+        ends.append(2 * total if way > 0 else 2 * (total + 2 * power))
+    return ends[0], ends[1]
+
+
+LOG_2 = artanh_ends(Fraction(1, 3))
+
+
+def log_ends(y: Fraction) -> tuple[Fraction, Fraction]:
+    """Numbers below and above log(y) = e log(2) + 2 artanh((m - 1) / (m + 1)), y = 2^e m."""
+    need(y > 0, "a logarithm of a number that is not positive")
+    e = y.numerator.bit_length() - y.denominator.bit_length()
+    e -= y < Fraction(2) ** e
+    m = y / Fraction(2) ** e
+    parts = zip(sorted(e * end for end in LOG_2), artanh_ends((m - 1) / (m + 1)), strict=True)
+    low, high = (Fraction(a + b, FINE) for a, b in parts)
+    return low, high
+
+
+class Term:
+    """A column that is at least exp(p), -log(p), p log(p) or log(sum_i c_i exp(p_i))."""
+
+    def __init__(self, entry: Any, n: int, where: str) -> None:
+        self.kind, column, parts = fields(entry, "function column parts", where)
+        need(self.kind in ("exp", "log", "entropy", "sum"), f"{where}: no such function")
+        self.column, self.c, self.p = index(column, n, where), list[Fraction](), list[Vector]()
+        for part in listed(parts, where):
+            c, linear = listed(part, where, 2)
+            self.c.append(number(c, where))
+            self.p.append(vector(linear, n, where))
+        one = self.kind == "sum" or self.c == [1]
+        need(self.c and min(self.c) > 0 and one, f"{where}: its parts are not those of a term")
+
+    def at(self, x: list[Fraction]) -> list[Fraction]:
+        """Its p_i at a point."""
+        return [sum((a * x[j] for j, a in line.items()), ZERO) for line in self.p]
+
+    def above(self, x: list[Fraction]) -> Fraction:
+        """A number that it does not exceed at a point."""
+        p, *others = self.at(x)
+        if self.kind == "exp":
+            return exp_ends(p)[1]
+        if self.kind == "log":
+            return -log_ends(p)[0]
+        if self.kind == "entropy":
+            return p * log_ends(p)[1]
+        top = max(p, *others) if others else p
+        pairs = zip(self.c, (p, *others), strict=True)
+        return top + log_ends(sum((c * exp_ends(q - top)[1] for c, q in pairs), ZERO))[1]
+
+    def slope(self, d: list[Fraction], where: str) -> Fraction:
+        """What it rises by along a ray at last."""
+        p = self.at(d)
+        stays = {"exp": p[0] <= 0, "log": p[0] >= 0, "entropy": p[0] == 0, "sum": True}[self.kind]
+        need(stays, f"the ray leaves {where}")
+        return max(p) if self.kind == "sum" else ZERO
+
+    def tangent(self, s: list[Fraction], constant: Fraction, where: str) -> Vector:
+        """The row of a tangent."""
+        if not s:
+            need(self.kind in ("log", "entropy") and constant <= 0, f"{where}: no such tangent")
+            return self.p[0]
+        need(len(s) == len(self.p), f"{where} has not as many slopes as parts")
+        if self.kind == "entropy":
+            most = -exp_ends(s[0] - 1)[1]
+        elif self.kind == "log":
+            need(s[0] > 0, f"{where}: a slope that is none")
+            most = 1 + log_ends(s[0])[0]
+        else:
+            of_sum = self.kind == "sum"
+            need(min(s) >= 0 and sum(s) == (1 if of_sum else s[0]), f"{where}: slopes of nothing")
+            most = ZERO if of_sum else s[0]
+            for part, c in zip(s, self.c, strict=True):
+                most -= part * log_ends(part / c)[1] if part else 0
+        need(constant <= most, f"{where} claims more than it proves")
+        row = {self.column: Fraction(1)}
+        for part, line in zip(s, self.p, strict=True):
+            for j, a in line.items():
+                row[j] = row.get(j, ZERO) + (part if self.kind == "log" else -part) * a
+        return row
+
+
+class ModelWithTerms(Model):
+    """A model of which some columns are at least exp and log of others."""
+
+    def __init__(self, entry: Any) -> None:
+        need(type(entry) is dict, "model is no object")
+        parts = enumerate(listed(entry.get("terms"), "terms"))
+        super().__init__({key: part for key, part in entry.items() if key != "terms"})
+        self.terms = [Term(part, self.n, f"term {k}") for k, part in parts]
+
+    def values(self, x: list[Fraction], start: Point | None) -> Any:
+        """Besides, how far each column is above its term, or rises above it along x at last."""
+        yield from super().values(x, start)
+        for k, term in enumerate(self.terms):
+            value = term.slope(x, f"term {k}") if start else term.above(x)
+            yield f"term {k}", x[term.column] - value, (ZERO, None)
+
+
 # --- what is proven of it ------------------------------------------------------------------------
 
 
@@ -682,6 +827,7 @@ class Tree(Derivation):
 
     def __init__(self, model: Model, cutoff: End) -> None:
         super().__init__(copy(model), cutoff)
+        self.terms = model.terms if isinstance(model, ModelWithTerms) else []
         self.model.rows, self.model.sides = list(model.rows), list(model.sides)
         self.box: Box = {}
         self.round()
@@ -703,9 +849,11 @@ class Tree(Derivation):
         return self.box[j] if j in self.box else (self.low[j], self.high[j])
 
     def step(self, part: Any, where: str) -> None:
-        """New limits of columns, or a new row."""
+        """New limits of columns, or new rows."""
         if type(part) is dict and "row" in part:
             self.join(part, where)
+        elif type(part) is dict and "tangents" in part:
+            self.touch(part, where)
         else:
             super().step(part, where)
             self.round()
@@ -729,18 +877,34 @@ class Tree(Derivation):
         self.box = {}
         self.append(a, side)
 
+    def touch(self, part: Any, where: str) -> None:
+        """Tangents of terms."""
+        rows, sides = list[Vector](), list[tuple[End, End]]()
+        (entries,) = fields(part, "tangents", where)
+        for place, entry in enumerate(listed(entries, where)):
+            k, constant, slopes = listed(entry, where, 3)
+            term, side = self.terms[index(k, len(self.terms), where)], number(constant, where)
+            s = [number(value, where) for value in listed(slopes, where)]
+            rows.append(term.tangent(s, side, f"{where}, tangent {place}"))
+            sides.append((side, None))
+        self.extend(rows, sides)
+
     def append(self, a: Vector, side: Fraction) -> None:
         """A row a'x <= side that is proven."""
-        (new,), unit = whole_vectors([a])
+        self.extend([a], [(None, side)])
+
+    def extend(self, new: list[Vector], sides: list[tuple[End, End]]) -> None:
+        """Rows that are proven."""
+        added, unit = whole_vectors(new)
         common = lcm(unit, self.model.unit)
         need(common.bit_length() <= LARGEST_DENOMINATOR, "the denominators are too large")
         rows = [(row, common // self.model.unit) for row in self.model.rows]
         self.model.rows = [
             {j: value * factor for j, value in row.items()} if factor > 1 else row
-            for row, factor in [*rows, (new, common // unit)]
+            for row, factor in [*rows, *((row, common // unit) for row in added)]
         ]
         self.model.unit = common
-        self.model.sides.append((None, side))
+        self.model.sides += sides
 
     def spacing(self) -> Fraction | None:
         """What every value of the objective is a whole multiple of."""
@@ -1073,7 +1237,7 @@ class Proof:
         schema, model, claim, point, ray, below, _, curvature, cones, steps = found[:10]
         bound, tree, directions, directed = found[10:]
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
-        self.model = Model(model)
+        self.model = ModelWithTerms(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
         self.lower, self.upper = limit(low, "lower"), limit(high, "upper")
         self.allowed = number("0" if allowed is None else allowed, "absolute_gap")

@@ -27,18 +27,27 @@ from tightmargin.solvers.canonical_form.conic_form import (
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
+from tightmargin.solvers.certificates.no_optimum import empty_of_exponentials, farkas_of
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.certificate import Numbers, numbers_of
 from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
+from tightmargin.solvers.proof_files.exponential_document import (
+    completed_point,
+    document_with_terms,
+    exponential_document,
+    read_for_file,
+)
 from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.lower_end import Search
 from tightmargin.solvers.proof_files.model_document import NotProvenError, begun, text
 from tightmargin.solvers.proof_files.tree_document import tree_document
 from tightmargin.solvers.proof_files.upper_point import upper_point
+from tightmargin.solvers.proofs.exponential.rays import completed_ray
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.standard_form.exponential_terms import ExponentialForm
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 SUFFIXES = (".json", ".json.gz")
@@ -159,6 +168,9 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
         There is none, and the message says what is missing.
     """
     form, kind = case.form, case.classification
+    read = read_for_file(case)
+    if read is not None:
+        return _with_terms(case, result, read)
     if result.status is Status.INFEASIBLE:
         # Farkas multipliers are those of the least violation, whatever the sense.
         duals = multipliers_by_name(result.duals, replace(form, sense=1), kind)
@@ -176,6 +188,29 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
     at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
     gap = case.limits.absolute_gap
     return optimum_document(form, kind, x, duals, at=at, absolute_gap=gap)
+
+
+def _with_terms(case: Case, result: SolveResult, read: ExponentialForm) -> dict[str, Any]:
+    """The same of a model with exp and log in convex places."""
+    form = case.form
+    if result.status is Status.INFEASIBLE:
+        found = empty_of_exponentials(case)
+        if found is None:
+            raise NotProvenError("no multipliers are found that prove it in the file's terms")
+        proof, inner, empty = found
+        duals = farkas_of(inner, empty)
+        document = infeasible_document(inner.form, inner.classification, duals)
+        return document_with_terms(document, read, proof.tangents)
+    if not result.values:
+        raise NotProvenError(f"the result is {result.status}, and holds no point")
+    x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
+    if result.status is not Status.UNBOUNDED:
+        return exponential_document(case, read, x)
+    ray = completed_ray(read, point_with(case.model, form, np.zeros(form.n), result.ray))
+    if ray is None:
+        raise NotProvenError("the ray leaves a term")
+    document = unbounded_document(read.form, completed_point(read, x), ray)
+    return document_with_terms(document, read, ())
 
 
 def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: TreeProof) -> Proof:

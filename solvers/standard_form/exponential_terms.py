@@ -38,6 +38,7 @@ from tightmargin.solvers.standard_form.terms import (
 )
 
 BLOCK = "exponentials"
+GRAINS = 2.0**50  # shares of a sum are whole multiples of one part: they add up to 1 exactly
 EXP, LOG, ENTROPY, SUM = "exp", "log", "entropy", "sum"
 
 
@@ -116,6 +117,13 @@ class _Found:
 
 
 _READ: WeakKeyDictionary[StandardForm, ExponentialForm | None] = WeakKeyDictionary()
+
+
+def rounded_shares(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sizes over their sum, rounded so that they add up to 1 exactly."""
+    whole = np.floor(np.array(sizes) / np.sum(sizes) * GRAINS)
+    whole[int(np.argmax(whole))] += GRAINS - whole.sum()
+    return np.asarray(whole / GRAINS)
 
 
 def mentions_exponential(parts: Sequence[Any]) -> bool:

@@ -8,10 +8,13 @@ convex one, whose bound is proven as that of any, and the kernel says that it is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import conic_multipliers
+from tightmargin.solvers.canonical_form.conic_form import Multipliers, conic_multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.exponential.tangents import (
     outermost,
@@ -34,12 +37,49 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.weak_duality import proven_bound
 from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.exponential_terms import (
-    ExponentialForm,
-    exponential_form,
-)
+from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 
 ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """A model with affine functions in the place of its terms, solved.
+
+    Attributes
+    ----------
+    proof : Minorised
+    case : Case
+        Of that model.
+    x : array
+    duals : Multipliers
+    """
+
+    proof: Minorised
+    case: Case
+    x: Array
+    duals: Multipliers
+
+
+def relaxations(case: Case, x: Array) -> Iterator[Relaxation]:
+    """Tangents near a point, then those at the optimum that they lead to besides, and so on."""
+    read = exponential_form(case.form)
+    assert read is not None
+    at = start_of(read, x)
+    slopes = outermost(read)
+    for _ in range(ROUNDS):
+        slopes += slopes_at(read, at)
+        proof = minorised(case.form, slopes)
+        if proof is None:
+            return
+        inner = Case(read.model, Subject(proof.form), None, case.limits)
+        other = of_clarabel(inner)
+        if isinstance(other, str):
+            return
+        yield Relaxation(proof, inner, *other)
+        if is_over():
+            return
+        at = with_terms(read, other[0])
 
 
 def exponential_bound(case: Case, x: Array) -> Bound:
@@ -47,19 +87,12 @@ def exponential_bound(case: Case, x: Array) -> Bound:
     read = exponential_form(case.form)
     if read is None or read.form.nonlinear or not Subject(read.form).classification.convex:
         return Bound(reason=f"no convex relaxation: {case.classification.reason}")
-    at, best = start_of(read, x), Bound(reason="no bound is proven")
-    slopes = outermost(read)
-    known = read.form.objective.varying(at)
-    for _ in range(ROUNDS):
-        slopes += slopes_at(read, at)
-        proof = minorised(case.form, slopes)
-        if proof is None:
-            return best
-        bound, nearer = _bound_of(case, read, proof, known)
-        best = best.better(bound)
-        if case.closes(known + case.constant, best.proof) or is_over() or nearer is None:
-            return best
-        at = with_terms(read, nearer)
+    best = Bound(reason="no bound is proven")
+    known = read.form.objective.varying(start_of(read, x))
+    for relaxation in relaxations(case, x):
+        best = best.better(_bound_of(case, relaxation, known))
+        if case.closes(known + case.constant, best.proof):
+            break
     return best
 
 
@@ -85,18 +118,12 @@ def exponential_point(case: Case, x: Array) -> FeasiblePoint | None:
     return found
 
 
-def _bound_of(
-    case: Case, read: ExponentialForm, proof: Minorised, known: float
-) -> tuple[LowerBound | None, Array | None]:
-    """The bound of the model with affine functions, as one of the model, and its optimum."""
-    inner = Case(read.model, Subject(proof.form), None, case.limits)
-    other = of_clarabel(inner)
-    if isinstance(other, str):
-        return None, None
-    x, duals = other
+def _bound_of(case: Case, relaxation: Relaxation, known: float) -> LowerBound | None:
+    """The bound of the model with affine functions, as one of the model."""
+    proof, inner, x, duals = relaxation.proof, relaxation.case, relaxation.x, relaxation.duals
     # Values of terms are free, and there are as many as points: limits are cheaper than exactness.
     z = conic_multipliers(inner.conic, duals)
     found = proven_bound(inner.subject, x, z, known + abs(known) * ABOVE)
     if found is None or not case.closes(known + case.constant, of_the_model(proof, found)):
         found = larger(found, model_bound(inner, Claim(Status.OPTIMAL, x=x, duals=duals)).proof)
-    return (None if found is None else of_the_model(proof, found)), x
+    return None if found is None else of_the_model(proof, found)

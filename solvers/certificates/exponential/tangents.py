@@ -7,7 +7,7 @@ them (solvers/proofs/exponential).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from tightmargin.solvers.standard_form.exponential_terms import (
     SUM,
     ExponentialForm,
     Term,
+    rounded_shares,
 )
 
 STEPS = (0.0, 2.0**-7, -(2.0**-7))  # of p, and of the size of p under a logarithm
-GRAINS = 2.0**50  # shares of a sum are whole multiples of one part: they add up to 1 exactly
 
 
 def start_of(read: ExponentialForm, x: Array) -> Array:
@@ -84,7 +84,7 @@ def _of(number: int, term: Term, x: Array) -> Iterator[Slopes]:
 
 
 def outermost(read: ExponentialForm) -> list[Slopes]:
-    """The slopes at both ends: exp(p) >= 0, and a sum is at least each of its parts alone.
+    """What is at both ends: exp(p) >= 0, a sum is at least each of its parts alone, and p >= 0.
 
     With them the limit of an objective is one of terms and of what they are of.
     """
@@ -94,6 +94,25 @@ def outermost(read: ExponentialForm) -> list[Slopes]:
             found.append((number, [0.0]))
         if term.kind == SUM:
             found += [(number, row) for row in np.eye(len(term.parts)).tolist()]
+        if term.kind in (LOG, ENTROPY):
+            found.append((number, []))
+    return found
+
+
+def around(read: ExponentialForm, slopes: Sequence[Slopes], step: float) -> list[Slopes]:
+    """Slopes a little beside others: between those all slopes are to be had."""
+    found: list[Slopes] = []
+    for number, s in slopes:
+        kind = read.terms[number].kind
+        for way in (step, -step):
+            if kind != SUM:
+                size = max(abs(s[0]), 1.0) if kind == ENTROPY else s[0]
+                found.append((number, [s[0] + way * size]))
+                continue
+            for k in range(len(s) - 1):
+                other = np.array(s)
+                other[k] = max(other[k] + way * max(other[k], step), 0.0)
+                found.append((number, rounded_shares(other).tolist()))
     return found
 
 
@@ -109,6 +128,4 @@ def _shares(term: Term, p: list[float]) -> list[float]:
     """c_k exp(p_k) over their sum, rounded so that they add up to 1 exactly."""
     top = max(p)
     sizes = np.array([part.c * math.exp(e - top) for part, e in zip(term.parts, p, strict=True)])
-    whole = np.floor(sizes / sizes.sum() * GRAINS)
-    whole[int(np.argmax(whole))] += GRAINS - whole.sum()
-    return (whole / GRAINS).tolist()
+    return rounded_shares(sizes).tolist()

@@ -7,10 +7,11 @@ For every p at which the term has a value, and for any slopes,
     p log(p)    >= s p - exp(s - 1)                             any s
     log(sum_k c_k exp(p_k))  >=  sum_k s_k p_k - sum_k s_k log(s_k / c_k)     s >= 0, sum_k s_k = 1
 
-(0 log 0 = 0). Each is the inequality u'z >= 0 for u in the exponential cone and z in its dual,
-{(a, b, c) : a < 0, c >= -a exp(b / a - 1)} and its closure, with the multiplier of t scaled to 1:
-the slopes are the multipliers, and the constant is what the dual cone then allows. The slopes are
-doubles, taken as they are; the constant is enclosed in rational numbers and rounded down.
+and p >= 0 under a logarithm (0 log 0 = 0). Each is the inequality u'z >= 0 for u in the exponential
+cone and z in its dual, {(a, b, c) : a < 0, c >= -a exp(b / a - 1)} and its closure, with the
+multiplier of t scaled to 1, or 0 for p >= 0: the slopes are the multipliers, and the constant is
+what the dual cone then allows. The slopes are doubles, taken as they are; the constant is enclosed
+in rational numbers and rounded down.
 
 A model with such rows in the place of its terms has every point of the model, t being the values of
 the terms there, and the same objective. What is proven of it is therefore true of the model.
@@ -28,7 +29,7 @@ import scipy.sparse as sp
 
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.exponential.enclosures import exp_between, log_between
-from tightmargin.solvers.proofs.statement import SEAL, LowerBound, Proof
+from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound, Proof
 from tightmargin.solvers.standard_form.columns import Rows
 from tightmargin.solvers.standard_form.exponential_terms import (
     ENTROPY,
@@ -43,6 +44,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "weak duality of the exponential cone, "
 Slopes = tuple[int, Sequence[float]]
+Tangent = tuple[int, Sequence[float], float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -53,9 +55,12 @@ class Minorised(Proof):
     ----------
     form : StandardForm
         The model with affine functions in the place of its terms; the subject is the model.
+    tangents : tuple of (number of a term, slopes, constant)
+        Of its last rows, in order.
     """
 
     form: StandardForm
+    tangents: tuple[Tangent, ...]
 
     def _says(self) -> str:
         return "every point of the model is one of the model with affine functions for exp and log"
@@ -67,8 +72,8 @@ def minorised(form: StandardForm, slopes: Sequence[Slopes]) -> Minorised | None:
     Parameters
     ----------
     slopes : sequence of (number of a term, its s)
-        Any numbers; for -log(p) the number s above, for a sum as many as it has parts. Those that
-        are no slopes are left out.
+        Any numbers; for -log(p) the number s above, for a sum as many as it has parts, and none
+        for p >= 0. Those that are no slopes are left out.
 
     Returns
     -------
@@ -79,16 +84,19 @@ def minorised(form: StandardForm, slopes: Sequence[Slopes]) -> Minorised | None:
     if read is None or read.form.nonlinear:
         return None
     rows: list[tuple[list[tuple[int, float]], float]] = []
+    tangents: list[Tangent] = []
     for number, s in slopes:
         term = read.terms[number]
         constant = constant_below(term, s)
         entries = None if constant is None else _row(term, s)
         if entries is not None and constant is not None and np.isfinite(constant):
             rows.append((entries, constant))
+            tangents.append((number, s, constant))
     wider = _with_rows(read, rows)
     return Minorised(
-        subject=form, words="affine functions below exp and log", seal=SEAL, form=wider
-    )
+        subject=form, words="affine functions below exp and log", seal=SEAL, form=wider,
+        tangents=tuple(tangents),
+    )  # fmt: skip
 
 
 def of_the_model(proof: Minorised, bound: LowerBound) -> LowerBound:
@@ -106,8 +114,23 @@ def of_the_model(proof: Minorised, bound: LowerBound) -> LowerBound:
     )
 
 
+def empty_too(proof: Minorised, empty: Infeasible) -> Infeasible:
+    """That a model has no point, as the one with affine functions has none.
+
+    Raises
+    ------
+    ValueError
+        Another model has none.
+    """
+    if empty.subject != proof.form:
+        raise ValueError("another model than the one with affine functions has no point")
+    return Infeasible(subject=proof.subject, words=METHOD + empty.words, seal=SEAL)
+
+
 def constant_below(term: Term, s: Sequence[float]) -> float | None:
     """The constant of the module's docstring, rounded down; None where s are no slopes."""
+    if not len(s):
+        return 0.0 if term.kind in (LOG, ENTROPY) else None
     if len(s) != len(term.parts) or not np.isfinite(s).all():
         return None
     exact = [Fraction(float(each)) for each in s]
@@ -134,6 +157,8 @@ def _times_log(s: Fraction, c: Fraction) -> Fraction:
 
 def _row(term: Term, s: Sequence[float]) -> list[tuple[int, float]] | None:
     """Entries of t - sum_k s_k p_k; None where those of one column add up to no double."""
+    if not len(s):
+        return [(part.column, part.sign) for part in term.parts if part.column >= 0]
     sign = -1 if term.kind == LOG else 1
     totals: dict[int, Fraction] = {term.value: Fraction(1)}
     for part, each in zip(term.parts, s, strict=True):

@@ -8,6 +8,7 @@ as those of any model.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -21,11 +22,61 @@ from tightmargin.solvers.standard_form.exponential_terms import (
     ENTROPY,
     EXP,
     LOG,
+    ExponentialForm,
     Part,
     Term,
     exponential_form,
 )
 from tightmargin.solvers.standard_form.standard_form import StandardForm
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """A point of `exponential_form(form).form` whose affine functions and terms have values.
+
+    Attributes
+    ----------
+    x : array
+        To the nearest doubles.
+    exact : mapping
+        Coordinates that are no doubles, by column.
+    """
+
+    x: Array
+    exact: Mapping[int, Fraction]
+
+    @property
+    def coordinates(self) -> list[Fraction]:
+        """All of them, as rational numbers."""
+        return [self.exact.get(j, Fraction(value)) for j, value in enumerate(self.x.tolist())]
+
+
+def completed(
+    read: ExponentialForm, x: Array, exact: Mapping[int, Fraction] = NONE
+) -> Completed | None:
+    """A point with affine functions solved for, and each term where it is proven to be enough.
+
+    Parameters
+    ----------
+    x, exact
+        Coordinates of `read.form`; those of its terms and affine functions are not looked at.
+
+    Returns
+    -------
+    Completed or None
+        None where a term has no value.
+    """
+    known = dict(exact)
+    x = x.copy()
+    for equation in read.equations:
+        _solve(read.form, equation.row, equation.column, x, known)
+    for term in read.terms:
+        value = value_above(term, x, known)
+        if value is None:
+            return None
+        known.pop(term.value, None)
+        x[term.value] = value
+    return Completed(x, known)
 
 
 def proven_exponential_point(
@@ -46,23 +97,18 @@ def proven_exponential_point(
     read = exponential_form(form)
     if read is None or read.form.nonlinear or not np.isfinite(x).all():
         return None
-    known = dict(exact)
-    x = x.copy()
-    for equation in read.equations:
-        _solve(read.form, equation.row, equation.column, x, known)
-    for term in read.terms:
-        value = value_above(term, x, known)
-        if value is None:
-            return None
-        known.pop(term.value, None)
-        x[term.value] = value
-    found = proven_point(read.form, x, known) or near_point(read.form, x)
+    whole = completed(read, x, exact)
+    if whole is None:
+        return None
+    found = proven_point(read.form, whole.x, whole.exact) or near_point(read.form, whole.x)
     if found is None or found.x is None:
         return None
     words = f"{found.words}, exp and log enclosed in rational numbers"
+    columns = enumerate(read.columns.tolist())
+    rational = {j: found.rational[k] for j, k in columns if k in found.rational}
     return FeasiblePoint(
         subject=form, words=words, seal=SEAL, varying=found.varying, x=found.x[read.columns],
-        eps=found.eps, worst=found.worst,
+        eps=found.eps, worst=found.worst, rational=rational,
     )  # fmt: skip
 
 

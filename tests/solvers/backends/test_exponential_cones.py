@@ -186,13 +186,29 @@ def test_integers_beside_exp_go_to_scip() -> None:
     assert tm.solve(model).objective == pytest.approx(2 * math.cosh(0.5), rel=1e-5)
 
 
-def test_a_model_without_a_point_has_none_by_the_solvers_word() -> None:
+def test_a_model_without_a_point_is_proven_to_have_none() -> None:
     model = two(cosh)
     model.row = pyo.Constraint(expr=pyo.exp(model.y) <= -1)
     found = tm.solve(model)
     assert found.objective is None
-    assert found.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
-    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert found.status is Status.INFEASIBLE
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert "weak duality of the exponential cone" in found.certificate.bound_method
+
+
+def test_a_model_without_a_least_value_is_proven_to_have_none() -> None:
+    """Along the ray the objective falls, by the formula of the model itself."""
+    model = two(cosh)
+    model.cost.expr = pyo.exp(model.x) + model.y
+    model.row = pyo.Constraint(expr=pyo.log(model.x + 5) >= model.y / 2)
+    found = tm.solve(model)
+    assert found.status is Status.UNBOUNDED
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    for far in (0.0, 1.0, 100.0):
+        for name in ("x", "y"):
+            model.component(name).set_value(float(found.values[name] + far * found.ray[name]))
+        assert pyo.value(model.row.body - model.row.upper) <= 0
+    assert pyo.value(model.cost) <= -50
 
 
 def test_the_plugin_of_pyomo_takes_it_too() -> None:

@@ -215,6 +215,8 @@ def psd(matrix: np.ndarray, squares: Any = None) -> None:
 class File:
     """A document, decided."""
 
+    terms: tuple[Any, ...] = ()
+
     def __init__(self, document: Any) -> None:
         parts = "point ray cutoff curvature cones steps bound tree directions directed about"
         keys(document, "schema model claim", parts)
@@ -251,7 +253,7 @@ class File:
             ask(closed or (allowed - gap).sign() >= 0, "the gap is open")
 
     def load(self, m: Any) -> None:
-        keys(m, "variables lower upper integer objective rows quadratic psd")
+        keys(m, "variables lower upper integer objective rows quadratic psd", "terms")
         self.n = n = len(many(m["variables"]))
         self.low = [end(v) for v in many(m["lower"])]
         self.high = [end(v) for v in many(m["upper"])]
@@ -284,6 +286,11 @@ class File:
                 line = [*spread(part[3], n), read(part[2])]
                 slices[:, i, j] = slices[:, j, i] = line
             self.psd.append(slices)
+        if m.get("terms") is not None:
+            # It reads numbers as this file does.
+            from tests.solvers.proof_files.exponential.second_terms import terms
+
+            self.terms = terms(m["terms"], n)
 
     def function(self, products: Any, linear: Any, constant: Number) -> tuple[Any, ...]:
         return symmetric(products, self.n, half), spread(linear, self.n), constant
@@ -314,11 +321,15 @@ class File:
         for j in self.integer:
             whole = Number.ratio(round(x[j].low / ONE) if x[j].low else 0, 1)
             ask((x[j] - whole).sign() == 0, "not whole")
+        for term in self.terms:
+            ask((x[term.column] - term.value(x)).sign() >= 0, "below a term")
         for k in range(len(self.psd)):
             psd(self.matrix(k, x, 1))
 
     def must_fall(self, x: np.ndarray, d: np.ndarray) -> None:
         ends = [*zip(self.low, self.high, strict=True), *self.sides]
+        for term in self.terms:
+            ask((d[term.column] - term.rise(d)).sign() >= 0, "falls below a term")
         changes = [*d, *times(self.A, d)]
         for body, sides in self.quadratic:
             changes += self.slopes(body, x, d)
@@ -572,6 +583,9 @@ class File:
         if isinstance(part, dict) and "row" in part:
             self.row(part)
             return
+        if isinstance(part, dict) and "tangents" in part:
+            self.touch(part)
+            return
         keys(part, "certificate columns")
         found = []
         for column in many(part["columns"]):
@@ -617,6 +631,18 @@ class File:
             self.low[j], self.high[j] = old
         self.A = np.vstack([self.A, a[None, :]])
         self.sides.append((None, side))
+
+    def touch(self, part: Any) -> None:
+        keys(part, "tangents")
+        lines = []
+        for entry in many(part["tangents"]):
+            ask(isinstance(entry, list) and len(entry) == 3, "no tangent")
+            term, constant = self.terms[place(entry[0], len(self.terms))], read(entry[1])
+            line, most = term.tangent([read(v) for v in many(entry[2])], self.n)
+            ask((most - constant).sign() >= 0, "a tangent")
+            lines.append(line)
+            self.sides.append((constant, None))
+        self.A = np.vstack([self.A, *(line[None, :] for line in lines)])
 
     def bound(self, entry: Any, goal: dict[int, Number]) -> tuple[Number, Number]:
         """mu, and the least of the Lagrangian over the limits."""
