@@ -10,25 +10,30 @@ from tightmargin.solvers.backends.mosek_model import EPIGRAPH
 from tightmargin.solvers.files.program import ONE, Matrix, Program, Row, Sum
 
 
-def without_helper_columns(program: Program) -> Program:
+def without_helper_columns(program: Program, *, conic: bool = True) -> Program:
     """The program without the columns that a writer adds, where there are any.
+
+    Parameters
+    ----------
+    conic : bool
+        Whether the format asks for a column above a quadratic objective; others hold the objective.
 
     A column that is fixed at 1 and is unnamed among named ones (MOSEK's), or named as Pyomo names
     it, is the constant 1. A free column named `objective_epigraph` stands in the objective and in
     one quadratic row that bounds it: the bound takes its place. An unnamed one among named ones
     that stands in one equation alone is a slack: the equation becomes a row with two sides.
     """
-    gone = {j for j in range(len(program.names)) if _is_put_away(program, j)}
+    gone = {j for j in range(len(program.names)) if _is_put_away(program, j, conic)}
     return _without(program, gone) if gone else program
 
 
-def _is_put_away(program: Program, column: int) -> bool:
+def _is_put_away(program: Program, column: int, conic: bool) -> bool:
     name, named = program.names[column], any(program.names)
     fixed = program.lower[column] == program.upper[column] == 1.0 and not program.integer[column]
     if fixed and (name == ONE or (name in ("", "1.0") and named)):
         _replace_by_one(program, column)
         return True
-    if name.startswith(EPIGRAPH):
+    if conic and name.startswith(EPIGRAPH):
         return _put_below(program, column)
     return not name and named and _put_between(program, column)
 

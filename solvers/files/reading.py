@@ -70,7 +70,7 @@ def read_model(file: str | Path) -> pyo.ConcreteModel:
     while True:
         program = _program(path, suffix, lifted)
         program.refuse_odd_numbers()
-        program = without_helper_columns(program)
+        program = without_helper_columns(program, conic=suffix not in _LINEAR)
         program.state_signs()
         model, rows = program_model(program, path.stem)
         bent = _bent_cones(model, program, rows)

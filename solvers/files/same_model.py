@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.modeling.mathematics import between_text, sum_text
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import WIDTH, Page, Printed
+from tightmargin.solvers.backends.mosek_model import EPIGRAPH
 from tightmargin.solvers.files.prepared import prepared
 from tightmargin.solvers.files.statements import (
     Key,
@@ -94,7 +95,9 @@ def same_model(
     TypeError
         Something that is no Pyomo model.
     ValueError
-        A tolerance that is no number from 0 to 1, or functions beyond degree two.
+        A tolerance that is no number from 0 to 1, functions beyond degree two, or a variable of
+        one of them that is named as the column above an objective in conic files: a file that held
+        it no longer does.
 
     Examples
     --------
@@ -111,9 +114,10 @@ def same_model(
         raise ValueError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
     models = [prepared(first), prepared(second)]  # their parts know them as long as they are held
     forms = tuple(_form(model) for model in models)
-    active = [_active(form) for form in forms]
     names = [form.columns.names() for form in forms]
+    _refuse_epigraphs(names)
     differences: list[str] = []
+    active = _active_in_either(forms, names)
     spoken = [_canonical(each, known) for each, known in zip(names, active, strict=True)]
     by_name = all(len(set(each.values())) == len(each) for each in spoken) and bool(
         set(spoken[0].values()) & set(spoken[1].values()) or not spoken[0] or not spoken[1]
@@ -150,6 +154,17 @@ def same_model(
     return SameModel(tuple(differences), "name" if by_name else "position", largest)
 
 
+def _refuse_epigraphs(names: Sequence[Sequence[str]]) -> None:
+    """Refuse a column that a file may have lost in the objective."""
+    own = [{name for name in each if name.startswith(EPIGRAPH)} for each in names]
+    if alone := sorted(own[0] ^ own[1]):
+        raise ValueError(
+            f"cannot tell: {alone[0]} is a variable of {_whose(alone[0] in own[0])} alone, and in "
+            "cbf, dat-s and task files that name is taken for the column above a quadratic "
+            "objective, which is put back; give the variable another name before it is exported"
+        )
+
+
 def _whose(is_first: bool) -> str:
     return "the first" if is_first else "the second"
 
@@ -182,6 +197,21 @@ def _active(form: StandardForm) -> list[int]:
     upper[form.integer] = np.floor(upper[form.integer])
     found |= lower > upper
     return [int(j) for j in np.flatnonzero(found)]
+
+
+def _active_in_either(
+    forms: Sequence[StandardForm], names: Sequence[Sequence[str]]
+) -> list[list[int]]:
+    """Columns of each that matter in it or in the other: a row of one column may be a bound there.
+
+    By name where the two have any in common, by position otherwise.
+    """
+    active = [_active(form) for form in forms]
+    spoken = [_canonical(each, range(len(each))) for each in names]
+    if not set(spoken[0].values()) & set(spoken[1].values()):
+        spoken = [{j: str(j) for j in each} for each in spoken]
+    known = {each[j] for each, own in zip(spoken, active, strict=True) for j in own}
+    return [[j for j, name in each.items() if name in known] for each in spoken]
 
 
 def _canonical(names: Sequence[str], columns: Sequence[int]) -> dict[int, str]:

@@ -236,7 +236,7 @@ def holding(columns: Columns, x: Array) -> Iterator[None]:
 def value_of(expression: Any) -> float:
     """Present value of any expression; NaN where it has none, as log(-1)."""
     try:
-        value = pyo.value(expression)
+        value = pyo.value(expression, exception=False)  # with it Pyomo prints what went wrong
     except (ValueError, ZeroDivisionError, OverflowError):
         return math.nan
     return math.nan if value is None or isinstance(value, complex) else float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -209,6 +210,36 @@ def test_a_model_without_a_least_value_is_proven_to_have_none() -> None:
             model.component(name).set_value(float(found.values[name] + far * found.ray[name]))
         assert pyo.value(model.row.body - model.row.upper) <= 0
     assert pyo.value(model.cost) <= -50
+
+
+def test_the_objective_is_what_the_kernel_proves_where_terms_cancel() -> None:
+    """1e15 (1 + y) is added and taken away: doubles keep an eighth of the exponent, at best."""
+    model = two(lambda m: None)
+    model.y.setlb(1)
+    model.y.setub(2)
+    model.row = pyo.Constraint(expr=model.x >= 1 / 3)
+    far = 1e15 * (1 + model.y)
+    model.cost = pyo.Objective(expr=pyo.exp(far + model.x - far))
+    found = tm.solve(model)
+    assert found.bound is not None
+    assert found.objective is not None
+    assert found.bound <= math.exp(1 / 3) * (1 + 1e-15)
+    assert math.exp(1 / 3) * (1 - 1e-15) <= found.objective <= math.exp(1 / 3) * (1 + 1e-6)
+    assert found.objective == found.certificate.upper
+
+
+def test_where_a_logarithm_has_no_value_only_the_result_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(logging.getLogger("pyomo.common.numeric_types"), "error", told.append)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 0.5))
+    model.cost = pyo.Objective(expr=-model.x * pyo.log(model.x))
+    found = tm.solve(model, time_limit=10)
+    assert found.objective is None
+    assert "the objective is nan at the point" in found.certificate.reason
+    assert not told
 
 
 def test_the_plugin_of_pyomo_takes_it_too() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
@@ -208,3 +209,37 @@ def test_tolerances_and_functions_without_a_reading_are_refused() -> None:
     other.curve = pyo.Constraint(expr=pyo.exp(other.t) <= 2)
     with pytest.raises(ValueError, match=r"curve of .* neither affine nor quadratic"):
         tm.same_model(small(), other)
+
+
+def sided() -> pyo.ConcreteModel:
+    """x stands in rows of its own alone, which cbf and dat-s files read back as bounds."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
+    m.low, m.high = pyo.Constraint(expr=2 * m.x >= 1), pyo.Constraint(expr=-m.x >= -3)
+    m.row = pyo.Constraint(expr=m.y + m.z >= 1)
+    m.goal = pyo.Objective(expr=m.z)
+    return m
+
+
+@pytest.mark.parametrize("suffix", [".cbf", ".dat-s", ".mps", ".lp"])
+def test_rows_of_one_column_come_back_as_its_bounds(tmp_path: Path, suffix: str) -> None:
+    again = tm.read_model(tm.export(sided(), tmp_path / f"m{suffix}"))
+    assert tm.same_model(sided(), again)
+    other = sided()
+    other.high.deactivate()
+    for found in (tm.same_model(other, again), tm.same_model(again, other)):
+        assert found.differences
+        assert all("x <= 3" in each or "-x >= -3" in each for each in found.differences)
+
+
+def test_a_variable_named_as_that_above_an_objective_is_kept_or_named(tmp_path: Path) -> None:
+    model = sided()
+    model.objective_epigraph = pyo.Var()
+    model.square = pyo.Constraint(expr=model.y**2 <= model.objective_epigraph)
+    model.goal.expr = model.objective_epigraph + model.z
+    for suffix in (".mps", ".lp"):
+        assert tm.same_model(model, tm.read_model(tm.export(model, tmp_path / f"m{suffix}")))
+    again = tm.read_model(tm.export(model, tmp_path / "m.cbf"))
+    for pair in ((model, again), (again, model)):
+        with pytest.raises(ValueError, match="cannot tell: objective_epigraph is a variable of"):
+            tm.same_model(*pair)
