@@ -193,6 +193,8 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
 def _with_terms(case: Case, result: SolveResult, read: ExponentialForm) -> dict[str, Any]:
     """The same of a model with exp and log in convex places."""
     form = case.form
+    if form.integer.any():
+        raise NotProvenError("files of models with exp and log are for continuous variables")
     if result.status is Status.INFEASIBLE:
         found = empty_of_exponentials(case)
         if found is None:

@@ -232,7 +232,7 @@ def test_exclusions_name_cases_and_reasons() -> None:
 
 
 def test_every_class_has_problems() -> None:
-    # The variants rewrite polynomials; exp and log have tests/solvers/proofs/test_exponential.py.
+    # The variants rewrite polynomials; exp and log are in test_exponential.py.
     asked = set(ProblemClass) - {ProblemClass.EXP}
     assert {problem.problem_class for problem in PROBLEMS} == asked
     assert len(BY_NAME) == len(PROBLEMS) >= 55

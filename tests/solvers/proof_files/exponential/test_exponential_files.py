@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import copy
-import math
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyomo.environ as pyo
 import pytest
 from pyomo.environ import exp, log
 
 import tightmargin as tm
+from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED, Build, two
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.documents import hand_model, proof
 from tests.solvers.proof_files.mutations import mutated
@@ -26,58 +24,6 @@ from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.proofs.verdict import Verdict
 
 SOURCE = Path(checker.__file__)
-LOG_2 = math.log(2.0)
-Build = Callable[[], pyo.ConcreteModel]
-
-
-def two(**parts: Callable[[Any], Any]) -> Build:
-    """A model in x and y; a part called goal is minimised, gain is maximised, others are rows."""
-
-    def build() -> pyo.ConcreteModel:
-        m = pyo.ConcreteModel()
-        m.x, m.y = pyo.Var(), pyo.Var()
-        for name, make in parts.items():
-            kind: Any = pyo.Constraint if name not in ("goal", "gain") else pyo.Objective
-            sense = {"sense": pyo.maximize} if name == "gain" else {}
-            m.add_component(name, kind(expr=make(m), **sense))
-        return m
-
-    return build
-
-
-OPTIMA: dict[str, tuple[Build, float]] = {
-    "exp": (two(goal=lambda m: exp(m.x) + exp(-m.x)), 2.0),
-    "log": (
-        two(gain=lambda m: log(m.x) + log(m.y), row=lambda m: m.x + 2 * m.y <= 4), -LOG_2
-    ),
-    "entropy": (
-        two(goal=lambda m: 2 * m.x * log(m.x) + 2 * m.y * log(m.y), row=lambda m: m.x + m.y == 1),
-        -2 * LOG_2,
-    ),
-    "sum": (
-        two(goal=lambda m: log(exp(m.x) + exp(m.y) + 3 * exp(m.x)), row=lambda m: m.x + m.y >= 1),
-        0.5 + log(4.0),
-    ),
-    "row": (
-        two(goal=lambda m: m.x + m.y**2, row=lambda m: 2 * log(m.x / 2) >= 1), 2 * math.exp(0.5)
-    ),
-    "square": (two(goal=lambda m: exp(m.x) - 2 * m.x + (m.y - m.x) ** 2), 2 - 2 * LOG_2),
-}  # fmt: skip
-INFEASIBLE = {
-    "exp": two(goal=lambda m: m.x, a=lambda m: exp(m.x) <= m.y, b=lambda m: m.y <= m.x + 0.5),
-    "log": two(goal=lambda m: m.y, a=lambda m: log(m.x) >= m.y, b=lambda m: m.y >= m.x - 0.9),
-    "domain": two(goal=lambda m: -log(m.x), a=lambda m: m.x + m.y**2 <= -1),
-    "entropy": two(goal=lambda m: m.y, a=lambda m: m.x * log(m.x) <= -0.4),
-    "sum": two(
-        goal=lambda m: m.y, a=lambda m: log(exp(m.x) + exp(m.y)) <= 0, b=lambda m: m.x + m.y >= -1.3
-    ),
-}
-UNBOUNDED = {
-    "exp": two(goal=lambda m: exp(m.x) + m.y),
-    "log": two(goal=lambda m: -log(m.x) - m.y, a=lambda m: m.y <= 0.1 * m.x + log(m.x + 3)),
-    "sum": two(goal=lambda m: log(exp(m.x) + exp(m.y))),
-    "row": two(goal=lambda m: -m.x, a=lambda m: exp(m.y - 2 * m.x) + m.x / 3 <= m.y),
-}
 
 
 def written(build: Build, path: Path, verdict: Verdict = Verdict.CERTIFIED) -> dict[str, Any]:
@@ -149,6 +95,17 @@ def test_the_deviance_has_files_that_the_lone_checker_accepts(
     )
     assert told.returncode == 0, told.stdout
     assert "CERTIFIED" in told.stdout
+
+
+def test_integers_beside_exp_have_no_file(tmp_path: Path) -> None:
+    model = OPTIMA["square"][0]()
+    model.y.domain = pyo.Integers
+    model.y.setlb(0)
+    model.y.setub(3)
+    result = tm.solve(model, time_limit=20, proof=tmp_path / "proof.json")
+    assert result.certificate.verdict is not Verdict.CERTIFIED
+    assert "files of models with exp and log are for continuous variables" in result.message
+    assert not (tmp_path / "proof.json").exists()
 
 
 def by_hand() -> dict[str, Any]:
