@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 from pyomo.environ import exp, log
 
