@@ -5,6 +5,7 @@ from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
 from tightmargin.cuts.bound_tightening.tighten import tighten
 from tightmargin.cuts.concave import methods as _concave  # noqa: F401  (registers its methods)
 from tightmargin.cuts.concave.solving import minimise_concave, solve_lrcp
+from tightmargin.cuts.conical import methods as _conical  # noqa: F401  (registers its methods)
 from tightmargin.cuts.conical.robust_search import robust_search
 from tightmargin.cuts.cut.cut import Cut, InvalidCutError, load_cuts, save_cuts
 from tightmargin.cuts.generation.concavity import concavity_cut

@@ -18,13 +18,16 @@ every point   A point of the source problem with objective at most V satisfies i
                   bounds of w (and of b, penalised) of zero_one_bilinear, _kernel and _disjunctive,
                   and of t of zero_one_disjunctive_relaxed:
                       ||w||^2 <= V; of w and V of matrix_svc_bilinear: ridge/2 ||B||^2 <= V
+                  bounds of a free b of extended_robust_svc, where V <= 0: beyond them every risk
+                      is above 0
 some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
               may not be made, and holds for no edit at all.
                   M with a free intercept beyond such V, b of a free intercept in a box, slack
                   bounds with all rows that follow from them (conic_sdp_strengthened,
                   conic_sdp_lift), and intercept_bound
               An exchange that lowers z_i to 0 at kept points (rows `outside`, `violated`), or turns
-              the factors U and V, is still made as long as the edit leaves these variables alone.
+              the factors U and V, is still made as long as the edit leaves these variables alone;
+              one that lowers rho of extended_robust_svc to the largest score, and xi with it, too.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ _BOXED = (
 )  # fmt: skip
 _OUTSIDE = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 _BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
-_MATRIX = "matrix_svc_bilinear"
+_MATRIX, _ROBUST = "matrix_svc_bilinear", "extended_robust_svc"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +121,8 @@ def reliances(
         found += _box(p, float(pyo.value(fresh.w[0].ub)))
     if entry == _MATRIX:
         found += _ranges(p, float(pyo.value(fresh.w[0].ub)))
+    if entry == _ROBUST:
+        found += _levels(p)
     if entry in _OUTSIDE:
         found.append(_lowered("rows outside"))
     if entry in _BOUNDED_SLACKS:
@@ -131,7 +136,7 @@ def reliances(
 
 def rests_on_something(origin: Origin) -> bool:
     """Whether `reliances` of a model are not empty, without a model."""
-    entries = (*_SWITCHED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX)
+    entries = (*_SWITCHED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX, _ROBUST)
     return origin.entry in entries or origin.parameters.get("intercept_bound") is not None
 
 
@@ -207,6 +212,23 @@ def _ranges(p: Mapping[str, Any], reach: float) -> list[Reliance]:
             turned=frozenset({"U", "V"}),
         ),
     ]  # fmt: skip
+
+
+def _levels(p: Mapping[str, Any]) -> list[Reliance]:
+    found = [
+        Reliance(
+            "bounds of rho", "a best rho is a score", True, raised=frozenset({"xi"}),
+            turned=frozenset({"rho"}),
+        )
+    ]  # fmt: skip
+    if p["intercept"] == "free":
+        found.append(
+            Reliance(
+                "bounds of b", "the limit of a best b", False, known=0.0,
+                holds_at=lambda value: value <= 0,
+            )
+        )  # fmt: skip
+    return found
 
 
 def _lowered(rows: str) -> Reliance:

@@ -26,7 +26,13 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended_robust import given_up, offset_limit, robust_risk
+from tightmargin.formulations.nu.extended_robust import (
+    Share,
+    given_up,
+    offset_limit,
+    robust_risk,
+    window,
+)
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.execution.live_line import live_line
@@ -50,6 +56,7 @@ LOST = 32  # times the error of a sum of all entries of a column
 LONGEST = 8  # levels after which the longest edge is halved, so that no cone stays long
 MIXED = 1e-9  # of a minimiser's coefficients
 TRACED = 400
+LARGEST = 2.0**200  # of a feature
 
 Progress = Callable[[TracePoint], None]
 
@@ -60,7 +67,7 @@ def robust_search(
     data: TrainingData,
     *,
     nu: float,
-    mu: float,
+    mu: Share,
     intercept: str = "penalised",
     incumbent: tuple[Array, float] | None = None,
     gap: float = GAP,
@@ -155,7 +162,7 @@ def _check(intercept: str, limits: Mapping[str, float | None]) -> None:
 
 
 def _problem(
-    data: TrainingData, nu: float, mu: float, intercept: str
+    data: TrainingData, nu: float, mu: Share, intercept: str
 ) -> tuple[TailDifference, Fraction]:
     """The difference of tail sums, its rows at most 1 in size, and what times it is the risk."""
     count = given_up(data, nu, mu)
@@ -170,12 +177,12 @@ def _problem(
             "solve extended_robust_svc by method='branch-and-bound', or take fewer features"
         )
     top = float(np.abs(rows).max())
-    if top > 2.0**200:
+    if top > LARGEST:
         raise ValueError("features beyond 2^200 in size; give X in another unit")
     exponent = math.frexp(top)[1]
     ball = data.d if intercept == "free" else rows.shape[1]
     scaled = np.ldexp(rows, -exponent)
-    problem = tail_difference(scaled, Fraction(nu) * data.n, count, ball, offset)
+    problem = tail_difference(scaled, count + window(data, nu, mu), count, ball, offset)
     return problem, Fraction(2) ** exponent / data.n
 
 

@@ -69,7 +69,7 @@ TASKS = {
         "Every builder takes data and hyperparameters and returns a Pyomo `ConcreteModel`. "
         "`tm.catalogue` has all but two by name, `tm.catalogue.plot()` draws how they belong "
         "together.",
-        ("build", "conic_hull", "extended_robust_svc", "formulation", "psd", "rank_one_hull"),
+        ("build", "conic_hull", "formulation", "psd", "rank_one_hull"),
     ),
     "data": Task(
         "Data",

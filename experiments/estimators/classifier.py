@@ -98,7 +98,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         counts. Where it is no hyperparameter of the formulation it multiplies `sample_weight`.
     C, bend, beta, big_m, both_sides, budget, class_balance, conflicts : optional
         Hyperparameters, each as the builder of the formulation takes it: `help(tm.c_svc)`.
-    exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, norm : optional
+    exponent, groups, hull_bound, incumbent, intercept, intercept_bound, loss, mu, norm : optional
     norm_bound, nu, partners, penalty, pi, price, products, rank, regulariser, ridge : optional
     scale, shape, sides, slack_bounds, strengthening, tau, transformation : optional
     truncation, w_ref : optional
@@ -180,6 +180,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         intercept: str | None = None,
         intercept_bound: Any = None,
         loss: str | None = None,
+        mu: float | str | None = None,
         norm: str | None = None,
         norm_bound: float | None = None,
         nu: float | None = None,

@@ -195,7 +195,9 @@ def machine_of(
 
 def _refuse_nu(entry: Entry, prepared: Prepared, given: Mapping[str, Any]) -> None:
     """Raise ValueError where nu leaves no machine, with both ends of its range."""
-    if "nu" not in entry.parameters or not isinstance(given["nu"], int | float):
+    if not {"nu", "class_balance"} <= set(entry.parameters):
+        return
+    if not isinstance(given["nu"], int | float):
         return  # what is no number the builder refuses
     words = {
         word: given.get(word, entry.parameters[word].default)

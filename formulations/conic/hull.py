@@ -10,6 +10,8 @@ The theorem asks for a semidefinite Q; its inverse, and with it the proof, needs
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
@@ -20,13 +22,14 @@ from tightmargin.formulations.common.hyperplane import (
     augmented_weight,
 )
 from tightmargin.formulations.conic.strengthening import SAFETY
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, real_array
 from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-from tightmargin.formulations.parameters import add_parameter, one_of, positive
+from tightmargin.formulations.parameters import LARGEST, add_parameter, one_of, positive
 
 PRICED = ("penalised", "none")
+SMALLEST = 1 / LARGEST
 
 
 def checked_quadratic(quadratic: ArrayLike | None, k: int) -> Array:
@@ -39,10 +42,7 @@ def checked_quadratic(quadratic: ArrayLike | None, k: int) -> Array:
     """
     if quadratic is None:
         return np.eye(k)
-    try:
-        Q = np.asarray(quadratic, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"quadratic must be {k} x {k} numbers") from None
+    Q = real_array("quadratic", quadratic)
     if Q.shape != (k, k) or not np.isfinite(Q).all():
         raise ValueError(f"quadratic must be {k} x {k} finite numbers, got shape {Q.shape}")
     if (Q != Q.T).any():
@@ -50,6 +50,11 @@ def checked_quadratic(quadratic: ArrayLike | None, k: int) -> Array:
     smallest = float(np.linalg.eigvalsh(Q)[0])
     if not smallest > 1e-10 * float(np.abs(Q).max()):
         raise ValueError(f"quadratic must be positive definite: an eigenvalue is {smallest:.3g}")
+    if not SMALLEST <= float(np.abs(Q).max()) <= LARGEST:
+        raise ValueError(
+            f"quadratic has entries from {SMALLEST:g} to {LARGEST:g} in size, got up to "
+            f"{np.abs(Q).max():.3g}: give it and the penalty in another unit"
+        )
     return Q
 
 
@@ -69,7 +74,10 @@ def hull_strengthening(x: Array, Q: Array) -> float:
     ValueError
         The point is 0: no weight moves it, and there is no largest gamma.
     """
-    size = float(x @ np.linalg.solve(Q, x))
+    with np.errstate(over="ignore"):
+        size = float(x @ np.linalg.solve(Q, x))
+    if not math.isfinite(size):
+        raise ValueError("x' Q^-1 x is beyond doubles: give the point or quadratic in another unit")
     if not size > 0:
         raise ValueError("point is 0 and has no intercept: its score is 0 whatever w is")
     return SAFETY / size

@@ -11,36 +11,49 @@ a difference of convex functions of (w, b). Where mu n is a whole number some be
 mu n points, and those are given up. All of it is positively homogeneous in (w, b): while the least
 value in the unit ball is negative, it is taken on the sphere of the paper. With a free intercept
 the ball is that of w, and the risk falls without end along b where nu + mu > 2 min(n_+, n_-) / n.
-
-The models are not in the catalogue: its words for hyperparameters, files and tables know no mu.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
+from tightmargin.formulations.catalogue import (
+    Origin,
+    PaperCheck,
+    ProblemClass,
+    Values,
+    formulation,
+)
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
+    norm_of,
     signed_score,
+    signed_scores,
     squared_norm,
+    weight_and_intercept,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
+from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
 from tightmargin.formulations.parameters import INTERCEPTS, fraction, one_of
 
 WHOLE = 1e-9  # of a point: what rounding makes of mu n
 WIDER = 1e-12  # relative: more than rounding takes from a norm
 
+Share = float | str | Fraction
 
-def given_up(data: TrainingData, nu: float, mu: float) -> int:
+
+def given_up(data: TrainingData | GramData, nu: float, mu: Share) -> int:
     """The number mu n of points that are given up.
 
     Raises
@@ -52,18 +65,51 @@ def given_up(data: TrainingData, nu: float, mu: float) -> int:
     """
     if not isinstance(data, TrainingData | GramData):
         raise TypeError(f"data must be TrainingData, got {type(data).__name__}")
-    fraction("nu", nu)
-    if mu != 0:
-        fraction("mu", mu)
-    if not mu < nu:
+    nu = fraction("nu", nu)
+    share = _share(mu)
+    if not share < nu:
         raise ValueError(f"mu must be below nu = {nu:g}, got {mu!r}")
-    count = round(mu * data.n)
-    if abs(count - mu * data.n) > WHOLE * data.n:
-        raise ValueError(f"mu must be a whole number of points over {data.n}, got {mu!r}")
+    count = round(share * data.n)
+    if abs(count - share * data.n) > WHOLE * data.n:
+        raise ValueError(
+            f"mu must be a whole number of points over {data.n}, got {mu!r}, which is "
+            f'{float(share) * data.n:.6g} points: write mu="{count}/{data.n}"'
+        )
     return count
 
 
-def offset_limit(data: TrainingData, nu: float, mu: float) -> float:
+def _share(mu: Share) -> Fraction:
+    """mu as a number in [0, 1]."""
+    if isinstance(mu, str):
+        try:
+            return _share(Fraction(mu))
+        except (ValueError, ZeroDivisionError):
+            wanted = 'mu must be a number or a fraction such as "4/345"'
+            raise ValueError(f"{wanted}, got {mu!r}") from None
+    if isinstance(mu, Fraction) and 0 <= mu <= 1:
+        return mu
+    if isinstance(mu, Real) and not isinstance(mu, bool) and mu == 0:
+        return Fraction(0)
+    return Fraction(fraction("mu", float(mu) if isinstance(mu, Fraction) else mu))
+
+
+def window(data: TrainingData | GramData, nu: float, mu: Share) -> Fraction:
+    """(nu - mu) n: how many of the errors count, the last one in part."""
+    return Fraction(min(nu, 1.0)) * data.n - given_up(data, nu, mu)
+
+
+def level_price(data: TrainingData | GramData, nu: float, mu: Share) -> float:
+    """nu - mu, not above (nu - mu) n times the double nearest to 1/n, the price of a slack.
+
+    So the prices are those of at most (nu - mu) n errors, to the last bit, and the optimum is not
+    below the least risk times n and the price of a slack.
+    """
+    exact = window(data, nu, mu) * Fraction(1 / data.n)
+    price = float(exact)
+    return price if Fraction(price) <= exact else math.nextafter(price, -math.inf)
+
+
+def offset_limit(data: TrainingData | GramData, nu: float, mu: Share) -> float:
     """A number that |b| of a best free intercept does not exceed.
 
     With b > 0 and ||w|| <= 1 the errors are at least b - R at the n_- negatives and -b - R at the
@@ -79,24 +125,24 @@ def offset_limit(data: TrainingData, nu: float, mu: float) -> float:
         2 o <= m - k for one of the classes: the risk is not bounded along b, or it is 0 there.
     """
     count = given_up(data, nu, mu)
-    window = Fraction(nu) * data.n - count
+    share, wide = float(_share(mu)), window(data, nu, mu)
     positives = int(np.count_nonzero(data.y > 0))
     smaller = min(positives, data.n - positives)
-    ones = min(Fraction(smaller - count), window)
-    if not 2 * ones > window:
+    ones = min(Fraction(smaller - count), wide)
+    if not 2 * ones > wide:
         raise ValueError(
             f"with a free intercept nu + mu must be below {2 * smaller}/{data.n}, twice the share "
-            f"of the smaller class, got {nu:g} + {mu:g}: the risk has no end along b; take a "
+            f"of the smaller class, got {nu:g} + {share:g}: the risk has no end along b; take a "
             "smaller nu or mu, or intercept='penalised'"
         )
     return float(
         np.max(_norms(np.asarray(augmented(data, "none"))))
-        * float(window / (2 * ones - window))
+        * float(wide / (2 * ones - wide))
         * (1 + WIDER)
     )
 
 
-def largest_scores(data: TrainingData, intercept: str, offset: float = 0.0) -> Array:
+def largest_scores(data: TrainingData | GramData, intercept: str, offset: float = 0.0) -> Array:
     """Numbers (n,) that no |score| exceeds, with w or (w, b) in the unit ball, |b| <= offset."""
     if intercept == "free":
         return (_norms(np.asarray(augmented(data, "none"))) + offset) * (1 + WIDER)
@@ -104,52 +150,87 @@ def largest_scores(data: TrainingData, intercept: str, offset: float = 0.0) -> A
 
 
 def _norms(points: Array) -> Array:
-    """Euclidean norms of rows, no smaller than they are."""
-    return np.sqrt(np.einsum("ij,ij->i", points, points)) * (1 + WIDER)
+    """Euclidean norms of rows, no smaller than they are, in whatever unit."""
+    exponents = np.frexp(np.abs(points).max(axis=1, initial=0.0))[1]
+    scaled = np.ldexp(points, -exponents[:, None])
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return np.ldexp(lengths * (1 + WIDER), exponents)
 
 
-@reads_dense_points
+def _check(origin: Origin, values: Values) -> PaperCheck:
+    """w drawn into the ball, and the levels and outliers that are best for it."""
+    data, p = origin.data, origin.parameters
+    nu, mu, intercept = p["nu"], p["mu"], p["intercept"]
+    _, w, b = signed_scores(data, values)
+    size = max(1.0, math.sqrt(norm_of(w, b, intercept)))
+    w, b = w / size, b / size
+    if intercept == "free":
+        offset = offset_limit(data, nu, mu)
+        b = min(max(b, -offset), offset)
+    risk, q = robust_risk(data, w, b, nu=nu, mu=mu)
+    u, kept = data.y * (data.factor @ w + b), q == 0
+    rho = float(np.sort(u[kept])[math.ceil(window(data, nu, mu)) - 1])
+    repaired: dict[str, Any] = {
+        "w": w,
+        "rho": np.array(rho),
+        "xi": np.where(kept, np.maximum(0.0, rho - u), 0.0),
+        "z": np.where(kept, 0.0, 1.0),
+    }
+    if intercept != "none":
+        repaired["b"] = np.array(b)
+    facts: dict[str, Any] = {"given_up": int(np.count_nonzero(q)), "errors": int((u <= 0).sum())}
+    if np.linalg.norm(w) <= NO_DIRECTION:
+        facts["degenerate"] = "w = 0 up to rounding: no machine of norm 1 is known to gain by it"
+    return PaperCheck(risk, repaired=repaired, facts=facts)
+
+
+@formulation(
+    ProblemClass.MISOCP,
+    "Takeda, Fujiwara & Kanamori 2014",
+    paper_class="difference of convex functions on the sphere",
+    takes=(TrainingData, GramData),
+    check=_check,
+    classifier=weight_and_intercept,
+)
 def extended_robust_svc(
-    data: TrainingData, *, nu: float, mu: float, intercept: str = "penalised"
+    data: TrainingData | GramData, *, nu: float, mu: Share, intercept: str = "penalised"
 ) -> pyo.ConcreteModel:
-    """Extended robust SVM in the unit ball, exact, with a binary for each point.
+    """Extended robust SVM: the extended nu-SVC without its worst points, in the unit ball.
 
         min   -(nu - mu) rho + (1/n) sum_i xi_i
         s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i + M_i z_i >= 0,   xi_i >= 0
               outliers    sum_i z_i <= mu n,    z_i in {0, 1}
-              norm        ||w||^2 + b^2 <= 1,   |rho| <= R
+              norm        ||w||^2 <= 1,   |rho| <= R
 
-    No score exceeds M_i - R = ||x~_i||, and a best rho is a score, so that R = max_i ||x~_i||: a
-    point that is given up asks for nothing. A free intercept counts in no norm, has the limits of
-    `offset_limit`, and adds them to R and M. A mixed-integer second-order cone program, which
-    method="branch-and-bound" proves; tm.search.robust_search needs no binaries, and goes further.
+    Exact, with a binary for each point. No score exceeds M_i - R = ||x_i||, and a best rho is a
+    score, so that R = max_i ||x_i||: a point that is given up asks for nothing. A penalised b is
+    one more entry of w, and of x_i a 1. A free intercept counts in no norm, has the limits of
+    `offset_limit`, and adds them to R and M. Where w = 0 is best the optimum is 0; where it is
+    negative it lies on the sphere of the paper.
 
     Parameters
     ----------
-    data : TrainingData
-        Without weights.
     nu : float
         Share of the points up to which errors count, in (0, 1].
-    mu : float
-        Share of the worst points, which are left out: a whole number of points, below nu.
-    intercept : "free", "penalised" or "none"
+    mu : float or str
+        Share of the worst points, which are left out: 0 or a whole number of points, below nu; as
+        text a fraction such as "4/345".
 
     Raises
     ------
     ValueError
-        Bad shares, another intercept, weighted points; a risk without end along a free intercept.
+        Bad shares, another intercept; a risk without end along a free intercept.
 
     Examples
     --------
     >>> import tightmargin as tm
     >>> data = tm.TrainingData([[2.0], [1.0], [-1.0], [-3.0]], [1, 1, -1, 1])
     >>> model = tm.extended_robust_svc(data, nu=0.5, mu=0.25, intercept="none")
-    >>> result = tm.solve(model, method="branch-and-bound")  # the last point is given up
+    >>> result = tm.solve(model)  # the last point is given up
     >>> round(result.objective, 6), result.values["z"].tolist()
     (-0.25, [0.0, 0.0, 0.0, 1.0])
     """
     one_of("intercept", intercept, INTERCEPTS)
-    refuse_weights("extended_robust_svc", data)
     count = given_up(data, nu, mu)
     offset = offset_limit(data, nu, mu) if intercept == "free" else 0.0
     sizes = largest_scores(data, intercept, offset)
@@ -167,13 +248,13 @@ def extended_robust_svc(
     m.outliers = pyo.Constraint(expr=dot(1.0, m.z) <= count)
     m.norm = pyo.Constraint(expr=squared_norm(m, intercept) <= 1)
     loss = dot(1 / data.n, m.xi)
-    m.objective = pyo.Objective(expr=total(-(nu - count / data.n) * m.rho, loss))
+    m.objective = pyo.Objective(expr=total(-level_price(data, nu, mu) * m.rho, loss))
     return m
 
 
 @reads_dense_points
 def extended_robust_step(
-    data: TrainingData, q: Array, *, nu: float, intercept: str = "penalised"
+    data: TrainingData | GramData, q: Array, *, nu: float, intercept: str = "penalised"
 ) -> pyo.ConcreteModel:
     """The convex problem of a step of the d.c. algorithm: -mu CVaR is linearised at q.
 
@@ -207,7 +288,7 @@ def extended_robust_step(
 
 
 def robust_risk(
-    data: TrainingData, w: Array, b: float, *, nu: float, mu: float
+    data: TrainingData | GramData, w: Array, b: float, *, nu: float, mu: Share
 ) -> tuple[float, Array]:
     """nu CVaR_{1 - nu} - mu CVaR_{1 - mu} of the margin errors, and the q that gives points up.
 

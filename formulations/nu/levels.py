@@ -79,6 +79,8 @@ def nu_levels(
     ValueError
         Multipliers of another length, outside of their box by more than 1e-6 of it, or with other
         sums in the two classes.
+    TypeError
+        Other data, such as a pair (X, y).
 
     Examples
     --------
@@ -89,6 +91,8 @@ def nu_levels(
     >>> abs(levels.averaged_b - levels.sorted_b) < 1e-5
     True
     """
+    if not isinstance(data, TrainingData | GramData):
+        raise TypeError(f"data must be TrainingData or GramData, got {type(data).__name__}")
     caps = loss_weights(data, class_balance)
     alpha = _checked(data, alpha, caps)
     nu = float(alpha.sum())

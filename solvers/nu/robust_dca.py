@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.extended_robust import (
+    Share,
     extended_robust_step,
     given_up,
     offset_limit,
@@ -19,6 +24,8 @@ from tightmargin.formulations.nu.extended_robust import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.result import Status
 
 STEPS = 100
 LESS = 1e-9  # of the size of the risk: a step that gains no more is the last one
@@ -37,7 +44,9 @@ class RobustLocalOptimum(Printed):
     outliers : array of int
         Points that are given up.
     ends : array
-        Risks at the ends of all starts, in order.
+        Risks at the ends of the starts that were begun, in order.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     w: Array
@@ -45,17 +54,20 @@ class RobustLocalOptimum(Printed):
     risk: float
     outliers: NDArray[np.intp]
     ends: Array
+    interrupted: bool = False
 
 
 @unweighted
+@reads_dense_points
 def robust_dca(
-    data: TrainingData,
+    data: TrainingData | GramData,
     *,
     nu: float,
-    mu: float,
+    mu: Share,
     intercept: str = "penalised",
     starts: int = 20,
     seed: int = 0,
+    time_limit: float | None = None,
 ) -> RobustLocalOptimum:
     """Run the d.c. algorithm from the machine that keeps all points, and from random outliers.
 
@@ -65,14 +77,16 @@ def robust_dca(
 
     Parameters
     ----------
-    data : TrainingData
-        Without weights.
+    data : TrainingData or GramData
+        Without weights; of a kernel matrix its factor has the points.
     nu, mu, intercept
         As for extended_robust_svc.
     starts : int
         At least 1: the first keeps all points, the others give up random ones.
     seed : int
         Of these.
+    time_limit : float, optional
+        Seconds, after which no step is begun; what was found is returned, as after Ctrl-C.
 
     Raises
     ------
@@ -93,34 +107,68 @@ def robust_dca(
         offset_limit(data, nu, mu)  # which raises where the risk has no end
     if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
         raise ValueError(f"starts must be a whole number of at least 1, got {starts!r}")
-    rng = np.random.default_rng(seed)
-    best, ends = (np.inf, np.zeros(data.d), 0.0, np.zeros(data.n)), []
-    for start in range(starts):
-        q = np.zeros(data.n)
-        if start:
-            q[rng.choice(data.n, size=count, replace=False)] = 1 / data.n
-        found = _descent(data, q, nu, mu, intercept)
-        ends.append(found[0])
-        best = min(best, found, key=lambda end: end[0])
-    risk, w, b, q = best
-    return RobustLocalOptimum(w, b, risk, np.flatnonzero(q), np.array(ends))
+    limits = checked_limits(time_limit=time_limit, seed=seed)
+    end = math.inf if limits.time_limit is None else time.perf_counter() + limits.time_limit
+    descent = _Descent(data, nu, mu, intercept, end)
+    rng, interrupted = np.random.default_rng(limits.seed), False
+    try:
+        for start in range(starts):
+            q = np.zeros(data.n)
+            if start:
+                q[rng.choice(data.n, size=count, replace=False)] = 1 / data.n
+            descent.run(q)
+            if time.perf_counter() >= end:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    risk, w, b = descent.best
+    outliers = np.flatnonzero(robust_risk(data, w, b, nu=nu, mu=mu)[1])
+    return RobustLocalOptimum(w, b, risk, outliers, np.array(descent.ends), interrupted)
 
 
-def _descent(
-    data: TrainingData, q: Array, nu: float, mu: float, intercept: str
-) -> tuple[float, Array, float, Array]:
-    """Steps from given outliers until the risk falls no more."""
-    model = extended_robust_step(data, q, nu=nu, intercept=intercept)
-    risk, w, b = 0.0, np.zeros(data.d), 0.0
-    for _ in range(STEPS):
-        result = solve(model)
+class _Descent:
+    """Steps from given outliers, and the best machine of all, w = 0 to begin with.
+
+    The steps are solved for points divided by a power of 2, so that the largest of their numbers is
+    near 1 in whatever unit the data are; a penalised intercept is a column of them.
+    """
+
+    def __init__(
+        self, data: TrainingData | GramData, nu: float, mu: Share, intercept: str, end: float
+    ) -> None:
+        points = np.asarray(augmented(data, "none" if intercept == "free" else intercept))
+        self.exponent = int(math.frexp(float(np.abs(points).max(initial=0.0)))[1])
+        self.scaled = with_points(data, np.ldexp(points, -self.exponent))
+        self.data, self.nu, self.mu, self.intercept, self.end = data, nu, mu, intercept, end
+        self.best: tuple[float, Array, float] = (0.0, np.zeros(data.d), 0.0)
+        self.ends: list[float] = []
+
+    def run(self, q: Array) -> None:
+        """Steps until the risk falls no more."""
+        self.ends.append(0.0)
+        least = math.ldexp(LESS, self.exponent)
+        for _ in range(STEPS):
+            machine = self._step(q)
+            if machine is None:
+                return
+            risk, q = robust_risk(self.data, *machine, nu=self.nu, mu=self.mu)
+            if risk >= self.ends[-1] - LESS * max(abs(risk), least):
+                return
+            self.ends[-1] = risk
+            if risk < self.best[0]:
+                self.best = risk, *machine
+            if time.perf_counter() >= self.end:
+                return
+
+    def _step(self, q: Array) -> tuple[Array, float] | None:
+        """w and b of the convex problem; None where it has no optimum that is known."""
+        mode = "free" if self.intercept == "free" else "none"
+        result = solve(extended_robust_step(self.scaled, q, nu=self.nu, intercept=mode), live=False)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         if result.objective is None:
-            break
-        values = result.values
-        at, offset = np.asarray(values["w"]), float(values["b"]) if "b" in values else 0.0
-        found, q = robust_risk(data, at, offset, nu=nu, mu=mu)
-        if found >= risk - LESS * max(abs(found), LESS):
-            break
-        risk, w, b = found, at, offset
-        model = extended_robust_step(data, q, nu=nu, intercept=intercept)
-    return risk, w, b, robust_risk(data, w, b, nu=nu, mu=mu)[1]
+            return None
+        w = np.asarray(result.values["w"])
+        if self.intercept == "free":
+            return w, math.ldexp(float(result.values["b"]), self.exponent)
+        return (w[:-1], float(w[-1])) if self.intercept == "penalised" else (w, 0.0)

@@ -14,6 +14,7 @@ NUMBERS: dict[str, float] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "budget": 0.5, "beta": 0.5,
     "big_m": 50.0, "intercept_bound": 9.0, "norm_bound": 0.8, "hull_bound": 0.6,
     "price": 0.1, "bend": 0.5, "exponent": 1.5, "rank": 1, "tau": 0.4, "truncation": -0.4,
+    "mu": 0.0,
 }  # fmt: skip
 # Words that choose, and flags: the value itself is tried as a number too.
 WORDS: dict[str, Any] = {

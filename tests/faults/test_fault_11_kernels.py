@@ -37,6 +37,7 @@ PRICES: dict[str, dict[str, Any]] = {
     "c_svc_dual": {"C": 1.0}, "nu_svc_dual": {"nu": 0.5},
     "extended_nu_svc_dual": {"nu": 0.5}, "extended_nu_svc": {"nu": 0.5},
     "extended_nu_svc_ball": {"nu": 0.5}, "min_cvar": {"beta": 0.5},
+    "extended_robust_svc": {"nu": 0.5, "mu": 0.125},
     "zero_one_kernel": {"penalty": 1.0},
     "zero_one_bilinear": {"penalty": 1.0}, "kernel_soft_margin_svc": {"ridge": 0.1},
     "hard_margin_svc_dual": {}, "soft_margin_svc_dual": {"ridge": 0.1},

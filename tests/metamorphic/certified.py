@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+import tightmargin.cuts  # noqa: F401  (registers searches)
 from tests.metamorphic import values
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES

@@ -168,6 +168,11 @@ def extended_any(rng: np.random.Generator, data: TrainingData, mode: str) -> dic
     )
 
 
+def robust(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
+    """A point given up, and nu where b has an end."""
+    return {"nu": float(rng.uniform(0.6, 0.8)), "mu": f"1/{data.n}"}
+
+
 def least_risk(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     found = extended_any(rng, data, mode)
     return {"beta": 1 - found["nu"], "class_balance": found["class_balance"]}
@@ -336,6 +341,8 @@ FAMILIES: dict[str, Family] = {
         extended_below, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"
     ),
     # risk <= 1: w / c has the same risk, and -||w||^2 falls by c^2; twice the risk halves w.
+    # The same without the worst points, in the ball. Where w = 0 is best no gap is relative.
+    "extended_robust_svc": Family(robust, 1, 0, 1, kind="separable", value=values.robust),
     "extended_nu_svc_polar": Family(
         extended_below, -2, -1, 0, cruz=0.25, value=values.polar, least="", dependent=False,
         proof="directions",

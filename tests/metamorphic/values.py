@@ -8,6 +8,7 @@ reach the optimum of the data as they were.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,19 @@ def sphere(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> 
     radius, cruz = _size(p)
     scale = radius / np.sqrt(norm2(w, b, mode))
     return scale * risk(data, p, mode, w, b) * (data.n if cruz else 1)
+
+
+def robust(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:
+    """The sum of the errors between the worst share mu and the worst share nu, drawn into the ball.
+
+    That is the difference of two tails; each is the least of a piecewise linear function.
+    """
+    errors = -scores(data, w, b) / max(1.0, np.sqrt(norm2(w, b, mode)))
+
+    def tail(share: float) -> float:
+        return min(share * a + np.maximum(errors - a, 0).mean() for a in errors)
+
+    return tail(p["nu"]) - tail(float(Fraction(p["mu"])))
 
 
 def least_risk(data: TrainingData, p: Parameters, mode: str, w: Array, b: float) -> float:

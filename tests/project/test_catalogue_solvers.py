@@ -16,6 +16,7 @@ import pytest
 
 from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
+from tests.references.extended_nu import by_all_outliers
 from tests.references.level_one_lift import derived_lift
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
@@ -193,6 +194,9 @@ TRIALS = {
         lambda d, m: -linearised(d, m), {"nu": LOW_NU, "w_ref": reference}
     ),
     "min_cvar": Trial(on_circle(1 / LOW_NU), {"beta": 1 - LOW_NU}, intercepts=UNPRICED),
+    "extended_robust_svc": Trial(
+        lambda d, m: by_all_outliers(d, 0.7, 1, m), {"nu": 0.7, "mu": 1 / 7}, FEW
+    ),
     "rsvm": Trial(lambda d, m: reference_solutions.least_loss(d, m, H).value, {"norm_bound": H}),
     "rsvm_relaxed": Trial(lambda d, m: reference_solutions.least_loss(d, m).value),
     "rsvm_kernel_relaxed": Trial(

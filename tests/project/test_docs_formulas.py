@@ -16,6 +16,7 @@ from tests.support.formula_values import Values, bounds_of, slack_bound_names
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.conic.strengthened import ROOM
 from tightmargin.formulations.formulas.formula import Formula, formulas, parsed
+from tightmargin.formulations.nu.extended_robust import offset_limit
 from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
@@ -77,6 +78,11 @@ def model_of(name: str, mode: str) -> tuple[Any, dict[str, Any]]:
     if mode == "free" and "intercept_bound" in CATALOGUE[name].parameters:
         parameters["intercept_bound"] = 12.0
     model = CATALOGUE[name].build(trial.data, intercept=mode, **parameters)
+    if name == "extended_robust_svc":
+        offset = offset_limit(trial.data, **trial.parameters) if mode == "free" else 0.0
+        columns = [trial.data.X, *([np.ones((trial.data.n, 1))] if mode == "penalised" else [])]
+        sizes = np.linalg.norm(np.hstack(columns), axis=1) + offset
+        extra["big_m"] = sizes + sizes.max()
     if name == "conic_fixed":
         extra["gamma"] = parameters["strengthening"]
     rng = np.random.default_rng(7)

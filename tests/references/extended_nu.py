@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -35,6 +37,19 @@ def optimum_by_scip(data: TrainingData, nu: float) -> float:
     at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
     assert other.objective == pytest.approx(at, abs=1e-9)
     return at
+
+
+def by_all_outliers(data: TrainingData, nu: float, count: int, mode: str) -> float:
+    """The extended robust SVM: the least of the convex problems of all points but `count`."""
+    least = 0.0  # of w = 0
+    for out in itertools.combinations(range(data.n), count):
+        kept = np.setdiff1d(np.arange(data.n), out)
+        w, b, rho = cp.Variable(data.d), cp.Variable(), cp.Variable()
+        u = cp.multiply(data.y[kept], data.X[kept] @ w + (0 if mode == "none" else b))
+        goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
+        ball = cp.norm(cp.hstack([w, b]) if mode == "penalised" else w) <= 1
+        least = min(least, float(cp.Problem(cp.Minimize(goal), [ball]).solve(cp.CLARABEL)))
+    return least
 
 
 def assert_values_are_the_objective(

@@ -53,6 +53,8 @@ def points(kind: str, seed: int, n: int = 14, d: int = 2) -> TrainingData:
     Separable points keep a distance of at least 0.1 from a hyperplane through the origin;
     the other kinds hold a point of each class deep inside the other one.
     """
+    if kind != "separable" and d > n - 2:  # independent points are separable, however they lie
+        raise ValueError(f"{n} points of {d} features are separable: d must be below n - 1")
     rng = np.random.default_rng([seed, n, d])
     y = np.where(np.arange(n) < (4 if kind == "unbalanced" else n // 2), 1.0, -1.0)
     while True:

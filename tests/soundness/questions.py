@@ -20,6 +20,7 @@ from scipy.optimize import linprog
 
 import tightmargin as tm
 from tests.references import losses, reference_solutions
+from tests.references.extended_nu import by_all_outliers
 from tests.references.losses import LOSSES
 from tests.references.reduced_hulls import level_by_lp
 
@@ -213,6 +214,16 @@ def linearised(rng: np.random.Generator, data: Any, mode: str) -> Question:
         return reference_solutions.nu_risk_linearised(data, mode, nu, uniform(data), w_ref).value
 
     return Question({"nu": nu, "w_ref": w_ref}, value, {}, 1)
+
+
+def robust(rng: np.random.Generator, data: Any, mode: str) -> Question:
+    count = int(rng.integers(0, min(3, data.n)))
+    nu = one_of(rng, 0.5, 0.75, 0.9375, 1.0)
+    shares = 2 * min(data.n_pos, data.n_neg) / data.n
+    if count >= nu * data.n or (mode == "free" and nu + count / data.n >= shares):
+        raise NoWitnessError
+    value = lambda: by_all_outliers(data, nu, count, mode)  # noqa: E731
+    return Question({"nu": nu, "mu": f"{count}/{data.n}"}, value, {}, 1)
 
 
 # --- rigorous machines ----------------------------------------------------------------------------

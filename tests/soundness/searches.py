@@ -61,6 +61,12 @@ SEARCHES = {
     "hull_search": Asked("extended_nu_svc", tm.search.hull_search, of_search),
     "branch_and_cut": Asked("extended_nu_svc", tm.search.branch_and_cut, of_search),
     "cutting_plane": Asked("extended_nu_svc", tm.search.cutting_plane, of_search),
+    "robust_search": Asked(
+        "extended_robust_svc", tm.search.robust_search,
+        lambda found: pair(
+            found.risk, found.bound, "CERTIFIED" if found.stop == "proven" else "", {"w": found.w}
+        ),
+    ),
     "solve_rsvm": Asked(
         "rsvm", tm.search.solve_rsvm, of_row, renamed=("intercept",), modes=("free",)
     ),
@@ -121,6 +127,7 @@ MODELS = {
     "zero_one_bilinear": "conflict-search",
     "zero_one_kernel": "conflict-search",
     "ramp_big_m": "cone-search",
+    "extended_robust_svc": "robust-search",
     "rsvm": "segments",
     "rsvm_dual": "auto",
     "matrix_svc_bilinear": "matrix-search",

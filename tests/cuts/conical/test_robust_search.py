@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from fractions import Fraction
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.references.extended_nu import by_all_outliers
 from tightmargin.cuts.conical.robust_search import _problem, robust_search
 from tightmargin.formulations.nu.extended_robust import offset_limit, robust_risk
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -35,19 +34,6 @@ def drawn(seed: int, n: int = 9, d: int = 2) -> tm.TrainingData:
     X = rng.integers(-2, 3, size=(n, d)) + y[:, None]
     X[0] = X[2]
     return tm.TrainingData(X.astype(float), y)
-
-
-def by_all_outliers(data: tm.TrainingData, nu: float, count: int, mode: str) -> float:
-    """The least of the convex problems of all points but `count`, in cvxpy; 0 for w = 0."""
-    least = 0.0
-    for out in itertools.combinations(range(data.n), count):
-        kept = np.setdiff1d(np.arange(data.n), out)
-        w, b, rho = cp.Variable(data.d), cp.Variable(), cp.Variable()
-        u = cp.multiply(data.y[kept], data.X[kept] @ w + (0 if mode == "none" else b))
-        goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
-        ball = cp.norm(cp.hstack([w, b]) if mode == "penalised" else w) <= 1
-        least = min(least, float(cp.Problem(cp.Minimize(goal), [ball]).solve(cp.CLARABEL)))
-    return least
 
 
 @pytest.mark.parametrize("mode", MODES)

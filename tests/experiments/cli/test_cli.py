@@ -19,6 +19,7 @@ import pytest
 import tightmargin
 from tests.references import losses, matrix, multiclass, ramp_l1, reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
+from tests.references.extended_nu import by_all_outliers
 from tests.references.level_one_lift import derived_lift
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tests.support.command_line import ROOT, finish, run, start, write_csv
@@ -153,6 +154,10 @@ TRIALS: dict[str, tuple[str, Any]] = {
     "extended_nu_svc_linearised": (f"nu={LOW_NU} w_ref=1,-0.5", linearised),
     "extended_nu_svc_linearised_dual": (f"nu={LOW_NU} w_ref=1,-0.5", lambda: -linearised()),
     "min_cvar": (f"beta={1 - LOW_NU}", lambda: on_circle() / LOW_NU),
+    "extended_robust_svc": (
+        f"nu={NU} mu=1/{OVERLAPPING.n}",
+        lambda: by_all_outliers(OVERLAPPING, NU, 1, "penalised"),
+    ),
     "rsvm": (
         f"norm_bound={H}",
         lambda: reference_solutions.least_loss(OVERLAPPING, "free", H).value,

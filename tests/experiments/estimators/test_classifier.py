@@ -51,6 +51,7 @@ BELOW = ("extended_nu_svc_reverse", "extended_nu_svc_polar", "extended_nu_svc_li
 OTHERS: dict[str, dict[str, float]] = {
     "extended_nu_svc_ball": {"nu": 0.9},
     "extended_nu_svc_dual": {"nu": 0.9},
+    "extended_robust_svc": {"nu": 0.7, "mu": 0.2},
     "nu_svc": {"nu": 0.9},
     "nu_svc_dual": {"nu": 0.9},
     "reduced_hull_svc": {"hull_bound": 0.25},

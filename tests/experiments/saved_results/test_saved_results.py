@@ -48,6 +48,7 @@ SETTINGS = {
     "extended_nu_svc_linearised": "nu=0.3 w_ref=mean_difference",
     "extended_nu_svc_linearised_dual": "nu=0.3 w_ref=mean_difference",
     "min_cvar": "beta=0.7",
+    "extended_robust_svc": "nu=0.7 mu=1/12",
     "rsvm": "norm_bound=0.5",
     "rsvm_relaxed": "",
     "rsvm_kernel_relaxed": "",

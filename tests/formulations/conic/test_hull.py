@@ -64,7 +64,10 @@ def test_without_a_cost_it_is_the_smaller_price(penalty: float, given_up: bool) 
     ("words", "message"),
     [
         ({"quadratic": np.eye(2)}, "quadratic must be 3 x 3"),
-        ({"quadratic": "wide"}, "quadratic must be 3 x 3"),
+        ({"quadratic": "wide"}, "quadratic must hold real numbers"),
+        ({"quadratic": 1j * np.eye(3)}, "quadratic must hold real numbers"),
+        ({"quadratic": 1e-320 * np.eye(3)}, "in another unit"),
+        ({"quadratic": 1e200 * np.eye(3)}, "in another unit"),
         ({"quadratic": np.diag([1.0, 1.0, 0.0])}, "positive definite"),
         ({"quadratic": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}, "symmetric"),
         ({"point": 6}, "point must be a whole number from 0 to 5"),
@@ -91,5 +94,5 @@ def test_labels_of_several_classes_are_no_signs() -> None:
     data = tm.MulticlassData(np.eye(3), [0, 1, 2])
     with pytest.raises(TypeError, match="data must be TrainingData, got MulticlassData"):
         conic_hull(data, penalty=1.0)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="data must be TrainingData, got MulticlassData"):
+    with pytest.raises(TypeError, match="TrainingData or GramData, got MulticlassData"):
         tm.extended_robust_svc(data, nu=0.5, mu=0.0)  # type: ignore[arg-type]

@@ -98,3 +98,15 @@ def test_other_multipliers_are_refused(alpha: list[float], holds: str) -> None:
     data = tm.TrainingData([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
     with pytest.raises(ValueError, match=holds):
         tm.theory.nu_levels(data, alpha)
+
+
+def test_a_pair_of_arrays_is_no_data() -> None:
+    with pytest.raises(TypeError, match="TrainingData or GramData, got tuple"):
+        tm.theory.nu_levels((np.eye(2), [1, -1]), [0.5, 0.5])  # type: ignore[arg-type]
+
+
+def test_few_points_of_many_features_never_overlap() -> None:
+    """d + 1 points in general position are separable: no draw of them would end."""
+    with pytest.raises(ValueError, match="7 points of 11 features"):
+        points("overlapping", 0, n=7, d=11)
+    assert points("separable", 0, n=7, d=11).d == 11

@@ -47,8 +47,8 @@ CASES = [
 PENALTIES = (0.4, 1.5)
 # Problems whose relaxations are ordered in the tests of their families.
 ELSEWHERE = (
-    "extended_nu_svc", "matrix_svc_bilinear", "multiclass_truncated", "ramp_big_m",
-    "ramp_l1_big_m", "rsvm",
+    "extended_nu_svc", "extended_robust_svc", "matrix_svc_bilinear", "multiclass_truncated",
+    "ramp_big_m", "ramp_l1_big_m", "rsvm",
 )  # fmt: skip
 
 

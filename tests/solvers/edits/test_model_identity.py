@@ -79,6 +79,7 @@ SUBJECTS = {
         {"nu": 0.4, "w_ref": [1.0, 0.4]}, "alpha", ("nu", 0.55), rows="line"
     ),
     "min_cvar": Subject({"beta": 0.6}, "w", ("beta", 0.45), rows="tail"),
+    "extended_robust_svc": Subject({"nu": 0.8, "mu": "1/6"}, "w", None, data=FEW, tilt=0.01),
     "rsvm": Subject({"norm_bound": 0.3}, "w", ("norm_bound", 0.2), tilt=0.01),
     "rsvm_relaxed": Subject({}, "w", None, tilt=0.01, step=8),
     "rsvm_kernel_relaxed": Subject({}, "v", None, tilt=0.01, step=8),
@@ -136,7 +137,7 @@ SUBJECTS = {
     ),
 }
 BOUNDED = ("max_margin_svc", "extended_nu_svc", "extended_nu_svc_ball", "extended_nu_svc_polar",
-           "min_cvar", "rsvm")  # fmt: skip
+           "extended_robust_svc", "min_cvar", "rsvm")  # fmt: skip
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP, ProblemClass.EXP}
 CONVEX_NAMES = [name for name in SUBJECTS if CATALOGUE[name].problem_class in CONVEX]
 MIXED_NAMES = [name for name in SUBJECTS if name not in CONVEX_NAMES]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.references.extended_nu import by_all_outliers
 from tightmargin.formulations.nu.extended_robust import extended_robust_svc, robust_risk
+from tightmargin.solvers.nu import robust_dca as module
 from tightmargin.solvers.nu.robust_dca import robust_dca
 from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 
 N = 10
 
@@ -24,20 +26,6 @@ def noisy(seed: int) -> tm.TrainingData:
     X = 1.5 * y[:, None] + rng.standard_normal((N, 2))
     X[0], X[-1] = [-6.0, -5.0], [7.0, 2.0]
     return tm.TrainingData(X, y)
-
-
-def by_all_outliers(data: tm.TrainingData, nu: float, count: int, mode: str) -> float:
-    """The least of the convex problems of all points but `count`, in cvxpy."""
-    columns = data.X if mode == "none" else np.hstack([data.X, np.ones((data.n, 1))])
-    least = np.inf
-    for out in itertools.combinations(range(data.n), count):
-        kept = np.setdiff1d(np.arange(data.n), out)
-        w, rho = cp.Variable(columns.shape[1]), cp.Variable()
-        u = cp.multiply(data.y[kept], columns[kept] @ w)
-        goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
-        problem = cp.Problem(cp.Minimize(goal), [cp.norm(w) <= 1])
-        least = min(least, float(problem.solve(solver=cp.CLARABEL)))
-    return least
 
 
 @pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (2, "none")])
@@ -103,3 +91,61 @@ def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> N
 def test_starts_are_counted(words: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="starts must be a whole number"):
         robust_dca(noisy(1), nu=0.6, mu=0.2, **words)
+
+
+@pytest.mark.parametrize("mode", ["free", "none"])
+@pytest.mark.parametrize("power", [-600, -60, 100])
+def test_the_unit_of_the_data_is_no_matter(power: int, mode: str) -> None:
+    """Both modes are homogeneous: the risk has the unit of the data."""
+    data = noisy(2)
+    words: dict[str, Any] = {"nu": 0.6, "mu": 0.2, "intercept": mode, "starts": 3}
+    scaled = tm.TrainingData(np.ldexp(data.X, power), data.y)
+    one, other = robust_dca(data, **words), robust_dca(scaled, **words)
+    assert one.risk < 0
+    assert np.ldexp(other.risk, -power) == pytest.approx(one.risk, rel=1e-6)
+    assert list(other.outliers) == list(one.outliers)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"seed": "a"}, "seed must be a whole number"),
+        ({"time_limit": 0.0}, "time_limit must be positive"),
+        ({"mu": "one"}, "mu must be a number or a fraction"),
+        ({"mu": "1/0"}, "mu must be a number or a fraction"),
+        ({"mu": True}, "mu must be a number"),
+        ({"mu": 0.25}, 'which is 2.5 points: write mu="2/10"'),
+    ],
+)
+def test_a_bad_word_of_its_own_is_refused(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        robust_dca(noisy(1), **({"nu": 0.6, "mu": 0.2} | words))
+
+
+def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    words: dict[str, Any] = {"nu": 0.6, "mu": 0.2}
+    late = robust_dca(noisy(1), **words, starts=400, time_limit=1e-6)
+    assert len(late.ends) == 1
+    original, calls = module.solve, []
+
+    def pressed(*args: Any, **keywords: Any) -> Any:
+        found = original(*args, **keywords)
+        if calls:
+            return replace(found, status=Status.INTERRUPTED)
+        if found.objective < -1e-3:  # a step that gains, and Ctrl-C in the next one
+            calls.append(1)
+        return found
+
+    monkeypatch.setattr(module, "solve", pressed)
+    stopped = robust_dca(noisy(1), **words)
+    assert stopped.interrupted
+    assert len(stopped.ends) < 20
+    assert stopped.risk == stopped.ends.min() < 0
+
+
+def test_a_kernel_matrix_is_its_factor() -> None:
+    data = noisy(2)
+    gram = tm.GramData(data.X @ data.X.T, data.y)
+    words: dict[str, Any] = {"nu": 0.6, "mu": 0.2, "intercept": "none", "starts": 3}
+    one, other = robust_dca(data, **words), robust_dca(gram, **words)
+    assert other.risk == pytest.approx(one.risk, rel=1e-6)
