@@ -382,4 +382,4 @@ def test_its_core_is_read_in_an_hour() -> None:
     assert sum(count for name, count in parts.items() if name not in outside) <= 400
     assert parts["trees"] <= 150
     assert parts["directions"] <= 100
-    assert parts["cones"] <= 150
+    assert parts["cones"] <= 300
