@@ -43,6 +43,7 @@ from tightmargin.solvers.zero_one.cones.from_models import (
     suits,
 )
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import side_rows
 
@@ -53,6 +54,11 @@ SEARCHED = (*EDITED, EXPANDED)
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
 NONE_FOUND = "the search found no point that meets what the edit adds"
+EMPTY = (
+    "no hyperplane meets what the edit adds, says the search: the model is infeasible, which "
+    'method="auto" proves'
+)
+OR_EMPTY = ', or the edit leaves no hyperplane, which method="auto" proves'
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
@@ -72,7 +78,6 @@ def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None
     if origin.entry == RAMP:
         u = origin.data.y * (origin.data.factor @ found.w + found.b)
         values["xi"] = np.where(found.given_up, 0.0, np.maximum(0.0, 1 - u))
-    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
     return Finding(
         values,
         STATUS.get(found.stop, Status.FEASIBLE),
@@ -85,13 +90,24 @@ def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None
             "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
         },
         message=_message(found),
-        no_point=no_point if np.isfinite(found.objective) else NONE_FOUND,
+        no_point=why_no_point(origin, found, side),
     )
+
+
+def why_no_point(origin: Origin, found: ConeSearch | ConflictSearch, side: SideRows | None) -> str:
+    """What to say where a model has no point at what a search found.
+
+    Nothing is proven by that: a derived M may rest on what the search has missed.
+    """
+    if not np.isfinite(found.objective):
+        return EMPTY if found.stop is StopReason.PROVEN else NONE_FOUND
+    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
+    return no_point if side is None else no_point + OR_EMPTY
 
 
 def _message(found: ConeSearch) -> str:
     if not np.isfinite(found.objective):
-        return NONE_FOUND
+        return ""
     if found.stop is StopReason.PROVEN:
         return ""
     ended = found.stop.replace("_", " ")
