@@ -37,8 +37,8 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
              x_j >= k + 1, and a number k closes it by certificates[k]: mu > 0 and at least mu lower
              is proven in the box, or mu = 0 and more than 0. A box with no point may say null
     directions  {row, certificates, simplices, normals, inside, beyond}: in their place, see below
-    directed  {columns, units, centre, intercept, points, bits, conflicts}: in their place, by cones
-             of directions, see below
+    directed  {columns, units, centre, intercept, points, bits, conflicts, beside, slacks, caps}: in
+             their place, by cones of directions, see below
 
 Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
 columns alone, all its values are whole multiples of one number, and what a certificate proves
@@ -96,6 +96,22 @@ a box at the middle of its longest edge, the first of them, lower half first, an
 conflict {points, multipliers} has alpha > 0, made as heavy for both s by scaling one side down:
 keeping its points costs N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give
 up none of them, they are kept whole, or a point more is paid for.
+
+One of the columns may cost nothing, c = 0, as an intercept among them does; `centre` is then moved
+by its entries. `beside` has rows and limits ["row" or "column", k, side] of these columns alone: in
+a box g'w <= s leaves the t with t min g'r <= s, so that m t^2 is at least that of the least t, and
+points that ask for a larger t than the largest are not kept. Conflicts may have multipliers lambda
+>= 0 of them, `rows`: they add -lambda g to the sum of alpha a, and -lambda s to the sum of alpha;
+what pulls the column that costs nothing one way is scaled down until both ways are alike.
+
+With `slacks`, a column xi_i >= 0 a point, z_i = 0 says a_i'w + e xi_i >= 1. With p_i the price of
+xi_i over e, z_i must cost 2 p_i, and what a point costs is at least p_i l(a_i'w), l(u) = min(2,
+max(0, 1 - u)), at least p_i l(t U_i) in a box: parabolas in t, between the 1 / |U_i|. Where they
+are below `lower`, caps {points, multipliers, capped, rows} say more. With alpha_i <= p_i (larger
+ones count as p_i), and none of a capped point, every w costs V = sum alpha - sum lambda s - sum_j
+(sum_i alpha_i a_ij - sum lambda g_j)^2 / (4 c_j) + 2 sum of p over `capped` if these alone pay 2 p
+whatever they are, and others without a cap. The loss is less than that by at most p_i max(0, -1 - t
+L_i), L_i the least of (a_i / units)'r in the box, and by p_i (2 - l(t U_i)) for a capped point.
 """
 
 from __future__ import annotations
@@ -106,7 +122,7 @@ import sys
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor, gcd, isqrt, lcm
 from operator import mul
 from typing import Any
 
@@ -1072,35 +1088,54 @@ class Cones:
     """A loss over cones of directions, and boxes that hold every direction."""
 
     def __init__(self, model: Model, entry: Any) -> None:
-        words = "columns units centre intercept points bits conflicts"
-        columns, units, centre, b, points, self.bits, conflicts = fields(entry, words, "cones")
+        words = "columns units centre intercept points bits conflicts | slacks beside caps"
+        found = fields(entry, words, "cones")
+        columns, units, centre, b, points, self.bits, conflicts, slacks, beside, caps = found
         goal, self.lower, self.intercept = model.objective, ZERO, b
         self.columns = [index(j, model.n, "cones") for j in listed(columns, "columns")]
         k = len(self.columns)
         self.place = {j: at for at, j in enumerate(self.columns)}
         need(b is None or index(b, model.n, "cones") not in self.place, "the intercept is priced")
         squares = goal.matrix(1)
-        apart = len(self.place) == k > 0 and squares.keys() == {(j, j) for j in self.columns}
-        need(apart and min(squares.values()) > 0, "the squares are not those of the columns")
+        apart = len(self.place) == k > 0 and squares.keys() <= {(j, j) for j in self.columns}
+        need(apart and min(squares.values(), default=0) >= 0, "the squares are not the columns'")
+        self.square = [squares.get((j, j), ZERO) for j in self.columns]
+        self.free = [at for at, c in enumerate(self.square) if not c]
+        need(len(self.free) + (b is not None) <= 1, "more than one column costs nothing")
         self.units = [number(v, "units") for v in listed(units, "units", k)]
         self.centre = [number(v, "centre") for v in listed(centre, "centre", k)]
         need(min(self.units) > 0, "a unit is not positive")
-        need(b is not None or not any(self.centre), "a centre without an intercept")
-        self.square = [squares[j, j] for j in self.columns]
+        need(b is not None or self.free or not any(self.centre), "a centre without an intercept")
+        need(not any(self.centre[j] for j in self.free), "the intercept has a centre")
         prices = {j: Fraction(a, goal.unit) for j, a in zip(goal.columns, goal.linear, strict=True)}
-        self.rows, self.signs, self.prices = list[list[Fraction]](), list[int](), list[Fraction]()
-        for place, part in enumerate(listed(points, "points")):
+        self.rows, self.signs, self.prices = (
+            list[list[Fraction]](),
+            list[Fraction](),
+            list[Fraction](),
+        )
+        own = listed(points, "points")
+        self.slacks = None if slacks is None else listed(slacks, "slacks", len(own))
+        need(slacks is None or b is None, "slacks beside an intercept that is no column")
+        for place, part in enumerate(own):
             self.read(model, part, prices, f"point {place}")
         need(not any(prices.values()), "something else is priced, or a point is there twice")
+        self.beside = [self.side(model, part) for part in listed(beside, "beside")]
+        need(caps is None or self.slacks is not None, "caps without slacks")
         self.conflicts = [self.conflict(part) for part in listed(conflicts, "conflicts")]
+        self.by_rows = max((N for own, N, _ in self.conflicts if not own), default=ZERO)
+        self.caps = [self.capped(part) for part in listed(caps, "caps")]
+        lines = [*zip(self.rows, self.signs, strict=True), *((g, ZERO) for g, _ in self.beside)]
         moved = [
-            [(a - s * c) / u for a, c, u in zip(row, self.centre, self.units, strict=True)]
-            for row, s in zip(self.rows, self.signs, strict=True)
-        ]
+            [(a - (row[self.free[0]] if self.free else s) * c) / u
+             for a, c, u in zip(row, self.centre, self.units, strict=True)]
+            for row, s in lines
+        ]  # fmt: skip
         flat, self.unit = whole([value for row in moved for value in row])
-        self.flat = [flat[at : at + k] for at in range(0, len(flat), k)]
-        self.sizes = [[abs(value) for value in row] for row in self.flat]
+        cut = [flat[at : at + k] for at in range(0, len(flat), k)]
+        self.flat, self.lines = cut[: len(own)], cut[len(own) :]
+        self.sizes = [[abs(value) for value in row] for row in cut]
         self.m, self.of_m = whole([c / u**2 for c, u in zip(self.square, self.units, strict=True)])
+        self.whole_prices, self.of_prices = whole(self.prices)
 
     def read(self, model: Model, part: Any, prices: Vector, where: str) -> None:
         """A point and what it costs, which is taken out of the prices."""
@@ -1118,33 +1153,86 @@ class Cones:
         if side is None or side <= 0:
             raise ProofError(f"{where}: the row has no positive lower side")
         need(z in model.integer and low is not None and low >= 0, f"{where}: z may be between")
+        need(z not in self.place and z != self.intercept, f"{where}: another column")
+        price = prices.pop(z, ZERO)
+        if self.slacks is not None:
+            price = self.slope(model, self.slacks[len(self.rows)], row, side, price, prices, where)
         known = {j for j, a in row.items() if a} <= {*self.columns, self.intercept, z}
-        need(known and z not in self.place and z != self.intercept, f"{where}: another column")
+        need(known, f"{where}: another column")
         self.rows.append([row.get(j, ZERO) / side for j in self.columns])
         sign = ZERO if self.intercept is None else row.get(self.intercept, ZERO) / side
         need(abs(sign) == (self.intercept is not None), f"{where}: another intercept")
-        self.signs.append(int(sign))
-        self.prices.append(prices.pop(z, ZERO))
-        need(self.prices[-1] >= 0, f"{where}: a negative price")
+        self.signs.append(sign)
+        self.prices.append(price)
+        need(price >= 0, f"{where}: a negative price")
 
-    def conflict(self, part: Any) -> tuple[list[int], Fraction, Fraction]:
-        """Points, what keeping all of them costs, and the least price of one."""
-        points, multipliers = fields(part, "points multipliers", "a conflict")
+    def slope(
+        self, model: Model, xi: Any, row: Vector, side: Fraction, cap: Fraction, prices: Vector,
+        where: str,
+    ) -> Fraction:  # fmt: skip
+        """What a unit of a margin costs by a slack, which is taken out of its row."""
+        low = model.lower[index(xi, model.n, where)]
+        need(low is not None and low >= 0, f"{where}: a negative slack")
+        need(xi not in self.place and xi != self.intercept, f"{where}: another column")
+        unit = row.pop(xi, ZERO) / side
+        need(unit > 0, f"{where}: a slack of no use")
+        price = prices.pop(xi, ZERO) / unit
+        need(cap == 2 * price, f"{where}: z costs something else than a loss of 2")
+        return price
+
+    def side(self, model: Model, part: Any) -> tuple[list[Fraction], Fraction]:
+        """g and s of a row g'w <= s, or of a limit."""
+        kind, i, which = listed(part, "beside", 3)
+        need(kind in ("row", "column") and which in ("lower", "upper"), "beside: no such side")
+        if kind == "row":
+            line = model.rows[index(i, len(model.rows), "beside")]
+            row, ends = {j: Fraction(a, model.unit) for j, a in line.items() if a}, model.sides[i]
+        else:
+            row = {index(i, model.n, "beside"): Fraction(1)}
+            ends = model.lower[i], model.upper[i]
+        way, end = (1, ends[1]) if which == "upper" else (-1, ends[0])
+        need(row.keys() <= self.place.keys(), "beside: another column")
+        if end is None:
+            raise ProofError("beside: no such side")
+        return [way * row.get(j, ZERO) for j in self.columns], way * end
+
+    def combined(self, words: str, part: Any, most: list[Fraction] | None) -> Any:
+        """Points, multipliers, their sum less what rows allow, the vector they make, the rest."""
+        points, multipliers, *rest, rows = fields(part, words, "a conflict")
         own = [index(i, len(self.rows), "a conflict") for i in listed(points, "a conflict")]
         alpha = [number(v, "a conflict") for v in listed(multipliers, "a conflict", len(own))]
-        need(own and min(alpha) > 0 and len({*own}) == len(own), "a conflict of no multipliers")
-        if self.intercept is not None:
-            pull = {s: sum(a for i, a in zip(own, alpha, strict=True) if self.signs[i] == s)
-                    for s in (1, -1)}  # fmt: skip
-            need(min(pull.values()) > 0, "a conflict pulls one way")
-            alpha = [a * min(pull.values()) / pull[self.signs[i]]
-                     for i, a in zip(own, alpha, strict=True)]  # fmt: skip
-        total, length2 = sum(alpha, ZERO), ZERO
-        for j, c in enumerate(self.square):
-            s = sum((a * self.rows[i][j] for i, a in zip(own, alpha, strict=True)), ZERO)
-            length2 += s**2 / c
-        need(length2 > 0, "a conflict of no length")
-        return own, total**2 / length2, min(self.prices[i] for i in own)
+        need(min(alpha, default=1) > 0 and len({*own}) == len(own), "a conflict of no multipliers")
+        alpha = [a if most is None else min(a, most[i]) for i, a in zip(own, alpha, strict=True)]
+        of_rows = vector(rows, len(self.beside), "a conflict")
+        need(min(of_rows.values(), default=0) >= 0, "a conflict of no multipliers")
+        terms = [
+            (a, self.rows[i], self.signs[i], Fraction(1)) for i, a in zip(own, alpha, strict=True)
+        ]
+        terms += [(-a, self.beside[k][0], ZERO, self.beside[k][1]) for k, a in of_rows.items()]
+        pull = [a * (row[self.free[0]] if self.free else s) for a, row, s, _ in terms]
+        up, down = sum((p for p in pull if p > 0), ZERO), -sum((p for p in pull if p < 0), ZERO)
+        terms = [(a * min(up, down) / (up if p > 0 else down) if p else a, row, s, end)
+                 for p, (a, row, s, end) in zip(pull, terms, strict=True)]  # fmt: skip
+        total = sum((a * end for a, _, _, end in terms), ZERO)
+        along = [
+            sum((a * row[j] for a, row, _, _ in terms), ZERO) for j in range(len(self.columns))
+        ]
+        return own, total, [(s**2 / c) for s, c in zip(along, self.square, strict=True) if c], rest
+
+    def conflict(self, part: Any) -> tuple[list[int], Fraction, Fraction | None]:
+        """Points, what keeping all of them costs, and the least price of one."""
+        own, total, squares, _ = self.combined("points multipliers | rows", part, None)
+        need(total > 0 and sum(squares) > 0, "a conflict of no length")
+        return own, total**2 / sum(squares), min((self.prices[i] for i in own), default=None)
+
+    def capped(self, part: Any) -> tuple[set[int], Fraction]:
+        """Points, and what every hyperplane costs if the loss of these alone is capped."""
+        words = "points multipliers capped | rows"
+        own, total, squares, (capped,) = self.combined(words, part, self.prices)
+        chosen = [index(i, len(self.rows), "caps") for i in listed(capped, "caps")]
+        need(len({*own, *chosen}) == len(own) + len(chosen), "caps: a point twice")
+        paid = 2 * sum((self.prices[i] for i in chosen), ZERO)
+        return {*chosen}, total - sum(squares) / 4 + paid
 
     def closed(self, lower: End) -> None:
         """Stop unless `lower` is proven of w = 0 and of all directions."""
@@ -1153,8 +1241,9 @@ class Cones:
         self.lower = lower
         sides = [[i for i, s in enumerate(self.signs) if s == sign] for sign in (1, -1, 0)]
         groups = sides[2:] if self.intercept is None else sides[:2]
-        cost = min(sum((self.prices[i] for i in group), ZERO) for group in groups)
-        need(cost >= self.lower, "w = 0 costs less than `lower`")
+        self.given_up = min(sum((self.prices[i] for i in group), ZERO) for group in groups)
+        away = any(s < 0 for _, s in self.beside)
+        need(away or self.given_up >= self.lower, "w = 0 costs less than `lower`")
         k, bits, start = len(self.columns), self.bits, 0
         need(type(bits) is str and not bits.strip("01"), "the bits are no bits")
         level = [([s << 40 if i == j else 0 for i in range(k)],
@@ -1178,44 +1267,151 @@ class Cones:
 
     def leaf(self, centre: list[int], half: list[int], groups: list[list[int]], where: str) -> None:
         """Stop unless `lower` is proven in the cone of a box."""
-        U = [inner(a, centre) + inner(b, half)
-             for a, b in zip(self.flat, self.sizes, strict=True)]  # fmt: skip
         least = [max(abs(c) - h, 0) for c, h in zip(centre, half, strict=True)]
-        m = sum(c * v * v for c, v in zip(self.m, least, strict=True))
-        # m / of_m >= left (width / unit)^2 / reach^2, as the powers of two cancel
-        m *= self.unit**2 * (1 if self.intercept is None else 4)
+        # A factor t is counted in 1 / (2^40 unit), so that t U is its whole numbers' product.
+        m = sum(c * v * v for c, v in zip(self.m, least, strict=True)) * self.unit**2
+        ends = self.factors(centre, half)
+        if ends is None:
+            return
+        at = [inner(a, centre) for a in self.flat]
+        wide = [inner(b, half) for b in self.sizes[: len(at)]]
+        U = [c + h for c, h in zip(at, wide, strict=True)]
+        if self.slacks is None:
+            proven = self.thresholds_cost(U, m, ends, groups)
+        else:
+            left = self.cheap_factors(U, m, ends)
+            L = [c - h for c, h in zip(at, wide, strict=True)]
+            proven = left is None or any(self.by_caps(U, L, left, *caps) for caps in self.caps)
+        need(proven, f"less than `lower` is proven in {where}")
+
+    def factors(self, centre: list[int], half: list[int]) -> tuple[Fraction, End] | None:
+        """The ends of the factors that the rows beside leave, or None where there are none."""
+        low, high = ZERO, limit(None, "")
+        sizes = self.sizes[len(self.flat) :]
+        for line, size, (_, s) in zip(self.lines, sizes, self.beside, strict=True):
+            least = inner(line, centre) - inner(size, half)
+            if s < 0:
+                if least >= 0:
+                    return None
+                low = max(low, s / least)
+            elif least > 0:
+                high = s / least if high is None else min(high, s / least)
+        return None if high is not None and (low > high or not high) else (low, high)
+
+    def thresholds_cost(
+        self, U: list[int], m: int, ends: tuple[Fraction, End], groups: list[list[int]]
+    ) -> bool:
+        """Whether whatever is kept in a box costs `lower`, and a class that is given up whole."""
+        low, high = ends
+        square = max(m * low * low / self.of_m, self.by_rows)
+        if self.given_up + square < self.lower:
+            return False
+        reach = 1 if self.intercept is None else 2
         near = [[min((U[i] for i in own if i in group), default=None) for group in map(set, groups)]
                 for own, _, _ in self.conflicts]  # fmt: skip
-        first, *rest = [self.thresholds(U, group) for group in groups]
+        first, *rest = [self.thresholds(U, group, square) for group in groups]
+
+        def costs(width: int, left: Fraction) -> bool:
+            """Whether the square costs at least what is left, at so wide a margin."""
+            enough = m * reach**2 * left.denominator >= left.numerator * self.of_m * width * width
+            return enough or square >= left
+
         for g, paid in first:
             for h, more in rest[0] if rest else [(0, ZERO)]:
-                lost = paid + more
-                if lost >= self.lower:
+                lost, width = paid + more, g + h
+                if lost + square >= self.lower:
                     break
-                if g + h <= 0 or self.costs(m, g + h, self.lower - lost):
+                if width <= 0 or (high is not None and reach > high * width):
                     continue
-                ends = (g, h)
-                enough = any(
-                    all(v is None or e <= v for e, v in zip(ends, at, strict=False))
-                    and lost + square >= self.lower
-                    and self.costs(m, g + h, self.lower - lost - price)
-                    for at, (_, square, price) in zip(near, self.conflicts, strict=True)
-                )
-                need(enough, f"less than `lower` is proven in {where}")
+                if costs(width, self.lower - lost):
+                    continue
+                if not any(
+                    all(v is None or e <= v for e, v in zip((g, h), at, strict=False))
+                    and lost + kept >= self.lower
+                    and (price is None or costs(width, self.lower - lost - price))
+                    for at, (_, kept, price) in zip(near, self.conflicts, strict=True)
+                ):
+                    return False
+        return True
 
-    def costs(self, m: int, width: int, left: Fraction) -> bool:
-        """Whether the square costs at least what is left, at so wide a margin."""
-        return m * left.denominator >= left.numerator * self.of_m * width * width
-
-    def thresholds(self, U: list[int], group: list[int]) -> list[tuple[int, Fraction]]:
+    def thresholds(
+        self, U: list[int], group: list[int], square: Fraction
+    ) -> list[tuple[int, Fraction]]:
         """What the points of a group are kept from on, and the prices of those below."""
         found, paid = [], ZERO
         for i in sorted(group, key=U.__getitem__):
-            if paid >= self.lower:
+            if paid + square >= self.lower:
                 break
             found.append((U[i], paid))
             paid += self.prices[i]
         return found
+
+    def cheap_factors(
+        self, U: list[int], m: int, ends: tuple[Fraction, End]
+    ) -> tuple[Fraction, End] | None:
+        """An interval of the factors at which less than `lower` is proven, or None."""
+        low, high = ends
+        prices, over = self.whole_prices, self.lower.denominator
+        asked = self.lower.numerator * self.of_prices
+        curve = m * self.of_prices * over
+        turns = sorted((i for i in range(len(U)) if U[i] and prices[i]), key=lambda i: -abs(U[i]))
+        flat, slope = sum(prices), sum(p * u for p, u in zip(prices, U, strict=True))
+        start, found = ZERO, list[tuple[Fraction, End]]()
+        for i in [*turns, None]:
+            end = None if i is None else Fraction(1, abs(U[i]))
+            # curve t^2 - fall t + rest is a positive multiple of the proven cost less `lower`.
+            fall, rest = slope * self.of_m * over, (flat * over - asked) * self.of_m
+            part = below_zero(curve, fall, rest, max(start, low), lesser(end, high))
+            found += [] if part is None else [part]
+            if i is not None:
+                start, slope = Fraction(1, abs(U[i])), slope - prices[i] * U[i]
+                flat += prices[i] if U[i] < 0 else -prices[i]
+        if not found:
+            return None
+        far = [end for _, end in found if end is not None]
+        return min(begin for begin, _ in found), max(far) if len(far) == len(found) else None
+
+    def by_caps(
+        self,
+        U: list[int],
+        L: list[int],
+        ends: tuple[Fraction, End],
+        capped: set[int],
+        value: Fraction,
+    ) -> bool:
+        """Whether caps prove `lower` at the factors of an interval."""
+        if ends[1] is None:
+            return False
+        unit = 1 << max(0, 80 + ends[1].denominator.bit_length() - ends[1].numerator.bit_length())
+        low, high, lost = floor(ends[0] * unit), ceil(ends[1] * unit), 0
+        for i, p in enumerate(self.whole_prices):
+            if i in capped:
+                lost += p * min(max(unit + (high if U[i] > 0 else low) * U[i], 0), 2 * unit)
+            elif L[i] < 0:
+                lost += p * max(0, -unit - high * L[i])
+        return value - self.lower >= Fraction(lost, unit * self.of_prices)
+
+
+def lesser(a: End, b: End) -> End:
+    """The lesser of two ends, of which None is none."""
+    return b if a is None else a if b is None else min(a, b)
+
+
+def below_zero(a: int, b: int, c: int, low: Fraction, high: End) -> tuple[Fraction, End] | None:
+    """An interval of the t from low to high with a t^2 - b t + c < 0, or None; a >= 0."""
+    if high is not None and low > high:
+        return None
+    if not a:
+        ends = (low,) if high is None else (low, high)
+        rises = high is not None or b <= 0
+        return None if rises and all(c >= b * t for t in ends) else (low, high)
+    inside = b * b - 4 * a * c
+    if inside <= 0:
+        return None
+    root = isqrt(inside) + 1
+    begin, end = Fraction(b - root, 2 * a), Fraction(b + root, 2 * a)
+    low, last = max(low, begin), end if high is None else min(end, high)
+    return None if low > last else (low, last)
 
 
 def either(known: Tree, simplices: Any, model: Model, cones: Any) -> Directions | Cones:

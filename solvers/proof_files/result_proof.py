@@ -31,6 +31,7 @@ SECONDS = 60.0  # for a tree, where nobody says how long it may take
 Writer: TypeAlias = Callable[[Case, SolveResult, float | None], dict[str, Any]]
 
 _FAMILIES: dict[str, tuple[Writer, Callable[[Origin], bool]]] = {}
+_EDITED: list[Callable[[Case], Writer | None]] = []
 
 
 def register_document(
@@ -51,9 +52,17 @@ def register_document(
     _FAMILIES.update(dict.fromkeys(entries, (write, when)))
 
 
+def register_edited_document(writer: Callable[[Case], Writer | None]) -> None:
+    """Say who writes the proof of an edited model; None for a tree."""
+    _EDITED.append(writer)
+
+
 def _writer(case: Case) -> Writer | None:
     """What the family of a model has registered for it."""
-    if case.origin is None or case.origin.entry not in _FAMILIES:
+    if case.origin is None:
+        found = (writer(case) for writer in _EDITED)
+        return next((writer for writer in found if writer is not None), None)
+    if case.origin.entry not in _FAMILIES:
         return None
     write, when = _FAMILIES[case.origin.entry]
     return write if when(case.origin) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,14 +11,29 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.kernel_model import expansion
-from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
+from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.edits.searches import (
+    EditedSearch,
+    Statements,
+    read_edit,
+    register_edited_search,
+)
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import Finding, Method, Values, register_method
-from tightmargin.solvers.proof_files.result_proof import register_document
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.cones.document import ROWS, cone_document, suits_a_file
+from tightmargin.solvers.proof_files.result_proof import (
+    Writer,
+    register_document,
+    register_edited_document,
+)
+from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.zero_one.cones.document import (
+    ROWS,
+    Beside,
+    cone_document,
+    suits_a_file,
+)
 from tightmargin.solvers.zero_one.cones.from_models import (
     RAMP,
     bound_by_cones,
@@ -26,6 +43,7 @@ from tightmargin.solvers.zero_one.cones.from_models import (
     suits,
 )
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import side_rows
 
@@ -36,6 +54,11 @@ SEARCHED = (*EDITED, EXPANDED)
 NO_POINT = "the best hyperplane is no point of this model: its big-M is too small"
 OUT_OF_BOUNDS = "the best hyperplane is no point of this model: its bounds of w and b cut it off"
 NONE_FOUND = "the search found no point that meets what the edit adds"
+EMPTY = (
+    "no hyperplane meets what the edit adds, says the search: the model is infeasible, which "
+    'method="auto" proves'
+)
+OR_EMPTY = ', or the edit leaves no hyperplane, which method="auto" proves'
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
@@ -55,7 +78,6 @@ def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None
     if origin.entry == RAMP:
         u = origin.data.y * (origin.data.factor @ found.w + found.b)
         values["xi"] = np.where(found.given_up, 0.0, np.maximum(0.0, 1 - u))
-    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
     return Finding(
         values,
         STATUS.get(found.stop, Status.FEASIBLE),
@@ -68,13 +90,24 @@ def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None
             "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
         },
         message=_message(found),
-        no_point=no_point if np.isfinite(found.objective) else NONE_FOUND,
+        no_point=why_no_point(origin, found, side),
     )
+
+
+def why_no_point(origin: Origin, found: ConeSearch | ConflictSearch, side: SideRows | None) -> str:
+    """What to say where a model has no point at what a search found.
+
+    Nothing is proven by that: a derived M may rest on what the search has missed.
+    """
+    if not np.isfinite(found.objective):
+        return EMPTY if found.stop is StopReason.PROVEN else NONE_FOUND
+    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
+    return no_point if side is None else no_point + OR_EMPTY
 
 
 def _message(found: ConeSearch) -> str:
     if not np.isfinite(found.objective):
-        return NONE_FOUND
+        return ""
     if found.stop is StopReason.PROVEN:
         return ""
     ended = found.stop.replace("_", " ")
@@ -82,7 +115,7 @@ def _message(found: ConeSearch) -> str:
 
 
 def refuses_beside(origin: Origin, added: Statements) -> str:
-    """Why an edit is for no search of ours; empty where it adds rows, decisions and counts."""
+    """Why an edit is for no search of ours; empty where it adds what side_rows() reads."""
     found = side_rows(origin, added)
     return found if isinstance(found, str) else refuses_featureless(origin)
 
@@ -116,6 +149,11 @@ def is_stated_by_word(origin: Origin) -> bool:
     return isinstance(origin.parameters.get("big_m", "derived"), str)
 
 
+def _leaves_ramp(origin: Origin) -> str:
+    """The 0-1 loss has a method beside it."""
+    return leaves_to_cones(origin) if origin.entry == RAMP else ""
+
+
 def leaves_to_cones(origin: Origin) -> str:
     """Why method="auto" takes the search; empty where it does not."""
     if not (is_stated_by_word(origin) and suits(origin)):
@@ -123,7 +161,30 @@ def leaves_to_cones(origin: Origin) -> str:
     return f"in {dimensions(origin)} dimensions it proves in moments what a big-M leaves open"
 
 
-register_document(tuple(ROWS), cone_document, when=suits_a_file)
+def _document(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
+    assert case.origin is not None
+    return cone_document(case, case.origin, result, seconds, None)
+
+
+def _edited_document(case: Case) -> Writer | None:
+    """Who writes the proof of an edited model that cones take."""
+    try:
+        read = read_edit(case.model, case.form, CONE_SEARCH)
+    except ValueError:
+        return None
+    side = None if read is None else side_rows(read.origin, read.statements)
+    if read is None or isinstance(side, str) or not suits_a_file(read.origin, side):
+        return None
+    origin, beside = read.origin, None if side is None else Beside(side, read.statements)
+
+    def write(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
+        return cone_document(case, origin, result, seconds, beside)
+
+    return write
+
+
+register_document(tuple(ROWS), _document, when=suits_a_file)
+register_edited_document(_edited_document)
 register_method(
     Method(
         CONE_SEARCH,
@@ -131,17 +192,17 @@ register_method(
         _run,
         "branch and bound over cones of directions, which proves the optimum in few dimensions",
         refuses=refuses_featureless,
-        automatic=lambda origin: leaves_to_cones(origin) if origin.entry == RAMP else "",
+        automatic=_leaves_ramp,
         weighted=True,
     )
 )
 register_edited_search(
     EditedSearch(
         CONE_SEARCH,
-        EDITED,
+        (*EDITED, RAMP),
         refuses_beside,
         _run_beside,
         _bound_beside,
-        automatic=lambda origin: "",
+        automatic=_leaves_ramp,
     )
 )

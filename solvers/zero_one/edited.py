@@ -3,6 +3,8 @@
 A point that is violated pays, and one that pays need not be violated. So z_i = 0 says that the
 point is kept, z_i = 1 that it is paid for, and at most k of some z that no more of these points
 are violated. What else is said of z, a lower count or a row of z and w, is none of the search's.
+
+Beside the ramp loss rows of w and b are taken alone: there a point with z_i = 0 may still pay.
 """
 
 from __future__ import annotations
@@ -32,13 +34,13 @@ def side_rows(origin: Origin, added: Sequence[Added]) -> SideRows | str:
     Parameters
     ----------
     origin : Origin
-        Of zero_one_big_m or zero_one_bilinear, with the present hyperparameters.
+        Of zero_one_big_m, zero_one_bilinear or ramp_big_m, with the present hyperparameters.
     added : sequence of Added
         All that the edit does; numbers are taken as they are.
     """
     if origin.parameters.get("slack_bounds") is not None:
         return "slack_bounds hold at some optimum of the unedited problem"
-    read = _Read(origin.data.n, origin.data.d)
+    read = _Read(origin.data.n, origin.data.d, "C" in origin.parameters)
     for part in added:
         why = read.take(part)
         if why:
@@ -52,6 +54,7 @@ class _Read:
 
     n: int
     d: int
+    ramp: bool
     rows: list[tuple[Array, float, float]] = field(default_factory=list)
     least: dict[int, int] = field(default_factory=dict)
     most: dict[int, int] = field(default_factory=dict)
@@ -74,7 +77,7 @@ class _Read:
         return self._row(part.name, dict(terms), low, high)
 
     def _bound(self, name: str, low: float, high: float) -> str:
-        if name.startswith("z["):
+        if name.startswith("z[") and not self.ramp:
             i = self._place(name)
             assert i is not None
             self.least[i] = max(self.least.get(i, 0), math.ceil(low) if low > -np.inf else 0)
@@ -86,9 +89,10 @@ class _Read:
 
     def _row(self, label: str, terms: dict[str, float], low: float, high: float) -> str:
         places = {name: self._place(name) for name in terms}
-        unknown = [name for name in terms if name != "b" and places[name] is None]
+        of_z = [name for name in terms if self.ramp and name.startswith("z[")]
+        unknown = [name for name in terms if name != "b" and places[name] is None] + of_z
         if unknown:
-            return f"{unknown[0]} is none of w, b and z"
+            return f"{unknown[0]} is none of {'w and b' if self.ramp else 'w, b and z'}"
         sizes = [abs(number) for number in (*terms.values(), low, high) if number]
         if any(LARGEST < size < np.inf or size < 1 / LARGEST for size in sizes):
             return f"row {label} has a number beyond {LARGEST:g} or within {1 / LARGEST:g}"
@@ -152,6 +156,8 @@ class _Read:
     def _constant(self, origin: Origin, paid: int) -> float:
         priced = origin.parameters["intercept"] == "penalised"
         squares = [value**2 for place, value in self._fixed if place is not None or priced]
+        if self.ramp:
+            return sum(squares) / 2
         return sum(squares) + float(origin.parameters["penalty"]) * paid
 
     def _moved(self, origin: Origin) -> Array:

@@ -52,9 +52,6 @@ from tightmargin.solvers.zero_one.closing_bounds import (
 )
 from tightmargin.solvers.zero_one.cone_methods import (
     EDITED,
-    NO_POINT,
-    NONE_FOUND,
-    OUT_OF_BOUNDS,
     SEARCHED,
     STATUS,
     cone_finding,
@@ -63,6 +60,7 @@ from tightmargin.solvers.zero_one.cone_methods import (
     leaves_to_cones,
     refuses_beside,
     refuses_featureless,
+    why_no_point,
 )
 from tightmargin.solvers.zero_one.cones.from_models import RAMP, bound_by_cones, by_cones, suits
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
@@ -103,9 +101,8 @@ def _by_conflicts(
     )
     if side is None:
         return _finding(origin, found, conflict_lemma(found))
-    no_point = NO_POINT if "big_m" in origin.parameters else OUT_OF_BOUNDS
     more = {ONLY_ADDED: isinstance(side, SideRows)}
-    return _finding(origin, found, conflict_lemma(found, more=more), no_point)
+    return _finding(origin, found, conflict_lemma(found, more=more), side)
 
 
 def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
@@ -127,7 +124,9 @@ def _refuses(origin: Origin, added: Statements) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _finding(origin: Origin, found: ConflictSearch, lemma: Lemma, why: str = NO_POINT) -> Finding:
+def _finding(
+    origin: Origin, found: ConflictSearch, lemma: Lemma, side: SideRows | None = None
+) -> Finding:
     return Finding(
         found_values(origin, found.w, found.b, found.given_up),
         STATUS.get(found.stop, Status.FEASIBLE),
@@ -141,13 +140,13 @@ def _finding(origin: Origin, found: ConflictSearch, lemma: Lemma, why: str = NO_
             "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
         },
         message=_message(found),
-        no_point=why if np.isfinite(found.objective) else NONE_FOUND,
+        no_point=why_no_point(origin, found, side),
     )
 
 
 def _message(found: ConflictSearch) -> str:
     if not np.isfinite(found.objective):
-        return NONE_FOUND
+        return ""
     if found.stop is StopReason.PROVEN:
         return ""
     ended = found.stop.replace("_", " ")

@@ -19,7 +19,8 @@ downwards.
 
 A conflict is a set D of points that no hyperplane keeps whole at a square below N (conflict.py).
 Where no point of D is among those that thresholds give up, a hyperplane keeps D whole, and its
-square is at least N, or it gives up one more point. That closes cells around an optimum where it is
+square is at least N, or it gives up one more point. Of side rows alone D is empty, and every square
+is at least N. That closes cells around an optimum where it is
 smooth in some direction, and boxes alone would have to be as small as the gap.
 """
 
@@ -69,7 +70,7 @@ def cell_bounds(
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if problem.ramp:
             caps = [found for found in known if isinstance(found, ProvenCaps)]
-            return ramp_bounds(problem, (centre, half), U, m, ceiling, caps)
+            return ramp_bounds(problem, (centre, half), U, m, (low, high), ceiling, caps)
         found = Cells(problem, U, m, low, high, ceiling, by_levels).bounds(None)
         for conflict in known:
             weak = np.flatnonzero(found < ceiling)
@@ -105,11 +106,17 @@ class Cells:
         t = np.where(t <= self.high[:, None], np.maximum(t, self.low[:, None]), np.inf)
         return np.where(np.isfinite(t), self.m[:, None] * t * t + lost, np.inf)
 
+    def nothing_kept(self, conflict: ProvenConflict | None) -> Array:
+        """The square where no point asks for anything."""
+        square = self.m * self.low * self.low
+        by_rows = conflict is not None and not len(conflict.points)
+        return np.maximum(square, conflict.square) if by_rows and conflict is not None else square
+
     def ray(self, conflict: ProvenConflict | None) -> Array:
         """One threshold."""
         problem, U, n = self.problem, self.U, self.U.shape[1]
         total = float(problem.prices.sum())
-        nobody = self.m * self.low * self.low + total
+        nobody = self.nothing_kept(conflict) + total
         if not n:
             return nobody
         if problem.price is None:
@@ -131,7 +138,7 @@ class Cells:
         for part in (slice(0, cut), slice(cut, None)):
             U, must, prices = self.U[:, part], problem.kept[part], problem.prices[part]
             if not must.any() and len(prices) <= most:
-                whole = self.m * self.low * self.low + float(prices.sum())
+                whole = self.nothing_kept(conflict) + float(prices.sum())
                 found = np.minimum(found, whole)
             sides.append(np.minimum(U, U[:, must].min(axis=1, keepdims=True)) if must.any() else U)
         if not 0 < cut < self.U.shape[1] or most < 0:

@@ -8,7 +8,7 @@ CAPS  With 0 <= alpha_i <= prices_i, and 0 for points of a set S, weak duality s
 where S alone is capped that
 
     1/2 ||v||^2 + sum over i not in S of prices_i max(0, 1 - u_i) + 2 sum over S of prices_i
-        >= sum alpha_i - 1/2 ||sum alpha_i a_i||^2 + 2 sum over S of prices_i.
+        >= sum alpha_i - sum lambda_j s_j - 1/2 ||s||^2 + 2 sum over S of prices_i.
 
 Where b is free, what pulls it one way is first scaled down until both ways are pulled alike.
 All of it is done in rational numbers, of which doubles are some.
@@ -46,10 +46,11 @@ class Conflict(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Caps(Printed):
-    """Points by their number, their multipliers, and the points that are capped; any."""
+    """Points by number, their multipliers, those of side rows, and the points capped; any."""
 
     points: Index
     alpha: Array
+    of_rows: Array
     capped: Index
 
     def _title(self) -> str:
@@ -106,14 +107,12 @@ def proven(
 def _check(problem: ConeProblem, part: Conflict | Caps) -> None:
     """Refuse what is no set of points with multipliers."""
     n, lists = len(problem.prices), [part.points]
-    numbers = [part.alpha]
-    if isinstance(part, Conflict):
-        numbers.append(part.of_rows)
-        fits = part.of_rows.shape == problem.sides.shape
-    else:
+    numbers = [part.alpha, part.of_rows]
+    fits = part.of_rows.shape == problem.sides.shape
+    if isinstance(part, Caps):
         lists.append(part.capped)
         # A cap pays the price whole: alpha is 0 there.
-        fits = len(np.intersect1d(part.points, part.capped)) == 0
+        fits = fits and len(np.intersect1d(part.points, part.capped)) == 0
     for points in lists:
         inside = points.min(initial=0) >= 0 and points.max(initial=-1) < n
         fits = fits and inside and len(np.unique(points)) == len(points)
@@ -125,13 +124,12 @@ def _check(problem: ConeProblem, part: Conflict | Caps) -> None:
 def _balanced(problem: ConeProblem, part: Conflict | Caps) -> tuple[list[Fraction], list[Fraction]]:
     """Multipliers of points and rows; what pulls b up or down is scaled down where b is free."""
     alpha = [Fraction(value) for value in part.alpha.tolist()]
-    of_rows = part.of_rows.tolist() if isinstance(part, Conflict) else []
-    rows = [Fraction(value) for value in of_rows]
+    rows = [Fraction(value) for value in part.of_rows.tolist()]
     if not problem.free_intercept:
         return alpha, rows
     pull = [a if i < problem.positives else -a
             for a, i in zip(alpha, part.points.tolist(), strict=True)]  # fmt: skip
-    pull += [-v * Fraction(b) for v, b in zip(rows, problem.given.of_b.tolist(), strict=False)]
+    pull += [-v * Fraction(b) for v, b in zip(rows, problem.given.of_b.tolist(), strict=True)]
     up = sum((p for p in pull if p > 0), Fraction(0))
     down = -sum((p for p in pull if p < 0), Fraction(0))
     share = {True: min(up, down) / up if up else Fraction(0),
@@ -160,6 +158,12 @@ def _length2(
     return found
 
 
+def _beside(problem: ConeProblem, rows: list[Fraction]) -> Fraction:
+    """sum lambda_j s_j."""
+    sides = problem.sides.tolist()
+    return sum((v * Fraction(s) for v, s in zip(rows, sides, strict=True)), Fraction(0))
+
+
 def _square(
     problem: ConeProblem, part: Conflict, alpha: list[Fraction], rows: list[Fraction]
 ) -> Fraction:
@@ -167,8 +171,7 @@ def _square(
     given = problem.given
     right = [1 - Fraction(doubt) for doubt in given.doubt[part.points].tolist()]
     total = sum((a * s for a, s in zip(alpha, right, strict=True)), Fraction(0))
-    sides = problem.sides.tolist()
-    total -= sum((v * Fraction(s) for v, s in zip(rows, sides, strict=True)), Fraction(0))
+    total -= _beside(problem, rows)
     length2 = _length2(problem, part, alpha, rows)
     if total <= 0 or not length2:
         return Fraction(0)
@@ -181,8 +184,9 @@ def _machine(problem: ConeProblem, part: Caps, capped: NDArray[np.bool_]) -> Fra
     capped_at = [Fraction(value) for value in part.alpha.tolist()]
     alpha = [min(a, price) for a, price in zip(capped_at, prices, strict=True)]
     least = np.array([float(a) for a in alpha])  # doubles, as both were
-    alpha, _ = _balanced(problem, Caps(part.points, least, part.capped))
+    alpha, rows = _balanced(problem, Caps(part.points, least, part.of_rows, part.capped))
     paid = sum((Fraction(value) for value in problem.prices[capped].tolist()), Fraction(0))
     # With `square` in the place of 1/2, the best multiple of alpha would be another one.
     share = Fraction(1) / (4 * Fraction(problem.given.square))
-    return sum(alpha, Fraction(0)) - share * _length2(problem, part, alpha, []) + 2 * paid
+    curved = share * _length2(problem, part, alpha, rows)
+    return sum(alpha, Fraction(0)) - _beside(problem, rows) - curved + 2 * paid

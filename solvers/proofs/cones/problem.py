@@ -29,6 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 LARGEST = 1e300  # objectives from here on are not told apart
 UP, DOWN = 1 + 8 * EPS, 1 - 8 * EPS
 READ = 1e-14  # relative, of sides that a reader may have rounded in moving fixed columns there
+UNREADABLE = 0.25  # of a margin that rounding may have moved further, nothing is asked
 FARTHEST = 200  # largest exponent of a unit: squares of units and of products stay doubles
 TINY = 2.0**-300  # stands for coordinates whose products could be lost
 
@@ -55,7 +56,7 @@ class ConeProblem:
         a_i in the units of the cube, positive points first.
     blur : array (n,)
         What <a_i, c> + <|a_i|, h>, summed in any order for a box of centre c and half widths h,
-        may be off from the largest <a_i, r> of the exact points, and READ.
+        may be off from the largest <a_i, r> of the exact points, and what `doubt` makes of it.
     prices : array (n,)
     positives : int
         Points of the positive class.
@@ -190,6 +191,13 @@ def cone_problem(
     Points that `sides` says are paid for are left out, with what they cost. So are points of
     different classes in one place from a ramp loss: l(u) + l(-u) = 2 for every u.
 
+    Fixed columns move the right side of a margin row by terms that its reader may have rounded, so
+    that the row is t <a_i, r> >= 1 - e_i with e_i <= READ moved_i. Points with e_i above 1/4 are
+    left out, which lowers all objectives. For the others t |a_i|_1 >= 1 - e_i > 1/2 where t r keeps
+    the point, and 2 e_i |a_i|_1 more in every <a_i, r> is enough. In a band two points together
+    have t (|a_i|_1 + |a_j|_1) >= 2 - e_i - e_j > 1, where one alone may be next to 0: with the
+    largest e in the place of both, their sum is enough. The ramp loss is off by at most e_i.
+
     Parameters
     ----------
     prices : array (n,)
@@ -200,12 +208,12 @@ def cone_problem(
     Raises
     ------
     ValueError
-        Coordinates beyond 2^200 or all within 2^-200, and a ramp loss beside sides.
+        Coordinates beyond 2^200 or all within 2^-200, and a ramp loss beside decisions.
     """
     n, d = X.shape
     sides = Sides.nothing(n, d) if sides is None else sides
-    if ramp and not _is_nothing(sides):
-        raise ValueError("the cells of the ramp loss take no side rows")
+    if ramp and (sides.kept.any() or sides.paid.any() or len(sides.counts)):
+        raise ValueError("the cells of the ramp loss take rows of w and b, and no decisions")
     open_counts = any(not points.all() for points, _ in sides.counts)
     lifted = intercept == "free" and (ramp or bool((sides.of_b != 0).any()) or open_counts)
     band = intercept == "free" and not lifted
@@ -217,14 +225,21 @@ def cone_problem(
         units[-1] = 1.0
     weights = sides.weights - sides.of_b[:, None] * centre
     rows = np.column_stack([weights, sides.of_b]) if column else weights
+    asked = prices
     prices, paired = _without_pairs(X, y, prices) if ramp else (prices, 0.0)
-    there = ~sides.paid & (prices > 0)  # pairs have no price left
+    doubt = READ * sides.moved
+    there = ~sides.paid & (prices > 0) & (doubt <= UNREADABLE)  # pairs have no price left
     order = np.r_[np.flatnonzero((y > 0) & there), np.flatnonzero((y < 0) & there)]
     constant = (float(prices[sides.paid].sum()) + paired) * (1 - EPS * (n + 4))
+    if ramp and doubt.any():
+        constant -= float(asked @ np.minimum(doubt, 2.0)) * (1 + EPS * (n + 4))
+    doubt = doubt[order]
     points = _flushed((y[:, None] * full / units)[order])
     k = points.shape[1]
-    blur = (k + 10) * EPS * np.abs(points).sum(axis=1) + k * TINY
-    blur += 2 * READ * sides.moved[order] * np.abs(points).sum(axis=1)
+    size = np.abs(points).sum(axis=1)
+    blur = (k + 10) * EPS * size + k * TINY
+    if not ramp:
+        blur += 2 * (doubt.max(initial=0.0) if band else doubt) * size
     sizes = np.abs(sides.weights) + np.abs(sides.of_b)[:, None] * np.abs(centre)
     sizes = np.column_stack([sizes, np.abs(sides.of_b)]) if column else sizes
     rows, sizes = rows / units, sizes / units
@@ -239,7 +254,6 @@ def cone_problem(
         for chosen, most in sides.counts
     )
     kept = sides.kept[order]
-    doubt = READ * sides.moved[order]
     given = Given(X[order], sides.weights, sides.of_b, doubt, intercept == "penalised", square)
     return ConeProblem(
         points, blur, np.where(kept, 0.0, prices[order]), int((y[order] > 0).sum()), band, ramp,
@@ -247,10 +261,6 @@ def cone_problem(
         sides.most + READ * np.abs(sides.most), kept, counts, free_norm, largest_norm, order, units,
         centre, given, intercept == "free", constant,
     )  # fmt: skip
-
-
-def _is_nothing(sides: Sides) -> bool:
-    return not (len(sides.most) or sides.kept.any() or sides.paid.any() or len(sides.counts))
 
 
 def _without_pairs(X: Array, y: Array, prices: Array) -> tuple[Array, float]:

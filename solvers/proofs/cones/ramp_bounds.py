@@ -3,7 +3,7 @@
 The loss of point i is at least l(t U_i), l(u) = min(2, max(0, 1 - u)), so that the cost is at least
 the least over t >= 0 of  m t^2 + sum prices_i l(t U_i).  Between two of the 1 / |U_i| the sum is
 linear in t: l is 1 - u for |u| <= 1, 0 above and 2 below, and points with |U_i| < 1 / t are on
-their slope. Each piece is a convex parabola on an interval.
+their slope. Each piece is a convex parabola on an interval, less what side rows leave of t.
 
 Around an optimum the objective is smooth, and boxes alone would have to be as small as the square
 root of the gap. What is known of one set of caps S (conflict.py: `value` bounds the cost where S
@@ -44,12 +44,13 @@ class _Pieces:
         """The least value (B,)."""
         turn = np.where(self.slope < 0, self.stop, self.start)
         turn = np.where(self.m > 0, -self.slope / (2 * self.m), turn)
-        t = np.clip(turn, self.start, self.stop)
+        t = np.maximum(np.minimum(turn, self.stop), self.start)
         endless = np.where(self.slope < 0, -np.inf, 0.0)
         linear = np.where(np.isfinite(t), self.slope * t, endless)
         beyond = np.where(self.m > 0, np.inf, 0.0)
         square = np.where(np.isfinite(t), self.m * t * t, beyond)
-        value = np.where(self.start < np.inf, square + linear + self.constant, np.inf)
+        there = (self.start < np.inf) & (self.start <= self.stop)
+        value = np.where(there, square + linear + self.constant, np.inf)
         return np.asarray(value.min(axis=1))
 
     def below(self, ceiling: float) -> tuple[Array, Array]:
@@ -71,21 +72,28 @@ def ramp_bounds(
     boxes: tuple[Array, Array],
     U: Array,
     m: Array,
+    factors: tuple[Array, Array],
     ceiling: float,
     known: Sequence[ProvenCaps],
 ) -> Array:
-    """Lower bounds (B,) for boxes with largest products U (B, n) and least squares m (B,)."""
-    pieces = _pieces(problem, U, m)
+    """Lower bounds (B,) for boxes with largest products U (B, n) and least squares m (B,).
+
+    Infinite where the factors t that side rows leave are none; `factors` are their ends (B,).
+    """
+    none = (factors[0] > factors[1]) | (factors[0] == np.inf)
+    pieces = _pieces(problem, U, m, factors)
     n, total = U.shape[1], float(problem.prices.sum())
     # |slope| t is at most the sum of the prices, so that sums are off by no more than this.
     off = EPS * (4 * n + 64) * total
     found = np.maximum(pieces.least() * DOWN - off, 0.0)
     found = np.minimum(found, min(ceiling, LARGEST))
+    found[none] = np.inf
     weak = np.flatnonzero(found < ceiling)
     if not (len(known) and len(weak) and ceiling < LARGEST):
         return found
     # The first bound may be off by so much where it decides which t are left.
-    low, high = _pieces(problem, U[weak], m[weak]).below(ceiling * (1 + 32 * EPS) + 2 * off)
+    some = _pieces(problem, U[weak], m[weak], (factors[0][weak], factors[1][weak]))
+    low, high = some.below(ceiling * (1 + 32 * EPS) + 2 * off)
     centre, half = (part[weak] for part in boxes)
     L = centre @ problem.points.T - half @ problem.sizes.T - problem.blur
     for caps in known:
@@ -99,7 +107,7 @@ def ramp_bounds(
     return found
 
 
-def _pieces(problem: ConeProblem, U: Array, m: Array) -> _Pieces:
+def _pieces(problem: ConeProblem, U: Array, m: Array, factors: tuple[Array, Array]) -> _Pieces:
     order = np.argsort(np.abs(U), axis=1)
     U, prices = np.take_along_axis(U, order, axis=1), problem.prices[order]
     zero = np.zeros((len(U), 1))
@@ -110,4 +118,6 @@ def _pieces(problem: ConeProblem, U: Array, m: Array) -> _Pieces:
     # Of piece j the j smallest |U| are on their slope.
     ends = np.where(U != 0, 1 / np.abs(U), np.inf)
     start, stop = np.hstack([ends, zero]), np.hstack([np.full_like(zero, np.inf), ends])
+    low, high = (end[:, None] for end in factors)
+    start, stop = np.maximum(start, low), np.minimum(stop, high)
     return _Pieces(m[:, None], slope, before + behind, start, stop)

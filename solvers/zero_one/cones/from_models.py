@@ -8,9 +8,14 @@ from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cones.problem import fits_a_cube
+from tightmargin.solvers.proofs.cones.problem import ConeProblem, fits_a_cube
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
-from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_search
+from tightmargin.solvers.zero_one.cones.search import (
+    cone_search,
+    ramp_cone_search,
+    ramp_cones,
+    zero_one_cones,
+)
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 
@@ -66,12 +71,20 @@ def by_cones(
     if origin.entry == RAMP:
         return ramp_cone_search(
             data, C=parameters["C"], intercept=parameters["intercept"], incumbent=known, gap=GAP,
-            time_limit=seconds, cell_limit=cell_limit,
+            time_limit=seconds, cell_limit=cell_limit, side=side,
         )  # fmt: skip
     return cone_search(
         data, penalty=parameters["penalty"], intercept=parameters["intercept"], incumbent=known,
         gap=GAP, time_limit=seconds, cell_limit=cell_limit, side=side,
     )  # fmt: skip
+
+
+def cones_of(origin: Origin, side: SideRows | None = None) -> ConeProblem:
+    """The problem that the search of a model covers."""
+    data, parameters = origin.data.points, origin.parameters
+    if origin.entry == RAMP:
+        return ramp_cones(data, parameters["C"], parameters["intercept"], side)
+    return zero_one_cones(data, parameters["penalty"], parameters["intercept"], side)
 
 
 def lemma_of(found: ConeSearch, side: SideRows | None = None) -> Lemma | None:

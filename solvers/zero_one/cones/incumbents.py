@@ -19,6 +19,7 @@ from tightmargin.formulations.zero_one.loss import (
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.proofs.cones.problem import ConeProblem
+from tightmargin.solvers.zero_one.cones.machine_beside import machine_beside
 from tightmargin.solvers.zero_one.cones.planes import Plane, plane_along
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
 from tightmargin.solvers.zero_one.conflict_search.planes_beside import (
@@ -66,6 +67,10 @@ class BestPlane:
         """Hyperplanes that are at least as good as this one, most likely."""
         raise NotImplementedError
 
+    def decided(self, w: Array, b: float) -> Mask:
+        """The points that a hyperplane is refined for."""
+        return margins(self.data, w, b) >= 1 - NEAR
+
     def search(self) -> None:
         """A dearer heuristic, once."""
 
@@ -74,11 +79,11 @@ class BestPlane:
         return plane_along(problem, r, half)
 
     def offer(self, plane: Plane | None) -> None:
-        """Take a hyperplane and what it can be made into, once for each set that it keeps."""
+        """Take a hyperplane and what it can be made into, once for each set that decides that."""
         if plane is None or not np.isfinite(np.append(plane[0], plane[1])).all():
             return
         self.take(*plane)
-        key = np.packbits(margins(self.data, *plane) >= 1 - NEAR).tobytes()
+        key = np.packbits(self.decided(*plane)).tobytes()
         if key not in self.met:
             self.met.add(key)
             for better in self.refined(*plane):
@@ -194,11 +199,13 @@ class LeastCostBeside(BestPlane):
 
 
 class LeastRamp(BestPlane):
-    """Of the ramp loss."""
+    """Of the ramp loss, beside rows of w and b, which are met to NEAR, or as it is."""
 
-    def __init__(self, data: TrainingData, C: float, intercept: str) -> None:
+    def __init__(
+        self, data: TrainingData, C: float, intercept: str, side: SideRows | None = None
+    ) -> None:
         super().__init__(data)
-        self.C, self.intercept = C, intercept
+        self.C, self.intercept, self.side = C, intercept, side
         column = np.ones((data.n, 0 if intercept == "none" else 1))
         self.G = data.y[:, None] * np.hstack([data.X, column])
         self.price = np.ones(self.G.shape[1])
@@ -214,16 +221,18 @@ class LeastRamp(BestPlane):
             self.offer((w, b))
 
     def take(self, w: Array, b: float) -> None:
-        """Keep a hyperplane if it is better."""
+        """Keep a hyperplane if it is better, and allowed."""
         value = ramp_objective(self.data, w, b, self.C, self.intercept)
-        if value < self.objective:
+        if value < self.objective and (self.side is None or self.side.admits(w, b, NEAR)):
             self.w, self.b, self.objective = w, b, value
             self.given_up = margins(self.data, w, b) < -1
 
+    def decided(self, w: Array, b: float) -> Mask:
+        """The points that it caps."""
+        return margins(self.data, w, b) < -1
+
     def refined(self, w: Array, b: float) -> Iterable[Plane]:
         """Cap what is beyond the cap, solve the machine of the others, and again."""
-        size = float(np.linalg.norm(self.G, axis=1).max())
-        reach = 2 + ENOUGH * float(np.sqrt(self.C * self.data.total_weight)) * size
         capped: Mask | None = None
         for _ in range(DESCENTS):
             beyond = margins(self.data, w, b) < -1
@@ -231,8 +240,16 @@ class LeastRamp(BestPlane):
                 return
             capped = beyond
             costs = np.where(capped, 0.0, self.C * self.data.multiplicity)
-            v = hinge_machines(self.G, self.price, costs[None, :], reach).v[0]
-            if not np.isfinite(v).all():
-                return
-            w, b = (v, 0.0) if self.intercept == "none" else (v[:-1], float(v[-1]))
-            yield w, b
+            for v in self._machines(costs):
+                if not np.isfinite(v).all():
+                    return
+                w, b = (v, 0.0) if self.intercept == "none" else (v[:-1], float(v[-1]))
+                yield w, b
+
+    def _machines(self, costs: Array) -> list[Array]:
+        if self.side is None:
+            size = float(np.linalg.norm(self.G, axis=1).max())
+            reach = 2 + ENOUGH * float(np.sqrt(self.C * self.data.total_weight)) * size
+            return [hinge_machines(self.G, self.price, costs[None, :], reach).v[0]]
+        R = np.column_stack([self.side.weights, self.side.of_b])[:, : self.G.shape[1]]
+        return machine_beside(self.G, self.price, costs, R, self.side.most)

@@ -9,7 +9,7 @@ from scipy.optimize import lsq_linear, nnls
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cones.cell_bounds import factors
 from tightmargin.solvers.proofs.cones.conflict import Caps, Conflict
-from tightmargin.solvers.proofs.cones.problem import ConeProblem
+from tightmargin.solvers.proofs.cones.problem import TINY, ConeProblem
 
 TOUCHING = 1e-6  # of the margin, and of the size of a side row
 PAIRS = 4_000_000  # of thresholds of a band, and of points and multiples
@@ -43,7 +43,7 @@ def plane_along(problem: ConeProblem, r: Array, half: Array) -> Plane | None:
 
 def _ray(problem: ConeProblem, U: Array, m: float, low: float, high: float) -> tuple[float, float]:
     if problem.ramp:
-        return _ramp(problem, U, m), 0.0
+        return _ramp(problem, U, m, low, high), 0.0
     t = np.maximum(np.r_[low, 1 / U[U > 0]], low)
     t = np.unique(t[(t > 0) & (t <= high)])
     order = np.argsort(U)
@@ -55,8 +55,8 @@ def _ray(problem: ConeProblem, U: Array, m: float, low: float, high: float) -> t
     return 0.0, 0.0
 
 
-def _ramp(problem: ConeProblem, U: Array, m: float) -> float:
-    """The best of the multiples at which a point leaves its slope or a parabola turns."""
+def _ramp(problem: ConeProblem, U: Array, m: float, low: float, high: float) -> float:
+    """The best of the ends, and of where a point leaves its slope or a parabola turns."""
     t = 1 / np.abs(U[U != 0])
     t = t[np.isfinite(t)]
     few = max(1, PAIRS // max(1, len(U)))
@@ -65,8 +65,7 @@ def _ramp(problem: ConeProblem, U: Array, m: float) -> float:
         slopes = np.abs(U[None, :]) * t[:, None] < 1
         pull = (slopes * (problem.prices * U)).sum(axis=1)
         t = np.r_[t, pull[pull > 0] / (2 * m)]
-    if not len(t):
-        return 0.0
+    t = np.clip(np.r_[t, low, high if np.isfinite(high) else low], low, high)
     loss = np.clip(1 - t[:, None] * U[None, :], 0.0, 2.0) @ problem.prices
     return float(t[(m * t * t + loss).argmin()])
 
@@ -113,9 +112,7 @@ def conflict_of(
     y = _labels(problem)
     near = np.abs(y * (given.X @ w + b) - 1) <= TOUCHING
     touching = np.flatnonzero(near & (not rows_alone))
-    reached = given.weights @ w + given.of_b * b
-    scale = np.abs(given.weights) @ np.abs(w) + np.abs(given.of_b * b) + np.abs(problem.sides)
-    active = np.flatnonzero(np.abs(reached - problem.sides) <= TOUCHING * scale)
+    active = _active(problem, w, b)
     signs = np.r_[y[touching], -np.ones(len(active))]
     columns = np.vstack([given.X[touching], given.weights[active]])
     of_b = np.r_[np.ones(len(touching)), given.of_b[active]]
@@ -140,18 +137,33 @@ def caps_of(problem: ConeProblem, w: Array, b: float) -> Caps | None:
     u = y * (given.X @ w + b)
     capped = u < -1
     touching = np.flatnonzero(np.abs(u - 1) <= TOUCHING)
+    active = _active(problem, w, b)
     alpha = np.where((u < 1) & ~capped, problem.prices, 0.0)
     alpha[touching] = 0.0
-    signed = y[:, None] * given.X
-    system, goal = _stationarity(problem, signed, y, w, b)
-    if len(touching):
-        rest = goal - system @ alpha
+    of_rows = np.zeros(len(problem.sides))
+    lines = np.vstack([y[:, None] * given.X, -given.weights])
+    system, goal = _stationarity(problem, lines, np.r_[y, -given.of_b], w, b)
+    n, free = len(y), np.r_[touching, len(y) + active]
+    if len(free):
+        rest = goal - system[:, :n] @ alpha
         unit = float(np.linalg.norm(rest)) or 1.0
-        scaled = system[:, touching] * problem.prices[touching] / unit
-        found = lsq_linear(scaled, rest / unit, bounds=(0.0, 1.0), tol=1e-14, method="bvls")
-        alpha[touching] = np.clip(found.x, 0.0, 1.0) * problem.prices[touching]
+        norms = np.linalg.norm(system[:, free], axis=0)
+        scale = np.r_[problem.prices[touching] / unit, 1 / np.maximum(norms[len(touching) :], TINY)]
+        ends = np.r_[np.ones(len(touching)), np.full(len(active), np.inf)]
+        found = lsq_linear(system[:, free] * scale, rest / unit, (0.0, ends), "bvls", tol=1e-14)
+        inside = np.clip(found.x, 0.0, ends)
+        alpha[touching] = inside[: len(touching)] * problem.prices[touching]
+        of_rows[active] = (inside * scale * unit)[len(touching) :]
     used = np.flatnonzero(alpha > 0)
-    return Caps(used, alpha[used], np.flatnonzero(capped))
+    return Caps(used, alpha[used], of_rows, np.flatnonzero(capped))
+
+
+def _active(problem: ConeProblem, w: Array, b: float) -> NDArray[np.intp]:
+    """Side rows that a hyperplane touches."""
+    given = problem.given
+    reached = given.weights @ w + given.of_b * b
+    scale = np.abs(given.weights) @ np.abs(w) + np.abs(given.of_b * b) + np.abs(problem.sides)
+    return np.flatnonzero(np.abs(reached - problem.sides) <= TOUCHING * scale)
 
 
 def _labels(problem: ConeProblem) -> Array:

@@ -105,12 +105,9 @@ def cone_search(
     started = clock()
     run = checked_run(data, intercept, gap, time_limit, cell_limit, clock, progress, compiled)
     cost = positive("penalty", penalty)
-    beside = side is not None and not side.empty
-    prices = cost * data.multiplicity
-    sides = _sides(side) if beside and side is not None else None
-    problem = cone_problem(data.X, data.y, prices, intercept=intercept, sides=sides)
+    problem = zero_one_cones(data, cost, intercept, side)
     best: BestPlane
-    if beside and side is not None:
+    if side is not None and not side.empty:
         best, decided = LeastCostBeside(data, cost, intercept, side), side.constant
     else:
         best, decided = LeastCost(data, cost, intercept), 0.0
@@ -128,6 +125,7 @@ def ramp_cone_search(
     gap: float = GAP,
     time_limit: float | None = None,
     cell_limit: int | None = None,
+    side: SideRows | None = None,
     clock: Callable[[], float] = time.monotonic,
     progress: Progress = lambda point: None,
 ) -> ConeSearch:
@@ -146,6 +144,9 @@ def ramp_cone_search(
         Relative; the search ends where the proven gap is no larger.
     time_limit, cell_limit : float, int, optional
         What ends it before; the bound so far counts.
+    side : SideRows, optional
+        Rows of w and b that a hyperplane has to meet, to 1e-9; decided points and counts are of
+        the 0-1 loss alone. Where no point is found, the objective is infinite.
     clock : callable
         Seconds since some moment.
     progress : callable
@@ -154,7 +155,7 @@ def ramp_cone_search(
     Raises
     ------
     ValueError
-        Bad C, intercept or limits; no feature; features of sizes beyond 2^200.
+        Bad C, intercept or limits; no feature; features of sizes beyond 2^200; decided points.
 
     Examples
     --------
@@ -167,11 +168,12 @@ def ramp_cone_search(
     started = clock()
     run = checked_run(data, intercept, gap, time_limit, cell_limit, clock, progress)
     cost = positive("C", C)
-    prices = cost * data.multiplicity
-    problem = cone_problem(data.X, data.y, prices, intercept=intercept, ramp=True, square=0.5)
-    best = LeastRamp(data, cost, intercept)
+    beside = side if side is not None and not side.empty else None
+    best = LeastRamp(data, cost, intercept, beside)
     _begin(best, data, incumbent)
-    return search_cells(problem, best, run, started, "ramp loss")
+    problem = ramp_cones(data, cost, intercept, beside)
+    decided = 0.0 if beside is None else beside.constant
+    return search_cells(problem, best, run, started, "ramp loss", decided)
 
 
 def _begin(best: BestPlane, data: TrainingData, incumbent: tuple[Array, float] | None) -> None:
@@ -180,8 +182,26 @@ def _begin(best: BestPlane, data: TrainingData, incumbent: tuple[Array, float] |
     best.start()
 
 
-def _sides(side: SideRows) -> Sides:
+def zero_one_cones(
+    data: TrainingData, penalty: float, intercept: str, side: SideRows | None
+) -> ConeProblem:
+    """The problem of cone_search."""
+    prices = penalty * data.multiplicity
+    return cone_problem(data.X, data.y, prices, intercept=intercept, sides=_sides(side))
+
+
+def ramp_cones(data: TrainingData, C: float, intercept: str, side: SideRows | None) -> ConeProblem:
+    """The problem of ramp_cone_search."""
+    return cone_problem(
+        data.X, data.y, C * data.multiplicity, intercept=intercept, ramp=True, square=0.5,
+        sides=_sides(side),
+    )  # fmt: skip
+
+
+def _sides(side: SideRows | None) -> Sides | None:
     """The same as the kernel reads it."""
+    if side is None or side.empty:
+        return None
     counts = [(count.points, count.most) for count in side.counts]
     return Sides(side.weights, side.of_b, side.most, side.kept, side.paid, counts, side.moved)
 

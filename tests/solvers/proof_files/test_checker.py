@@ -386,4 +386,4 @@ def test_its_core_is_read_in_an_hour() -> None:
     assert parts["exp and log"] <= 150
     assert parts["trees"] <= 150
     assert parts["directions"] <= 100
-    assert parts["cones"] <= 150
+    assert parts["cones"] <= 300
