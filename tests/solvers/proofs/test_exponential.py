@@ -14,12 +14,14 @@ import pytest
 
 from tightmargin.solvers.proofs.exponential.affine_minorants import (
     constant_below,
+    empty_too,
     minorised,
     of_the_model,
 )
 from tightmargin.solvers.proofs.exponential.enclosures import exp_between, log_between
 from tightmargin.solvers.proofs.exponential.points import proven_exponential_point, value_above
-from tightmargin.solvers.proofs.statement import SEAL, LowerBound
+from tightmargin.solvers.proofs.exponential.rays import proven_exponential_ray
+from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.weak_duality import proven_bound
 from tightmargin.solvers.standard_form.exponential_terms import (
@@ -227,3 +229,37 @@ def test_a_bound_of_another_model_is_refused() -> None:
     other = LowerBound(subject=second.form, words="", seal=SEAL, varying=0.0)
     with pytest.raises(ValueError, match="another model"):
         of_the_model(first, other)
+
+
+def test_lying_rays_prove_nothing_false() -> None:
+    """Along whatever is proven the row holds and the objective falls, as far as doubles go."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var()
+    row = pyo.log(pyo.exp(m.x) + 2 * pyo.exp(m.y)) - pyo.log(m.z + 3) + m.x / 2
+    m.row = pyo.Constraint(expr=row <= 4)
+    m.goal = pyo.Objective(expr=pyo.exp(m.y - m.z) + m.x + m.z / 4)
+    form = standard_form(m)
+    rng = np.random.default_rng(8)
+    proven = 0
+    for _ in range(400):
+        x, ray = rng.normal(size=3), rng.integers(-3, 4, size=3).astype(float)
+        found = proven_exponential_ray(form, x, ray)
+        if found is None:
+            continue
+        proven += 1
+        last = math.inf
+        for step in (0.0, 1.0, 7.0, 40.0, 100.0):
+            for variable, value in zip((m.x, m.y, m.z), x + step * ray, strict=True):
+                variable.set_value(float(value))
+            assert pyo.value(m.row.body) <= 4 + 1e-12
+            assert pyo.value(m.goal) <= last + 1e-12
+            last = pyo.value(m.goal)
+    assert 5 < proven < 300
+
+
+def test_another_model_without_a_point_is_refused() -> None:
+    first, second = minorised(model(), [(0, [1.0, 0.0])]), minorised(model(), [(0, [1.0, 0.0])])
+    assert first is not None
+    assert second is not None
+    with pytest.raises(ValueError, match="another model"):
+        empty_too(first, Infeasible(subject=second.form, words="", seal=SEAL))
