@@ -14,6 +14,7 @@ import numpy as np
 from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.conical.robust_search import LARGEST, robust_search
 from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
@@ -162,6 +163,10 @@ def _is_small(origin: Origin) -> bool:
 def _leaves_to_search(origin: Origin) -> str:
     if not _is_small(origin):
         return ""
+    intercept = "none" if origin.parameters["intercept"] == "none" else "penalised"
+    columns = np.asarray(augmented(origin.data.points, intercept))
+    if np.linalg.matrix_rank(columns) < columns.shape[1]:
+        return ""  # along (w, b) without any score cones close slowly: minutes on five points
     return f"up to {DIMENSIONS} numbers (w, b) it proves what binaries for the points leave open"
 
 

@@ -23,11 +23,12 @@ from tightmargin.solvers.result import SolveResult
 N = 5
 DATA = points("overlapping", 4, n=N)
 SEPARABLE = points("separable", 4, n=N)
-# The v of the dual is a sum of points, and no w that gives every point the same score; in a ball
-# such a w is worth what w = 0 is.
-TAKING = ("extended_nu_svc_dual", "extended_robust_svc")
-PLAIN = [n for n in CATALOGUE if n in TAKING or ("extended" not in n and n != "min_cvar")]
-EXTENDED = [name for name in CATALOGUE if name not in PLAIN]
+# Its v is a sum of points, and no w that gives every point the same score.
+DUAL = "extended_nu_svc_dual"
+PLAIN = [n for n in CATALOGUE if n == DUAL or ("extended" not in n and n != "min_cvar")]
+# In its ball such a w is worth what w = 0 is, and an optimum of 0 has no w of its own.
+IN_BALL = "extended_robust_svc"
+EXTENDED = [name for name in CATALOGUE if name not in (*PLAIN, IN_BALL)]
 # conic_fixed has no free intercept; the other two state the problem of zero_one_big_m.
 SLOW = ("conic_fixed", "zero_one_bilinear", "zero_one_disjunctive")
 PRICED_W = ["hard_margin_svc", "c_svc", "soft_margin_svc", "weighted_svc", "nu_svc",

@@ -129,6 +129,9 @@ def test_what_the_search_does_not_take_is_left_to_others() -> None:
     assert automatic_method(model.origin) is None
     found = tm.solve(model, method="dca", options={"starts": 1})
     assert "cones" not in found.certificate.bound_method
+    flat = tm.TrainingData(np.column_stack([noisy().X, np.full(9, 3.0)]), noisy().y)
+    dependent = tm.extended_robust_svc(flat, nu=NU, mu=MU)
+    assert automatic_method(dependent.origin) is None
     many = tm.extended_robust_svc(noisy(n=1200, d=1), nu=0.5, mu=0.125)
     assert automatic_method(many.origin) is None
     with pytest.raises(ValueError, match="weight"):
