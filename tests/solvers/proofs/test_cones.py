@@ -19,7 +19,7 @@ from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover, cover_lemma, cover_value
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.problem import ConeProblem, Sides, cone_problem
+from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, Sides, cone_problem
 from tightmargin.solvers.zero_one.cones.search import cone_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
@@ -234,3 +234,28 @@ def test_a_quadratic_row_keeps_a_point_only_by_products_with_its_decision(docume
         assert not second_checker.decides(forged), change
         with pytest.raises(ProofError):
             check(forged)
+
+
+@pytest.mark.parametrize("missed", [1e-4, 0.1, 0.2, 0.3, 1.0, 10.0])
+@pytest.mark.parametrize("intercept", ["free", "none"])
+def test_what_rounding_takes_from_a_margin_is_taken_from_the_bound(
+    intercept: str, missed: float
+) -> None:
+    """One negative at 0 and two positives at 1 whose rows may say w + b >= 1 - missed only.
+
+    The positives are in the middle, so that they are 0 once they are centred.
+    """
+    X, y = np.array([[0.0], [1.0], [1.0]]), np.array([-1.0, 1.0, 1.0])
+    kept = slice(None) if intercept == "free" else slice(1, None)
+    X, y = X[kept], y[kept]
+    nothing = Sides.nothing(len(y), 1)
+    moved = np.where(y > 0, missed / READ, 0.0)
+    problem = cone_problem(
+        X, y, np.full(len(y), 1e3), intercept=intercept, sides=replace(nothing, moved=moved)
+    )
+    both = np.zeros((2, 1))
+    found = cell_bounds(problem, np.array([[-1.0], [1.0]]), both).min()
+    needed = max(0.0, (2.0 if intercept == "free" else 1.0) - missed) ** 2
+    assert found <= needed * (1 + 1e-12)
+    if missed < 1e-3:
+        assert found >= needed * (1 - 1e-2)
