@@ -58,6 +58,7 @@ from tightmargin.solvers.rigorous_svm import methods as _rigorous_svm  # noqa: F
 from tightmargin.solvers.soft_margin import methods as _soft_margin  # noqa: F401
 from tightmargin.solvers.soft_margin import newton as _newton  # noqa: F401
 from tightmargin.solvers.zero_one import methods as _zero_one  # noqa: F401
+from tightmargin.solvers.zero_one import proof_documents as _zero_one_files  # noqa: F401
 # isort: on
 
 __all__ = [

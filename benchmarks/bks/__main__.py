@@ -43,7 +43,8 @@ def main(words: Sequence[str] | None = None) -> None:
         "--proof-below",
         type=float,
         default=PROOF_BELOW,
-        help="seconds of a solve up to which its proof file is written; 0 for never",
+        help="seconds of a solve over cones up to which its proof file is written, ten times those "
+        "of one over conflicts; 0 for never",
     )
     parser.add_argument("--rungs", action="store_true", help="rungs of the ladder, not the rows")
     parser.add_argument("--errors", action="store_true", help="errors alone, not the rows")

@@ -36,8 +36,8 @@ are at hand for the generated and the real data.
 The columns from big-M to tightened are rungs of the ladder of bounds, with their gap to the best known value: an empty cell was not run, -
 proves nothing. The conic relaxations with a fixed strengthening are left out, for they prove nothing with a free intercept. *Checked*
 means that a proof file was written, and proven again by the checker that needs nothing of this project; running the row writes it
-into `out/bks`. It is written where the solve was quick, as the checker takes some ten times as long. Seconds are wall clock on one
-thread of a machine with other work to do, so they are no fair comparison.
+into `out/bks`. It is written where the solve was quick: the checker takes some ten times as long over cones, and no longer over
+conflicts. Seconds are wall clock on one thread of a machine with other work to do, so they are no fair comparison.
 docs/benchmarks/bks.md says how to submit a better value."""  # noqa: E501
 
 ERRORS = f"""\

@@ -39,6 +39,8 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
     directions  {row, certificates, simplices, normals, inside, beyond}: in their place, see below
     directed  {columns, units, centre, intercept, points, bits, conflicts, beside, slacks, caps}: in
              their place, by cones of directions, see below
+    packed   {columns, intercept, points, conflicts, nodes}: in their place, by packings of
+             conflicts, see below
 
 Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
 columns alone, all its values are whole multiples of one number, and what a certificate proves
@@ -85,17 +87,18 @@ q'u_i <= 1 for all corners; where p'z < q'z a simplex is off the ray, else a sha
 With row "objective", f(x) = -sum_j c_j w_j^2, and mu = 0: then 0 >= min k_i + |w| / max |p|.
 
 Cones of directions prove a bound for f(x) - constant = sum_j c_j w_j^2 + sum_i p_i z_i with c > 0,
-p >= 0 and whole z_i >= 0, over the columns w. Points are [row, z], or [k, z, side] of quadratic row
-k whose products all have z: where z_i = 0 the row says a_i'w >= 1, or a_i'w + s_i b >= 1 with s_i =
-1 or -1 of a free intercept b; then a_i less s_i `centre` will do as well. With r = w units / t, t >
-0, on the boundary of a cube, let U_i be the most that (a_i / units)'r is in a box, and m the least
-of sum_j c_j (r_j / units_j)^2. If the points that are kept (z_i = 0) have U_i >= g, then t >= 1 /
-g; with an intercept, if those with s = 1 have U_i >= g and the others U_i >= h, then t >= 2 / (g +
-h); the other points are paid for. The 2 k faces are halved as `bits` say, level by level: 1 halves
-a box at the middle of its longest edge, the first of them, lower half first, and 0 is a leaf. A
-conflict {points, multipliers} has alpha > 0, made as heavy for both s by scaling one side down:
-keeping its points costs N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give
-up none of them, they are kept whole, or a point more is paid for.
+p >= 0 and whole z_i >= 0, over the columns w. Points are [row, z], for its lower side or else its
+upper one, or [k, z, side] of quadratic row k whose products all have z: where z_i = 0 the row says
+a_i'w >= 1, or a_i'w + s_i b >= 1 with s_i = 1 or -1 of a free intercept b; then a_i less s_i
+`centre` will do as well. With r = w units / t, t > 0, on the boundary of a cube, let U_i be the
+most that (a_i / units)'r is in a box, and m the least of sum_j c_j (r_j / units_j)^2. If the points
+that are kept (z_i = 0) have U_i >= g, then t >= 1 / g; with an intercept, if those with s = 1 have
+U_i >= g and the others U_i >= h, then t >= 2 / (g + h); the other points are paid for. The 2 k
+faces are halved as `bits` say, level by level: 1 halves a box at the middle of its longest edge,
+the first of them, lower half first, and 0 is a leaf. A conflict {points, multipliers} has alpha >
+0, made as heavy for both s by scaling one side down: keeping its points costs N = (sum alpha)^2 /
+sum_j (sum_i alpha_i a_ij)^2 / c_j. Where g and h give up none of them, they are kept whole, or a
+point more is paid for.
 
 One of the columns may cost nothing, c = 0, as an intercept among them does; `centre` is then moved
 by its entries. `beside` has rows and limits ["row" or "column", k, side] of these columns alone: in
@@ -112,6 +115,15 @@ ones count as p_i), and none of a capped point, every w costs V = sum alpha - su
 (sum_i alpha_i a_ij - sum lambda g_j)^2 / (4 c_j) + 2 sum of p over `capped` if these alone pay 2 p
 whatever they are, and others without a cap. The loss is less than that by at most p_i max(0, -1 - t
 L_i), L_i the least of (a_i / units)'r in the box, and by p_i (2 - l(t U_i)) for a capped point.
+
+Packings of conflicts prove a bound for the same f and points. A number i in `nodes` splits at point
+i: the next nodes are about the (w, b) that keep it, a_i'w + s_i b >= 1, until that half is closed,
+then come those that do not; they pay p_i. A conflict is a vector of multipliers alpha: alpha_i > 0
+of points to be kept, and < 0 of points that are given up in the node, with a_i'w + s_i b < 1. With
+an intercept, those with alpha_i s_i > 0 and the others are made as heavy by scaling each side. If
+sum alpha > 0, to keep its points costs N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j, and
+0 otherwise. A list of conflicts closes a node: no two of them share a point that the node does not
+keep, so that the first one that is kept whole costs N beside a point of each one before it.
 """
 
 from __future__ import annotations
@@ -131,6 +143,7 @@ LARGEST_FILE, LONGEST_NUMBER = 1 << 28, 1 << 16  # bytes once unpacked, characte
 LARGEST_ORDER, LARGEST_DENOMINATOR = 200, 1 << 20  # of an elimination; bits
 CLOSED = Fraction(1, 10**6)
 GRID = 1 << 1200  # terms with large denominators are rounded down to whole multiples of 1 / GRID
+FINE = 1 << 64  # costs of conflicts are rounded down to whole multiples of less than 1 / FINE
 ZERO = Fraction(0)
 Vector = dict[int, Fraction]
 Triangle = dict[tuple[int, int], Fraction]
@@ -843,6 +856,7 @@ class Tree(Derivation):
 
     def __init__(self, model: Model, cutoff: End) -> None:
         super().__init__(copy(model), cutoff)
+        self.given = model
         self.terms = model.terms if isinstance(model, ModelWithTerms) else []
         self.model.rows, self.model.sides = list(model.rows), list(model.sides)
         self.box: Box = {}
@@ -1149,7 +1163,10 @@ class Cones:
             side: End = way * (Fraction(body.constant, body.unit) - end)
         else:
             line = model.rows[index(i, len(model.rows), where)]
-            row, side = {j: Fraction(a, model.unit) for j, a in line.items()}, model.sides[i][0]
+            side, high = model.sides[i]
+            way = -1 if side is None else 1
+            row = {j: Fraction(way * a, model.unit) for j, a in line.items()}
+            side = -high if side is None and high is not None else side
         if side is None or side <= 0:
             raise ProofError(f"{where}: the row has no positive lower side")
         need(z in model.integer and low is not None and low >= 0, f"{where}: z may be between")
@@ -1414,10 +1431,106 @@ def below_zero(a: int, b: int, c: int, low: Fraction, high: End) -> tuple[Fracti
     return None if low > last else (low, last)
 
 
-def either(known: Tree, simplices: Any, model: Model, cones: Any) -> Directions | Cones:
-    """The directions of a file, of the one kind or the other."""
-    need(simplices is None or cones is None, "there are directions of two kinds")
-    return covered(known, simplices) if cones is None else Cones(model, cones)
+# --- packings ------------------------------------------------------------------------------------
+
+
+Conflict = tuple[list[int], int, int, int]  # points, those to be kept and given up as bits, cost
+
+
+class Packings(Cones):
+    """A loss over a tree of points that are kept or given up; conflicts close its leaves.
+
+    Columns and points are read as those of cones, of which nothing else is used.
+    """
+
+    def __init__(self, model: Model, entry: Any) -> None:
+        words = "columns intercept points conflicts nodes"
+        columns, b, points, conflicts, nodes = fields(entry, words, "packings")
+        k = len(listed(columns, "columns"))
+        own = {"columns": columns, "intercept": b, "points": points, "bits": "", "conflicts": []}
+        super().__init__(model, own | {"units": ["1"] * k, "centre": ["0"] * k})
+        need(not self.free, "a column costs nothing")
+        self.listed, self.nodes = listed(conflicts, "conflicts"), listed(nodes, "nodes")
+        flat, self.unit = whole([value for row in self.rows for value in row])
+        self.flat = [flat[at : at + k] for at in range(0, len(flat), k)]
+        self.weights, self.of_weights = whole([1 / c for c in self.square])
+
+    def cost(self, part: Any, most: int, scale: int, where: str) -> Conflict:
+        """Its points, and what meeting their rows costs, times `scale`: at most `most`."""
+        entries = vector(part, len(self.rows), where)
+        (alpha,), _ = whole_vectors([entries])
+        above, below = (sum(1 << i for i, a in alpha.items() if a * s > 0) for s in (1, -1))
+        if self.intercept is not None:
+            pull = {i: a * int(self.signs[i]) for i, a in alpha.items()}
+            up = sum(v for v in pull.values() if v > 0)
+            down = up - sum(pull.values())
+            alpha = {i: a * (down if pull[i] > 0 else up) for i, a in alpha.items()}
+        total, length2 = sum(alpha.values()), 0
+        lines = [self.flat[i] for i in alpha]
+        if total > 0:
+            for e, line in zip(self.weights, zip(*lines, strict=True), strict=True):
+                length2 += e * sum(map(mul, alpha.values(), line)) ** 2
+            reach = (total * self.unit) ** 2 * self.of_weights * scale
+            most = most if reach >= most * length2 else reach // length2
+        return list(alpha), above, below, most if total > 0 else 0
+
+    def leaves(self, most: Fraction) -> Any:
+        """Name and bound of each leaf, `most` where it is more; rounded down but for `most`."""
+        (top, _, *self.costs), scale = whole([most, Fraction(1, FINE), *self.prices])
+        top = max(top, 0)
+        known = [self.cost(part, top, scale, f"conflict {k}")
+                 for k, part in enumerate(self.listed)]  # fmt: skip
+        open_nodes = [(0, 0, 0)]  # points that are kept and given up, as bits, and their prices
+        for place, node in enumerate(self.nodes):
+            where = f"node {place}"
+            need(open_nodes, f"{where} belongs to nothing")
+            kept, gone, paid = open_nodes.pop()
+            if type(node) is list:
+                chain = [known[index(k, len(known), where)] for k in node]
+                yield where, Fraction(self.bound(chain, kept, gone, paid, top, where), scale)
+                continue
+            bit = 1 << index(node, len(self.costs), where)
+            need(not (kept | gone) & bit, f"{where}: point {node} is decided")
+            open_nodes += [(kept, gone | bit, paid + self.costs[node]), (kept | bit, gone, paid)]
+        need(not open_nodes, "the tree of kept points is not complete")
+
+    def bound(
+        self, chain: list[Conflict], kept: int, gone: int, paid: int, most: int, where: str
+    ) -> int:
+        """The least cost of what the node keeps and gives up: some conflict is the first kept."""
+        used = 0
+        for points, above, below, cost in chain:
+            need(not below & ~gone, f"{where}: a row of a point that is not given up there")
+            need(not above & gone, f"{where}: a conflict of a point that is given up")
+            free = above & ~kept
+            need(not free & used, f"{where}: a point in two conflicts")
+            most = min(most, paid + cost)
+            if not free:
+                return most
+            used |= free
+            paid += min(self.costs[i] for i in points if free >> i & 1)
+        return min(most, paid)
+
+    def closed(self, lower: End) -> None:
+        """Stop unless `lower` is proven in all leaves."""
+        if lower is None:
+            raise ProofError("conflicts prove a `lower`, and there is none")
+        for where, found in self.leaves(lower):
+            need(found >= lower, f"less than `lower` is proven at {where}")
+
+
+def one_way(
+    known: Tree, others: tuple[Any, Any], directions: Any, directed: Any, packed: Any
+) -> Directions | Cones | Packings | None:
+    """What a file proves `lower` by in the place of others, if it does."""
+    given = sum(entry is not None for entry in (directions, directed, packed))
+    alone = given == 1 and others == (None, None)
+    need(alone or not given, "there are two proofs of the bound")
+    if directions is not None:
+        return covered(known, directions)
+    if directed is not None:
+        return Cones(known.given, directed)
+    return None if packed is None else Packings(known.given, packed)
 
 
 # --- the claim -----------------------------------------------------------------------------------
@@ -1428,10 +1541,10 @@ class Proof:
 
     def __init__(self, document: Any) -> None:
         words = "schema model claim | point ray cutoff about"
-        words += " curvature cones steps bound tree directions directed"
+        words += " curvature cones steps bound tree directions directed packed"
         found = fields(document, words, "the file")
         schema, model, claim, point, ray, below, _, curvature, cones, steps = found[:10]
-        bound, tree, directions, directed = found[10:]
+        bound, tree, directions, directed, packed = found[10:]
         need(schema == SCHEMA, f"the schema is not {SCHEMA!r}")
         self.model = ModelWithTerms(model)
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
@@ -1455,11 +1568,11 @@ class Proof:
             for entries, use in parts:
                 for k, part in enumerate(listed(entries, use.__name__)):
                     use(part, f"{use.__name__} {k}")
-            if directions is None and directed is None:
+            way = one_way(known, (bound, tree), directions, directed, packed)
+            if way is None:
                 known.closed(bound, tree, self.lower)
             else:
-                need(bound is None and tree is None, "there is a bound beside the directions")
-                either(known, directions, self.model, directed).closed(self.lower)
+                way.closed(self.lower)
         need(self.kind != "optimum" or self.closed(), "the gap is not closed")
 
     def gap(self) -> tuple[Fraction, Fraction]:

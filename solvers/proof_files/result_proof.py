@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,7 +31,17 @@ SECONDS = 60.0  # for a tree, where nobody says how long it may take
 
 Writer: TypeAlias = Callable[[Case, SolveResult, float | None], dict[str, Any]]
 
-_FAMILIES: dict[str, tuple[Writer, Callable[[Origin], bool]]] = {}
+
+@dataclass(frozen=True)
+class _Way:
+    """A writer, the models that it is for, and the words of bounds that it proves."""
+
+    write: Writer
+    when: Callable[[Origin], bool]
+    proves: str
+
+
+_FAMILIES: dict[str, list[_Way]] = {}
 _EDITED: list[Callable[[Case], Writer | None]] = []
 
 
@@ -39,6 +50,7 @@ def register_document(
     write: Writer,
     *,
     when: Callable[[Origin], bool] = lambda origin: True,
+    proves: str = "",
 ) -> None:
     """Say how the proof of a result is written where neither multipliers nor trees prove it.
 
@@ -48,8 +60,12 @@ def register_document(
         In the format of checker.py, or a NotProvenError.
     when : callable(origin) -> bool
         Which models of these entries; others get a tree.
+    proves : str
+        Part of the `bound_method` of results that this way is the first to be tried for. Otherwise
+        the ways of an entry are tried in the order in which they are registered.
     """
-    _FAMILIES.update(dict.fromkeys(entries, (write, when)))
+    for entry in entries:
+        _FAMILIES.setdefault(entry, []).append(_Way(write, when, proves))
 
 
 def register_edited_document(writer: Callable[[Case], Writer | None]) -> None:
@@ -57,15 +73,15 @@ def register_edited_document(writer: Callable[[Case], Writer | None]) -> None:
     _EDITED.append(writer)
 
 
-def _writer(case: Case) -> Writer | None:
-    """What the family of a model has registered for it."""
+def _ways(case: Case, result: SolveResult) -> list[Writer]:
+    """What the family of a model has registered for it, the most promising first."""
     if case.origin is None:
         found = (writer(case) for writer in _EDITED)
-        return next((writer for writer in found if writer is not None), None)
-    if case.origin.entry not in _FAMILIES:
-        return None
-    write, when = _FAMILIES[case.origin.entry]
-    return write if when(case.origin) else None
+        return [writer for writer in found if writer is not None]
+    origin, said = case.origin, result.certificate.bound_method
+    ways = [way for way in _FAMILIES.get(origin.entry, []) if way.when(origin)]
+    ways.sort(key=lambda way: not (way.proves and way.proves in said))
+    return [way.write for way in ways]
 
 
 def write_proof(
@@ -90,18 +106,21 @@ def write_proof(
     try:
         return write_document(document_of(case, result), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
-        family, no_tree = _writer(case), bool(refusal(case))
-        if seconds == 0 or (family is None and no_tree):
+        ways, no_tree = _ways(case, result), bool(refusal(case))
+        if seconds == 0 or (not ways and no_tree):
             raise
-        if family is not None:
-            seconds = SECONDS if seconds is None else seconds
-            seconds = seconds if no_tree else seconds / 2  # the rest is for a tree
-            try:
-                return write_document(family(case, result, seconds), Path(path))
-            except NotProvenError:
-                if no_tree:
-                    raise
-    limits = replace(case.limits, time_limit=SECONDS if seconds is None else seconds, options={})
+    left = SECONDS if seconds is None else seconds
+    end = time.monotonic() + left
+    for k, write in enumerate(ways):
+        last = no_tree and k == len(ways) - 1
+        share = left if last else left / 2  # the rest is for what comes after it
+        try:
+            return write_document(write(case, result, share), Path(path))
+        except NotProvenError:
+            if last:
+                raise
+        left = max(end - time.monotonic(), SHORTEST)
+    limits = replace(case.limits, time_limit=left, options={})
     found = tree_search(replace(case, limits=limits), _values(case, result))
     if found.bound is None:
         raise NotProvenError(

@@ -27,6 +27,7 @@ from tightmargin.solvers.proof_files.result_proof import (
     register_document,
     register_edited_document,
 )
+from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one.cones.document import (
     ROWS,
@@ -183,7 +184,7 @@ def _edited_document(case: Case) -> Writer | None:
     return write
 
 
-register_document(tuple(ROWS), _document, when=suits_a_file)
+register_document(tuple(ROWS), _document, when=suits_a_file, proves=CONES)
 register_edited_document(_edited_document)
 register_method(
     Method(

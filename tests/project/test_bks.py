@@ -67,16 +67,19 @@ def test_a_margin_missed_by_rounding_is_stretched_and_one_missed_by_more_is_paid
 # --- rows ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["cones-then-conflicts", "conflict-search"])
 def test_a_row_is_the_enumerated_optimum_and_its_proof_file_is_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "PROOFS", tmp_path)
+    monkeypatch.setattr(rows, "METHOD", method)
     instance = INSTANCES["clustered-n60d2"]
     row = rows.solved(instance, 0.5, 20.0, proof_below=20.0)
     exact = zero_one_enumeration(instance.data(), penalty=1.0, intercept="free")
     assert row.objective == pytest.approx(exact.objective / 2, rel=1e-6)
     assert row.bound <= exact.objective / 2 * (1 + 1e-12)
     assert row.gap <= CLOSED
+    assert row.method == ("conflicts" if method == "conflict-search" else "cones")
     assert row.proof is not None
     assert rows.file_of(row.instance, 0.5).parent == tmp_path
     assert row.proof[0] <= exact.objective / 2 * (1 + 1e-12)

@@ -23,6 +23,7 @@ which is what it takes to prune the node at the target T.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,8 @@ from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     WorkingSets,
     grow,
 )
-from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
+from tightmargin.solvers.zero_one.conflict_search.probing import probed
+from tightmargin.solvers.zero_one.conflict_search.recorded_nodes import NodeRecord, conflict_of
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
     Index,
     SignedPoints,
@@ -97,6 +99,7 @@ def bounded(
     target: float,
     suspects: Mask,
     until: float = np.inf,
+    records: Sequence[NodeRecord] | None = None,
 ) -> Bounded:
     """Bound nodes, and fix the points that a target decides.
 
@@ -108,13 +111,15 @@ def bounded(
         Points the best known hyperplane violates; a good conflict has one of them.
     until : float
         Of time.monotonic().
+    records : sequence of NodeRecord, optional
+        One for each node, for what proves its bound beside the final working set.
 
     Raises
     ------
     OutOfTimeError
         After `until`.
     """
-    work = _Work(points, nodes, penalty, target)
+    work = _Work(points, nodes, penalty, target, records)
     work.count()
     work.keep()
     work.probe()
@@ -128,8 +133,16 @@ def bounded(
 class _Work:
     """The three stages on one batch of nodes."""
 
-    def __init__(self, points: SignedPoints, nodes: Nodes, penalty: float, target: float) -> None:
+    def __init__(
+        self,
+        points: SignedPoints,
+        nodes: Nodes,
+        penalty: float,
+        target: float,
+        records: Sequence[NodeRecord] | None,
+    ) -> None:
         self.points, self.penalty, self.target = points, penalty, target
+        self.records = records
         self.kept, self.violated = nodes.kept.copy(), nodes.violated.copy()
         self.sets = nodes.sets
         rows = len(self.kept)
@@ -194,11 +207,16 @@ class _Work:
                 return
             free = ~self.kept[rows] & ~self.violated[rows]
             wanted = self.target - self.paid[rows]
-            reached = probed_norm2(self.points, self.sets.take(rows), free, wanted)
-            fixed = free & (reached >= wanted[:, None])
-            if not fixed.any():
+            looked = probed(self.points, self.sets.take(rows), free, wanted)
+            proven = np.flatnonzero(looked.norm2 >= wanted[looked.row])
+            if not proven.size:
                 return
-            self.violated[rows] |= fixed
+            row, point = rows[looked.row[proven]], looked.point[proven]
+            self.violated[row, point] = True
+            if self.records is not None:
+                for k, r, i in zip(proven.tolist(), row.tolist(), point.tolist(), strict=True):
+                    found = conflict_of(looked.members[k], looked.alpha[k])
+                    self.records[r].given_up.append((i, found))
             self.bound[rows] = self.paid[rows] + self.norm2[rows]
             self._prune(rows[self.bound[rows] >= self.target])
             self._prune_crowded()
@@ -229,6 +247,7 @@ class _Work:
             for k, row in enumerate(running.tolist()):
                 members = self._free_members(found, k, row)
                 heights[row].append(float(found.norm2[k]))
+                self._record(row, found, k)
                 if found.conflict[k]:
                     if not members.size:
                         self._prune(np.array([row]))
@@ -248,6 +267,16 @@ class _Work:
             running = np.array(on, dtype=np.intp)
         for row in self.open.tolist():
             self._conclude(row, heights[row], available[row], float(paid[row]), float(room[row]))
+
+    def _record(self, row: int, found: Grown, k: int) -> None:
+        if self.records is None:
+            return
+        count = found.sets.count[k]
+        own = conflict_of(found.sets.members[k, :count], found.sets.alpha[k, :count])
+        if found.conflict[k]:
+            self.records[row].packing.append(own)
+        else:
+            self.records[row].rest = own
 
     def _free_members(self, found: Grown, k: int, row: int) -> Index:
         """Free points of a set that its proof needs."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
@@ -12,17 +14,48 @@ from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     kept_gram,
 )
 from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+    Index,
     SignedPoints,
     certified_norm2,
+    signed,
 )
 
 SURELY = 1e-6  # relative: what is wanted by less is computed
 
 
-def probed_norm2(
+@dataclass(frozen=True, eq=False)
+class Probed:
+    """Single points that were looked at: P pairs of a working set and a point.
+
+    Attributes
+    ----------
+    row, point : arrays (P,) of int
+    members : array (P, m + 1) of int
+        Of the working set, with the point; places that are not used have a multiplier of 0.
+    alpha : array (P, m + 1)
+    norm2 : array (P,)
+        What the multipliers prove: the least norm2 with the point kept as well.
+    """
+
+    row: Index
+    point: Index
+    members: Index
+    alpha: Array
+    norm2: Array
+
+
+def probed_norm2(points: SignedPoints, sets: WorkingSets) -> Array:
+    """Proven least norm2 with each single point kept as well, (R, n + m)."""
+    found = np.zeros((len(sets.count), len(points.right)))
+    looked = probed(points, sets)
+    found[looked.row, looked.point] = looked.norm2
+    return found
+
+
+def probed(
     points: SignedPoints, sets: WorkingSets, free: Mask | None = None, wanted: Array | None = None
-) -> Array:
-    """Proven least norm2 with each single point kept as well, (R, n + m).
+) -> Probed:
+    """What keeping one point more costs, for all that one step shows to cost anything.
 
     The multiplier of the point grows by one step of the active-set method. With v of the working
     set, no multipliers of it and of the point prove more than equality in all of them costs,
@@ -31,9 +64,9 @@ def probed_norm2(
     Parameters
     ----------
     free : array (R, n + m) of bool, optional
-        Points that are of interest; 0 is what is proven of others.
+        Points that are of interest.
     wanted : array (R,), optional
-        Norms that are of interest; 0 may stand for those below.
+        Norms that are of interest; points that cannot reach them are left out.
     """
     W, filled = sets.members, sets.filled
     toward = np.where(filled[:, :, None], points.gram[W], 0.0)
@@ -50,9 +83,6 @@ def probed_norm2(
         enough = wanted * points.scale**2 * (1 - SURELY)
         look &= dependent | (most >= enough[:, None])
     row, point = np.nonzero(look)
-    found = np.zeros(lack.shape)
-    if not row.size:
-        return found
     r, sense, alpha, filled = r[row, :, point], sets.sense[row], sets.alpha[row], filled[row]
     full = np.where(dependent, np.inf, lack / divisor)[row, point]
     shrinking = sense * r
@@ -63,10 +93,8 @@ def probed_norm2(
     step = np.where(endless, 0.0, np.maximum(step, 0.0))
     alpha = np.where(endless[:, None], -r, alpha - step[:, None] * r)
     alpha = np.where(filled, alpha, 0.0)
-    found[row, point] = certified_norm2(
-        points,
-        np.column_stack([W[row], point]),
-        np.column_stack([alpha, np.where(endless, 1.0, step)]),
-        np.column_stack([sense, np.ones(len(row))]),
-    )
-    return found
+    members = np.column_stack([W[row], point])
+    alpha = np.column_stack([alpha, np.where(endless, 1.0, step)])
+    sense = np.column_stack([sense, np.ones(len(row))])
+    norm2 = certified_norm2(points, members, alpha, sense)
+    return Probed(row, point, members, signed(alpha, sense), norm2)

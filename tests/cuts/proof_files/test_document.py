@@ -285,7 +285,7 @@ def test_w_has_to_be_kept_from_0_by_a_row_of_squares() -> None:
 
 
 def test_directions_stand_in_the_place_of_a_bound() -> None:
-    assert "beside the directions" in rejected(square_document() | {"bound": {"objective": "1"}})
+    assert "two proofs of the bound" in rejected(square_document() | {"bound": {"objective": "1"}})
     assert "of at most the cutoff" in rejected(square_document() | {"cutoff": "1/2"})
     only = {"kind": "bounds", "upper": "1"}
     assert checker.check(square_document() | {"claim": only}).lower is None

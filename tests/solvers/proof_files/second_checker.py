@@ -212,13 +212,16 @@ def psd(matrix: np.ndarray, squares: Any = None) -> None:
                 M[i, j] = M[i, j] - ratios[i] * M[j, k]
 
 
+WAYS = ("bound", "tree", "directions", "directed", "packed")
+
+
 class File:
     """A document, decided."""
 
     terms: tuple[Any, ...] = ()
 
     def __init__(self, document: Any) -> None:
-        parts = "point ray cutoff curvature cones steps bound tree directions directed about"
+        parts = "point ray cutoff curvature cones steps bound tree directions directed packed about"
         keys(document, "schema model claim", parts)
         ask(document["schema"] == "tightmargin-proof/1", "another schema")
         self.load(document["model"])
@@ -381,16 +384,20 @@ class File:
         self.lower_end(document, lower)
 
     def lower_end(self, document: dict[str, Any], lower: Number | None) -> None:
-        ways = [document.get(word) for word in ("bound", "tree", "directions", "directed")]
+        ways = [document.get(word) for word in WAYS]
         ask(sum(way is not None for way in ways) <= 1, "two proofs of the lower end")
-        bound, tree, directions, directed = ways
-        if directed is not None:
-            # It reads numbers as this file does.
+        bound, tree, directions, directed, packed = ways
+        if directed is not None or packed is not None:
+            # They read numbers as this file does.
             from tests.solvers.proof_files.second_cones import Directed
+            from tests.solvers.proof_files.second_packings import Packed
 
-            ask(lower is not None, "cones prove a lower end")
+            ask(lower is not None, "cones and conflicts prove a lower end")
             assert lower is not None
-            Directed(self, directed, lower)
+            if packed is None:
+                Directed(self, directed, lower)
+            else:
+                Packed(self, packed, lower)
         elif directions is not None:
             ask(lower is not None, "directions prove a lower end")
             assert lower is not None

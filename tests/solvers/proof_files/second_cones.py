@@ -146,7 +146,10 @@ class Directed:
 
     def row(self, k: Any) -> tuple[Any, Any]:
         row = place(k, len(self.document.A))
-        return self.document.A[row], self.document.sides[row][0]
+        least, most = self.document.sides[row][:2]
+        if least is None and most is not None:
+            return -self.document.A[row], -most
+        return self.document.A[row], least
 
     def curved(self, part: list[Any], z: int) -> tuple[Any, Any]:
         """What is left of a quadratic row where z is 0, turned to its lower side."""

@@ -1,0 +1,1 @@
+"""Proof files of the conflict search: its tree, with the conflicts that close the leaves."""
