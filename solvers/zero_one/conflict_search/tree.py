@@ -31,7 +31,7 @@ ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded 
 RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
 FIRST_RESTART = 2_000  # nodes, when the heuristic is run again
 LOOKING = 0.25  # of the time that is left, for good points
-RESTARTED = 3  # and again when there are so many times as many
+RESTARTED, OFTEN = 3, 50_000  # and again when there are so many times, or so many more
 TRACED = 400
 
 
@@ -256,6 +256,6 @@ class Tree:
         """Run the heuristic from another sample, rarely: best-bound search hardly goes deep."""
         if self.nodes < self.next_restart:
             return
-        self.next_restart *= RESTARTED
+        self.next_restart = min(RESTARTED * self.next_restart, self.next_restart + OFTEN)
         self.seed += 1
         self.best.start(self.points, *self._heuristic())
