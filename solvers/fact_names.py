@@ -91,7 +91,7 @@ CLASSIFIER_FACTS = {
     "side": "on which side of nu_bar the optimum lies",
     "degenerate": "why the optimum says nothing about the points",
     "violations": "points that pay the 0-1 loss: y_i f(x_i) < 1",
-    "outliers": "points whose loss is capped",
+    "outliers": "points whose loss is capped, or which the extended robust machine leaves out",
     "strengthening": "gamma_i of the conic losses",
     "conic_losses": "loss of every point at that gamma (Cepeda et al., Proposition 1)",
     "rank_of_lift": "rank of W - w w'",

@@ -20,7 +20,7 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.gaps import gap_page
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.tables import show
-from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
+from tightmargin.experiments.gap_study.ladder import LADDER, RAMP_L1, whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
 from tightmargin.experiments.gap_study.study import (
     EXACT,
@@ -184,11 +184,13 @@ def _plan(
     given = tuple(Rung(*parse_row(text)) for text in names)
     name, own = parse_row(exact)
     target = Rung(name, own)
-    if name == EXACT.formulation and "big_m" not in {**settings, **own} and (ladder or not given):
-        target = Rung(name, {**EXACT.parameters, **own}, EXACT.label)
+    stated = "big_m" in {**settings, **own}
+    if name in (EXACT.formulation, RAMP_L1) and not stated and (ladder or not given):
+        label_of_it = EXACT.label if name == EXACT.formulation else "ramp optimum, l1 norm"
+        target = Rung(name, {**EXACT.parameters, **own}, label_of_it)
     rungs = given
     if ladder:
-        rungs += whole_ladder(settings)
+        rungs += whole_ladder(settings, name)
     elif not given:
         rungs = RELAXATIONS
     refuse_strange((target, *rungs))

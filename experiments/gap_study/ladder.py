@@ -140,19 +140,22 @@ LADDER = (
 )
 
 
-# Of the ramp loss with the l1 norm, whose exact problem is ramp_l1_big_m.
+RAMP_L1 = "ramp_l1_big_m"
 RAMP_L1_LADDER = (
     Rung("ramp_l1_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
     Rung("ramp_l1_relaxed", {"big_m": "derived"}, "big-M, derived M"),
 )
 
 
-def whole_ladder(settings: Mapping[str, Any]) -> tuple[Rung, ...]:
-    """The rungs for hyperparameters common to all rows.
+def whole_ladder(settings: Mapping[str, Any], exact: str = "zero_one_big_m") -> tuple[Rung, ...]:
+    """The rungs below an exact problem for hyperparameters common to all rows.
 
     Without a price on b the conic relaxations with a fixed strengthening prove nothing and are
-    left out with a sentence, and conic_sdp needs a bound on b.
+    left out with a sentence, and conic_sdp needs a bound on b. The ramp loss with the l1 norm has a
+    ladder of its own.
     """
+    if exact == RAMP_L1:
+        return RAMP_L1_LADDER
     if settings.get("intercept") != "free":
         return LADDER
     return tuple(map(_for_free_intercept, LADDER))

@@ -178,7 +178,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     }
     if intercept != "none":
         repaired["b"] = np.array(b)
-    facts: dict[str, Any] = {"given_up": int(np.count_nonzero(q)), "errors": int((u <= 0).sum())}
+    facts: dict[str, Any] = {"outliers": int(np.count_nonzero(q)), "errors": int((u <= 0).sum())}
     if np.linalg.norm(w) <= NO_DIRECTION:
         facts["degenerate"] = "w = 0 up to rounding: no machine of norm 1 is known to gain by it"
     return PaperCheck(risk, repaired=repaired, facts=facts)

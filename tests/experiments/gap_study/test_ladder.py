@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks import ladder as benchmark
 from tests.references import reference_solutions
@@ -56,6 +57,35 @@ def bound(study: GapStudy, label: str) -> float:
 
 
 # --- the order -----------------------------------------------------------------------------------
+
+
+def test_the_ramp_loss_with_the_l1_norm_has_a_ladder_of_its_own(tmp_path: Path) -> None:
+    """Larger M is weaker, and all stay below what SciPy's MILP finds of the same rows."""
+    rng = np.random.default_rng(3)
+    data = TrainingData(rng.normal(size=(10, 2)), np.where(np.arange(10) % 2 == 0, 1.0, -1.0))
+    spec = write_csv(tmp_path / "points.csv", data)
+    words = ["--exact", "ramp_l1_big_m", "--set", "C=0.5", "intercept=free", "--json"]
+    answer = run("compare", "--ladder", "--data", spec, *words)
+    assert answer.code == 0, answer.stderr
+    (found,) = answer.json["studies"]
+    far, near = (line["bound"] for line in found["rows"])
+    w, b, p, q, z, M = slice(0, 2), 2, slice(3, 5), slice(5, 15), slice(15, 25), 1e3
+    A = np.zeros((10, 25))
+    A[:, w], A[:, b] = data.y[:, None] * data.X, data.y
+    A[:, q], A[:, z] = np.eye(10), M * np.eye(10)
+    sizes = np.zeros((4, 25))
+    sizes[:2, p], sizes[:2, w] = np.eye(2), np.eye(2)
+    sizes[2:, p], sizes[2:, w] = np.eye(2), -np.eye(2)
+    price = np.zeros(25)
+    price[p], price[q], price[z] = 1.0, 0.5, 1.0
+    low, high = np.full(25, -np.inf), np.full(25, np.inf)
+    low[3:], high[q], high[z] = 0.0, 2.0, 1.0
+    whole = np.zeros(25)
+    whole[z] = 1
+    rows = [LinearConstraint(A, 1.0, np.inf), LinearConstraint(sizes, 0.0, np.inf)]
+    truth = milp(price, constraints=rows, bounds=Bounds(low, high), integrality=whole)
+    assert far < near <= truth.fun * (1 + 1e-6)
+    assert found["exact"]["objective"] == pytest.approx(truth.fun, rel=1e-5)
 
 
 def test_every_rung_is_certified_and_below_the_optimum(study: GapStudy) -> None:
