@@ -180,9 +180,9 @@ def _checked_group(group: Sequence[int], n: int) -> tuple[int, ...]:
         raise ValueError(f"groups must be tuples of points, got {group!r}") from None
     whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in points)
     if not whole or len(set(points)) < len(points) or len(points) < 2:
-        raise ValueError(f"a group must hold two or more different points, got {group!r}")
+        raise ValueError(f"groups must hold two or more different points each, got {group!r}")
     if points[0] < 0 or points[-1] >= n:
-        raise ValueError(f"a group must hold points from 0 to {n - 1}, got {group!r}")
+        raise ValueError(f"groups must hold points from 0 to {n - 1}, got {group!r}")
     return tuple(int(i) for i in points)
 
 

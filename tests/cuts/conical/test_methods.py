@@ -49,7 +49,7 @@ def test_auto_leaves_a_model_to_the_search_which_certifies_it(mode: str) -> None
     risk, q = robust_risk(data, w, b, nu=NU, mu=MU)
     assert found.objective == pytest.approx(risk, rel=1e-9)
     np.testing.assert_array_equal(found.values["z"], q * data.n)
-    assert certificate.facts["given_up"] == 1
+    assert certificate.facts["outliers"] == 1
     np.testing.assert_allclose([pyo.value(each) for each in model.w.values()], w)
 
 
