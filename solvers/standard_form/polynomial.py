@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -79,7 +80,7 @@ def _sums(keys: Sequence[Key], numbers: Sequence[float]) -> dict[Key, float]:
 def times(*factors: float) -> float:
     """A product; an ArithmeticError where it is too small to keep its digits."""
     product = math.prod(factors)
-    if abs(product) < SMALLEST and all(factors):
+    if abs(product) < SMALLEST and all(factors) and product != math.prod(map(Fraction, factors)):
         raise ArithmeticError("a product of numbers that is too small for a double")
     return product
 
@@ -89,15 +90,15 @@ def quotient(factor: float, divisor: float) -> float:
     if not math.isfinite(divisor):
         raise ArithmeticError(f"a division by {divisor}")
     found = factor / divisor
-    if abs(found) < SMALLEST and factor:
+    if abs(found) < SMALLEST and factor and Fraction(found) * Fraction(divisor) != factor:
         raise ArithmeticError("a quotient of numbers that is too small for a double")
     return found
 
 
 def scaled(numbers: Array, factor: float) -> Array:
     """The same as `times` for an array."""
-    if factor == 1.0:
-        return numbers
+    if abs(factor) == 1.0:
+        return factor * numbers
     found = factor * numbers
     if ((np.abs(found) < SMALLEST) & (numbers != 0)).any() and factor:
         raise ArithmeticError("a product of numbers that is too small for a double")
