@@ -57,7 +57,7 @@ class Known:
     owner : str
         Whose objective it is, where it is a submission's; else empty.
     run : Row
-        The one with the greatest bound, the first of those.
+        One whose proof file was checked, with the greatest bound, the first of those.
     """
 
     objective: float
@@ -87,7 +87,7 @@ def known(rows: Iterable[Row], submissions: Iterable[Submission] = ()) -> dict[K
         if old is None:
             found[row.key] = Known(row.objective, row.bound, "", row)
         else:
-            run = row if row.bound > old.bound else old.run
+            run = max(old.run, row, key=lambda one: (one.proof is not None, one.bound))
             objective = min(old.objective, row.objective)
             found[row.key] = Known(objective, max(old.bound, row.bound), "", run)
     for one in submissions:
