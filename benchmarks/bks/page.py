@@ -57,7 +57,7 @@ class Known:
     owner : str
         Whose objective it is, where it is a submission's; else empty.
     run : Row
-        One with a checked proof file where there is one, and the greatest bound, the first of those.
+        One with a checked proof file if there is one, of those the first with the greatest bound.
     """
 
     objective: float
