@@ -272,7 +272,7 @@ def test_the_lift_of_many_points_is_left_out_with_a_sentence(
 ) -> None:
     """In the study, in the table, in the JSON and on standard error; the exit code stays 0."""
     lift, cheap = LADDER[NAMES.index("level-1 lift")], LADDER[0]
-    monkeypatch.setattr(compare, "whole_ladder", lambda settings: (cheap, lift))
+    monkeypatch.setattr(compare, "whole_ladder", lambda settings, exact: (cheap, lift))
     train = write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
     words = ["--ladder", "--data", train, "--set", "penalty=1", "--lift-points", "9"]
     answer = run("compare", *words, "--json")
@@ -337,7 +337,7 @@ def test_an_interrupt_inside_a_step_keeps_the_rows(
 
     monkeypatch.setattr(ladder, "tighten", interrupted)
     tightened = LADDER[NAMES.index("SDP, tightened bounds")]
-    monkeypatch.setattr(compare, "whole_ladder", lambda s: (LADDER[0], tightened, LADDER[1]))
+    monkeypatch.setattr(compare, "whole_ladder", lambda *_: (LADDER[0], tightened, LADDER[1]))
     train = write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
     answer = run("compare", "--ladder", "--data", train, "--set", "penalty=1", "--json")
     assert answer.code == 130
