@@ -7,28 +7,22 @@ big_m.py with Hoelder's inequality in the place of Cauchy-Schwarz.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
-    add_hyperplane,
     augmented,
-    signed_score,
-    signed_scores,
     weight_and_intercept,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
-from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import (
-    add_parameter,
-    finite_hyperplane,
-    per_point,
     positive,
 )
 from tightmargin.formulations.svc.losses import L1, regulariser_parts
@@ -41,17 +35,7 @@ from tightmargin.formulations.zero_one.big_m import (
 )
 from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.loss import EPS
-from tightmargin.formulations.zero_one.ramp import cheapest_parts
-
-
-def ramp_l1_objective(
-    data: TrainingData, w: ArrayLike, b: float, C: float, intercept: str
-) -> float:
-    """l1 norm + C sum min(2, hinge loss) of a hyperplane; |b| counts where it is penalised."""
-    weights = np.asarray(w, dtype=float)
-    loss = np.maximum(0.0, 1 - data.y * (data.X @ weights + b))
-    norm, _ = regulariser_parts(L1, None, weights, b, intercept)
-    return norm + C * float(data.multiplicity @ np.minimum(loss, 2))
+from tightmargin.formulations.zero_one.ramp import RampNorm
 
 
 def derive_ramp_l1_big_m(
@@ -122,66 +106,37 @@ def _trivial(data: TrainingData, C: float, intercept: str) -> float:
     return min(zero, 2 * C * minority + (1.0 if intercept == "penalised" else 0.0))
 
 
-def _check(origin: Origin, values: Values) -> PaperCheck:
-    """Recompute the objective from (w, b), and test M against the value proven from it."""
-    data, p = origin.data, origin.parameters
-    u, w, b = signed_scores(data, values)
-    loss = np.maximum(0.0, 1 - u)
-    z = (loss > 2).astype(float)
-    objective = ramp_l1_objective(data, w, b, p["C"], p["intercept"])
-    _, sizes = regulariser_parts(L1, None, w, b, p["intercept"])
-    xi = np.where(z > 0, np.maximum(0.0, loss - p["big_m"]), loss)
-    facts = {"errors": int((u <= 0).sum()), "outliers": int(z.sum())}
-    return PaperCheck(
-        objective,
-        repaired={"xi": xi, "z": z, **sizes},
-        unproven=_why_unproven(origin, objective),
-        facts=facts,
-    )
+def _sizes_of(w: Array, b: float, intercept: str) -> tuple[float, Mapping[str, Any]]:
+    return regulariser_parts(L1, None, w, b, intercept)
 
 
-def _check_relaxed(origin: Origin, values: Values) -> PaperCheck:
-    """Objective with the cheapest xi and z that (w, b) allows."""
-    data, p = origin.data, origin.parameters
-    u, w, b = signed_scores(data, values)
-    xi, z = cheapest_parts(np.maximum(0.0, 1 - u), np.asarray(p["big_m"]), 2.0)
-    norm, sizes = regulariser_parts(L1, None, w, b, p["intercept"])
-    return PaperCheck(
-        norm + p["C"] * float(data.multiplicity @ (xi + 2 * z)),
-        violation=max(0.0, float(z.max()) - 1),
-        repaired={"xi": xi, "z": np.minimum(z, 1.0), **sizes},
-        unproven=_why_unproven(origin, ramp_l1_objective(data, w, b, p["C"], p["intercept"])),
-        facts={"errors": int((u <= 0).sum()), "outliers": int((u < -1).sum())},
-    )
+def _add_sizes(m: pyo.ConcreteModel, intercept: str) -> Any:
+    """Variables size_j >= |w_j| and their sum; from 0 on, so that the objective limits each."""
+    m.size = pyo.Var(m.J, within=pyo.NonNegativeReals)
+    m.above = AffineRows(m.J, [(1.0, m.size), (-1.0, m.w)], lower=0.0)
+    m.below = AffineRows(m.J, [(1.0, m.size), (1.0, m.w)], lower=0.0)
+    if intercept != "penalised":
+        return dot(1.0, m.size)
+    m.size_b = pyo.Var(within=pyo.NonNegativeReals)
+    m.above_b = pyo.Constraint(expr=m.size_b - m.b >= 0)
+    m.below_b = pyo.Constraint(expr=m.size_b + m.b >= 0)
+    return dot(1.0, m.size) + m.size_b
 
 
-def _why_unproven(origin: Origin, objective: float) -> str:
-    """Why M may cut optima off, or an empty string; `objective` is that of some hyperplane."""
-    data, p = origin.data, origin.parameters
-    stated = _known_objective(data, p["incumbent"], p["C"], p["intercept"])
-    known = objective if stated is None else min(objective, stated)
-    needed = derive_ramp_l1_big_m(
-        data, C=p["C"], intercept=p["intercept"], upper_bound=known
-    ).values
-    given = p["big_m"]
-    if np.any(given < needed * (1 - 1e-9)):
-        worst = int(np.argmax(needed - given))
-        return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
-    return ""
+NORM = RampNorm(_sizes_of, _add_sizes, derive_ramp_l1_big_m)
 
 
-def _known_objective(
-    data: TrainingData, incumbent: Hyperplane | None, C: float, intercept: str
-) -> float | None:
-    if incumbent is None:
-        return None
-    return ramp_l1_objective(data, *finite_hyperplane("incumbent", incumbent, data.d), C, intercept)
+def ramp_l1_objective(
+    data: TrainingData, w: ArrayLike, b: float, C: float, intercept: str
+) -> float:
+    """l1 norm + C sum min(2, hinge loss) of a hyperplane; |b| counts where it is penalised."""
+    return NORM.objective(data, w, b, C, intercept)
 
 
 @formulation(
     ProblemClass.MILP,
     "Brooks 2011 with the l1 norm, as in Baldomero-Naranjo et al. 2020",
-    check=_check,
+    check=NORM.check,
     classifier=weight_and_intercept,
     weighted=True,
 )
@@ -210,17 +165,14 @@ def ramp_l1_big_m(
     incumbent : (w, b), optional
         A known hyperplane, for "derived"; a closed-form point otherwise.
     """
-    m = _without_z(data, C, big_m, intercept, incumbent)
-    m.z = ArrayVar(m.I, within=pyo.Binary)
-    _add_rows(m, data, intercept)
-    return m
+    return NORM.model(data, C, big_m, intercept, incumbent)
 
 
 @formulation(
     ProblemClass.LP,
     "Brooks 2011 with the l1 norm, as in Baldomero-Naranjo et al. 2020, relaxed",
     relaxes="ramp_l1_big_m",
-    check=_check_relaxed,
+    check=NORM.check_relaxed,
     classifier=weight_and_intercept,
     weighted=True,
 )
@@ -242,51 +194,4 @@ def ramp_l1_relaxed(
     2 C / M_i as long as no violation is above its M_i. A smaller valid M gives a larger bound.
     Parameters as for ramp_l1_big_m.
     """
-    m = _without_z(data, C, big_m, intercept, incumbent)
-    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    _add_rows(m, data, intercept)
-    return m
-
-
-def _without_z(
-    data: TrainingData,
-    C: float,
-    big_m: ArrayLike | str,
-    intercept: str,
-    incumbent: Hyperplane | None,
-) -> pyo.ConcreteModel:
-    m = pyo.ConcreteModel()
-    add_hyperplane(m, data, intercept)
-    add_parameter(m, "C", positive("C", C))
-    known = _known_objective(data, incumbent, C, intercept)
-    if isinstance(big_m, str):
-        if big_m != "derived":
-            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
-        m.big_m_proof = derive_ramp_l1_big_m(data, C=C, intercept=intercept, upper_bound=known)
-        numbers = m.big_m_proof.values
-    else:
-        numbers = per_point("big_m", big_m, data.n)
-    m.big_m = pyo.Param(
-        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
-    )
-    m.xi = ArrayVar(m.I, lower=0.0, upper=2.0)
-    return m
-
-
-def _add_rows(m: pyo.ConcreteModel, data: TrainingData, intercept: str) -> None:
-    m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0)
-    loss = dot(data.multiplicity, m.xi) + 2 * dot(data.multiplicity, m.z)
-    m.objective = pyo.Objective(expr=_add_sizes(m, intercept) + m.C * loss)
-
-
-def _add_sizes(m: pyo.ConcreteModel, intercept: str) -> Any:
-    """Variables size_j >= |w_j| and their sum; from 0 on, so that the objective limits each."""
-    m.size = pyo.Var(m.J, within=pyo.NonNegativeReals)
-    m.above = AffineRows(m.J, [(1.0, m.size), (-1.0, m.w)], lower=0.0)
-    m.below = AffineRows(m.J, [(1.0, m.size), (1.0, m.w)], lower=0.0)
-    if intercept != "penalised":
-        return dot(1.0, m.size)
-    m.size_b = pyo.Var(within=pyo.NonNegativeReals)
-    m.above_b = pyo.Constraint(expr=m.size_b - m.b >= 0)
-    m.below_b = pyo.Constraint(expr=m.size_b + m.b >= 0)
-    return dot(1.0, m.size) + m.size_b
+    return NORM.model(data, C, big_m, intercept, incumbent, relaxed=True)
