@@ -20,7 +20,7 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.gaps import gap_page
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.tables import show
-from tightmargin.experiments.gap_study.ladder import LADDER, RAMP_L1, whole_ladder
+from tightmargin.experiments.gap_study.ladder import RAMP_L1, whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
 from tightmargin.experiments.gap_study.study import (
     EXACT,
@@ -38,6 +38,9 @@ from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import was_interrupted
+
+# Exact problems that have a ladder, with the M they take unless it is stated.
+USUAL = {rung.formulation: rung for rung in (EXACT, RAMP_L1)}
 
 
 def compare_command(
@@ -163,9 +166,12 @@ def _refuse_other_pictures(
 
 def _named_rungs(names: Sequence[str], exact: str | None, ladder: bool) -> tuple[Rung, ...]:
     """What is solved with several solvers: what is named, and what the ladder has as it stands."""
-    found = [Rung(*parse_row(text)) for text in (*names, *([exact] if exact else []))]
+    listed = [*names, *([exact] if exact and not (ladder and exact in USUAL) else [])]
+    found = [Rung(*parse_row(text)) for text in listed]
     if ladder:
-        found += [*(rung for rung in LADDER if rung.need is None), EXACT]
+        name = parse_row(exact)[0] if exact else EXACT.formulation
+        steps = [rung for rung in whole_ladder({}, name) if rung.need is None]
+        found += [*steps, USUAL.get(name, EXACT)]
     if not found:
         raise ValueError("name the formulations that several solvers are to solve, see list")
     return tuple(found)
@@ -184,10 +190,9 @@ def _plan(
     given = tuple(Rung(*parse_row(text)) for text in names)
     name, own = parse_row(exact)
     target = Rung(name, own)
-    stated = "big_m" in {**settings, **own}
-    if name in (EXACT.formulation, RAMP_L1) and not stated and (ladder or not given):
-        label_of_it = EXACT.label if name == EXACT.formulation else "ramp optimum, l1 norm"
-        target = Rung(name, {**EXACT.parameters, **own}, label_of_it)
+    usual = USUAL.get(name)
+    if usual and "big_m" not in {**settings, **own} and (ladder or not given):
+        target = Rung(name, {**usual.parameters, **own}, usual.label)
     rungs = given
     if ladder:
         rungs += whole_ladder(settings, name)

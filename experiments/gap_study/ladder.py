@@ -140,7 +140,7 @@ LADDER = (
 )
 
 
-RAMP_L1 = "ramp_l1_big_m"
+RAMP_L1 = Rung("ramp_l1_big_m", {"big_m": "derived"}, "ramp optimum, l1 norm")
 RAMP_L1_LADDER = (
     Rung("ramp_l1_relaxed", {"big_m": 1000}, "big-M, M = 1000"),
     Rung("ramp_l1_relaxed", {"big_m": "derived"}, "big-M, derived M"),
@@ -154,7 +154,7 @@ def whole_ladder(settings: Mapping[str, Any], exact: str = "zero_one_big_m") -> 
     left out with a sentence, and conic_sdp needs a bound on b. The ramp loss with the l1 norm has a
     ladder of its own.
     """
-    if exact == RAMP_L1:
+    if exact == RAMP_L1.formulation:
         return RAMP_L1_LADDER
     if settings.get("intercept") != "free":
         return LADDER

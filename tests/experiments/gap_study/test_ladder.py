@@ -59,6 +59,23 @@ def bound(study: GapStudy, label: str) -> float:
 # --- the order -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("exact", "settings", "rungs"),
+    [
+        ("ramp_l1_big_m", "C=1", ["big-M, M = 1000", "big-M, derived M", "ramp optimum, l1 norm"]),
+        ("zero_one_big_m", "penalty=1", [r.name for r in LADDER if not r.need] + ["0-1 optimum"]),
+    ],
+)
+def test_several_solvers_climb_the_ladder_of_the_exact_problem(
+    exact: str, settings: str, rungs: list[str]
+) -> None:
+    """No rung of the other loss, and the exact problem once, with an M of its own."""
+    words = ["--solver", "highs,clarabel", "--data", SPEC, "--set", settings, "--exact", exact]
+    answer = run("compare", "--ladder", *words, "--json")
+    entries = [line["entry"] for line in answer.json["rows"]]
+    assert list(dict.fromkeys(entries)) == rungs
+
+
 def test_the_ramp_loss_with_the_l1_norm_has_a_ladder_of_its_own(tmp_path: Path) -> None:
     """Larger M is weaker, and all stay below what SciPy's MILP finds of the same rows."""
     rng = np.random.default_rng(3)
