@@ -30,7 +30,6 @@ from tightmargin.solvers.proof_files.result_proof import (
 from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one.cones.document import (
-    ROWS,
     Beside,
     cone_document,
     suits_a_file,
@@ -47,6 +46,7 @@ from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import side_rows
+from tightmargin.solvers.zero_one.file_parts import ROWS
 
 CONE_SEARCH = "cone-search"
 EDITED = ("zero_one_big_m", "zero_one_bilinear")  # whose w is any, beside what an edit adds

@@ -15,7 +15,9 @@ from tightmargin.solvers.proof_files.model_document import NotProvenError, claim
 from tightmargin.solvers.proof_files.upper_point import upper_point
 from tightmargin.solvers.result import SolveResult
 
-ROWS = {"zero_one_big_m": "margin", "zero_one_bilinear": "kept"}  # that keep a point
+ZERO_ONE = ("zero_one_big_m", "zero_one_bilinear")
+# Rows that keep a point.
+ROWS = {"zero_one_big_m": "margin", "zero_one_bilinear": "kept", "ramp_big_m": "margin"}
 
 
 def origin_of(case: Case) -> Origin:
@@ -51,7 +53,7 @@ def columns_of(case: Case) -> tuple[list[int], int | None]:
     return [*columns, b], None
 
 
-def point_rows(case: Case) -> list[list[Any]]:
+def point_rows(case: Case, origin: Origin) -> list[list[Any]]:
     """For each point its row, its z, and the side of the row where it is a quadratic one.
 
     Raises
@@ -59,7 +61,7 @@ def point_rows(case: Case) -> list[list[Any]]:
     NotProvenError
         Some point has no row.
     """
-    form, name = case.form, ROWS[origin_of(case).entry]
+    form, name = case.form, ROWS[origin.entry]
     z = form.columns.of(case.model.find_component("z"))[0].tolist()
     found: dict[Any, list[Any]] = {}
     for k, (component, i) in enumerate(form.rows.locations()):

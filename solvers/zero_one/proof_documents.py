@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS
-from tightmargin.solvers.zero_one.file_parts import ROWS
+from tightmargin.solvers.zero_one.file_parts import ZERO_ONE
 from tightmargin.solvers.zero_one.packings.document import packing_document, suits_a_file
 
-register_document(tuple(ROWS), packing_document, when=suits_a_file, proves=CONFLICTS)
+register_document(ZERO_ONE, packing_document, when=suits_a_file, proves=CONFLICTS)

@@ -21,7 +21,7 @@ from tightmargin.solvers.proof_files.checker import Model, Packings
 from tightmargin.solvers.proof_files.model_document import NotProvenError, begun
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.file_parts import (
-    ROWS,
+    ZERO_ONE,
     columns_of,
     hyperplane_of,
     origin_of,
@@ -39,7 +39,7 @@ GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 def suits_a_file(origin: Origin) -> bool:
     """Whether the conflict search proves a model that one row a point states."""
     data = origin.data
-    if origin.entry not in ROWS or is_weighted(data):
+    if origin.entry not in ZERO_ONE or is_weighted(data):
         return False
     return data.d > 0 and data.n <= POINTS and data.n * data.d <= NUMBERS
 
@@ -71,7 +71,7 @@ def packing_document(case: Case, result: SolveResult, seconds: float | None) -> 
     document["packed"] = {
         "columns": columns,
         "intercept": b,
-        "points": point_rows(case),
+        "points": point_rows(case, origin_of(case)),
         "conflicts": [[[i, str(a)] for i, a in conflict] for conflict in found.conflicts],
         "nodes": found.nodes,
     }

@@ -89,13 +89,17 @@ def test_a_file_proves_the_optimum_that_enumeration_finds(
         assert float(proof.upper) >= optimum * (1 - 1e-9)
 
 
-def test_a_point_at_0_without_an_intercept_has_a_row_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", [SEARCH, "cone-search"])
+def test_a_point_at_0_without_an_intercept_has_a_row_of_its_own(
+    method: str, tmp_path: Path
+) -> None:
     X = np.array([[0.0, 0.0], [1.0, 2.0], [-1.0, -2.0], [2.0, 1.0], [0.5, 1.0]])
     data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
     (optimum,) = zero_one_optima(data, (3.0,), "none")
     for entry in (BIG_M, BILINEAR):
-        _, document = written(built(entry, data, 3.0, "none"), tmp_path / "proof.json")
-        proof = accepted(document)
+        path = str(tmp_path / f"{entry}.json")
+        tm.solve(built(entry, data, 3.0, "none"), method=method, proof=path)
+        proof = accepted(read(path))
         assert proof is not None
         assert float(proof.lower) == pytest.approx(optimum, rel=1e-6)
 
