@@ -13,7 +13,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.cones.cell_bounds import Cells
 from tightmargin.solvers.proofs.cones.conflict import ProvenConflict
 from tightmargin.solvers.proofs.cones.problem import DOWN
-from tightmargin.solvers.zero_one.conflict_search.compiled_sets import compiled
+from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import compiled
 
 REACH = 2.0 * DOWN
 

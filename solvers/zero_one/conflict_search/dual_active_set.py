@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 
 VIOLATED = 1e-7  # of the margin 1, beside which side rows are scaled
 DEPENDENT = 1e-12  # of the squared length of a point
+SINGULAR = 1e-15  # of the largest singular value of some rows
 STEPS = 400
 NOBODY = -1
 
@@ -153,6 +154,21 @@ def kept_gram(points: SignedPoints, sets: WorkingSets) -> Array:
     return gram
 
 
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A step of the entering row: alpha of the members before it and, `widened`, with it."""
+
+    members: Index
+    sense: Array
+    alpha: Array
+    widened: Array
+    entered: Array
+    leaving: Index
+    whole: Mask
+    endless: Mask
+    norm2: Array
+
+
 class _State:
     """All problems of a batch; arrays are indexed by them, `active` says which still go on."""
 
@@ -226,12 +242,41 @@ class _State:
 
     def advance(self, active: Index, target: Array) -> Index:
         """One step of each; returns those that go on."""
-        points, sets = self.points, self._sets(active)
         self.steps += len(active)
-        entering, filled = self.entering[active], sets.filled
-        direction = self.direction[active]
-        each = np.arange(len(active))
-        toward = np.where(filled, points.gram[sets.members, entering[:, None]], 0.0)
+        r, full = self._whole_step(active)
+        done = self._stepped(active, r, full)
+        weak = np.flatnonzero(done.endless & (done.norm2 < target[active]))
+        if weak.size:
+            # The products of rows have the square of their condition number.
+            again = self._stepped(active[weak], self._combined(active[weak]), full[weak])
+            for part, found in vars(again).items():
+                getattr(done, part)[weak] = found
+        conflict = done.norm2 >= target[active]
+        stuck = done.endless & ~conflict  # rounding leaves less than the target
+        joins = ~conflict & ~stuck & done.whole
+        leaves = ~(conflict | stuck | joins)
+        kept = conflict | joins
+        place = self.count[active]
+        before = self.alpha[active]
+        self.members[active] = np.where(kept[:, None], done.members, self.members[active])
+        self.sense[active] = np.where(kept[:, None], done.sense, self.sense[active])
+        held = np.where(stuck[:, None], before, done.alpha)
+        self.alpha[active] = np.where(kept[:, None], done.widened, held)
+        self.count[active] = np.where(kept, place + 1, place)
+        entering = self.entering[active]
+        self.entering[active] = np.where(kept | stuck, NOBODY, entering)
+        self.entered[active] = done.entered
+        self._drop(active[leaves], done.leaving[leaves])
+        self.conflict[active] = conflict
+        ended = conflict | stuck
+        self.norm2[active[ended]] = done.norm2[ended]
+        return active[~ended]
+
+    def _whole_step(self, active: Index) -> tuple[Array, Array]:
+        """What the members lose by a step of the entering row, and the step that meets it."""
+        points, sets = self.points, self._sets(active)
+        entering, direction = self.entering[active], self.direction[active]
+        toward = np.where(sets.filled, points.gram[sets.members, entering[:, None]], 0.0)
         own = points.gram[entering, entering]
         r = np.linalg.solve(kept_gram(points, sets), toward[:, :, None])[:, :, 0]
         curvature = own - (r * toward).sum(axis=1)
@@ -239,42 +284,40 @@ class _State:
         lack -= self.entered[active] * own
         dependent = (curvature <= DEPENDENT * own) | (sets.count >= points.rows.shape[1])
         full = np.where(dependent, np.inf, lack / np.where(dependent, 1.0, curvature))
-        r *= direction[:, None]
+        return r * direction[:, None], full
+
+    def _combined(self, rows: Index) -> Array:
+        """r of `_whole_step` for rows that depend on their members, from the rows themselves."""
+        r = np.zeros((len(rows), self.members.shape[1]))
+        for k, row in enumerate(rows.tolist()):
+            own = self.members[row, : self.count[row]]
+            a = self.direction[row] * self.points.rows[self.entering[row]]
+            r[k, : len(own)] = np.linalg.lstsq(self.points.rows[own].T, a, rcond=SINGULAR)[0]
+        return r
+
+    def _stepped(self, active: Index, r: Array, full: Array) -> _Step:
+        """The multipliers after a step as long as no other one changes its sign."""
+        sets, direction = self._sets(active), self.direction[active]
+        filled, each = sets.filled, np.arange(len(active))
         shrinking = sets.sense * r
         falling = filled & (shrinking > 1e-12)
         limits = np.where(falling, np.abs(sets.alpha) / np.where(falling, shrinking, 1.0), np.inf)
         leaving = limits.argmin(axis=1)
         step = np.minimum(limits[each, leaving], full)
-        endless = ~np.isfinite(
-            step
-        )  # the row is minus a cone of the members: nobody meets them all
+        # The row is minus a cone of the members: nobody meets them all.
+        endless = ~np.isfinite(step)
         step = np.where(endless, 0.0, np.maximum(step, 0.0))
         alpha = np.where(endless[:, None], -r, sets.alpha - step[:, None] * r)
         alpha = np.where(filled, signed(alpha, sets.sense), 0.0)
         entered = np.where(endless, 1.0, self.entered[active] + step)
-        members, sense, place = sets.members.copy(), sets.sense.copy(), sets.count
-        members[each, place] = entering
-        sense[each, place] = direction
+        members, sense = sets.members.copy(), sets.sense.copy()
+        members[each, sets.count] = self.entering[active]
+        sense[each, sets.count] = direction
         widened = alpha.copy()
-        widened[each, place] = direction * entered
-        norm2 = certified_norm2(points, members, widened, sense)
-        conflict = norm2 >= target[active]
-        stuck = endless & ~conflict  # rounding leaves less than the target
-        joins = ~conflict & ~stuck & (full <= limits[each, leaving])
-        leaves = ~(conflict | stuck | joins)
-        kept = conflict | joins
-        self.members[active] = np.where(kept[:, None], members, sets.members)
-        self.sense[active] = np.where(kept[:, None], sense, sets.sense)
-        held = np.where(stuck[:, None], sets.alpha, alpha)
-        self.alpha[active] = np.where(kept[:, None], widened, held)
-        self.count[active] = np.where(kept, place + 1, place)
-        self.entering[active] = np.where(kept | stuck, NOBODY, entering)
-        self.entered[active] = entered
-        self._drop(active[leaves], leaving[leaves])
-        self.conflict[active] = conflict
-        ended = conflict | stuck
-        self.norm2[active[ended]] = norm2[ended]
-        return active[~ended]
+        widened[each, sets.count] = direction * entered
+        norm2 = certified_norm2(self.points, members, widened, sense)
+        whole = full <= limits[each, leaving]
+        return _Step(members, sense, alpha, widened, entered, leaving, whole, endless, norm2)
 
     def _drop(self, rows: Index, leaving: Index) -> None:
         """Take one member out of each set: the last one gets its place."""

@@ -222,7 +222,7 @@ class Tree:
         if self.nodes < self.compiled_after:
             return bounded
         # numba is optional.
-        from tightmargin.solvers.zero_one.conflict_search.compiled_nodes import (
+        from tightmargin.solvers.zero_one.conflict_search.compiled.nodes import (
             bounded as compiled,
         )
 

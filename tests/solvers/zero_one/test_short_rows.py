@@ -15,7 +15,7 @@ from tightmargin.formulations.zero_one.loss import zero_one_objective
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search import tree as growing
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow, refreshed
 from tightmargin.solvers.zero_one.conflict_search.incumbents import values_along
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
@@ -170,6 +170,54 @@ def planes_along(
     return [(1 / u, b / u) for u in margins[margins > 0].tolist()]
 
 
+def nearly_dependent(seed: int) -> tuple[TrainingData, np.ndarray]:
+    """Rows that nobody meets, the last one minus a cone of all others, and which are kept.
+
+    All but the last are met with equality, with multipliers of the right signs, by one v; one of
+    them depends on the rest but for a thousandth, and the cone is long in that direction.
+    """
+    rng = np.random.default_rng(seed)
+    d = 10
+    y = np.where(np.arange(d + 1) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(d + 1, d))
+    share = rng.normal(size=d)
+    X[d] = share / share.sum() @ X[:d] + 1e-3 * rng.normal(size=d)
+    points = signed_points(TrainingData(X, y), intercept="free")
+    alpha = np.linalg.solve(points.rows.T, np.linalg.solve(points.rows, np.ones(d + 1)))
+    senses = np.sign(alpha)
+    cone = 3e3 * alpha / np.abs(alpha).max() + rng.uniform(0.5, 1.0, size=d + 1) * senses
+    pull = float(cone @ y)
+    label = -np.sign(pull)
+    last = -label * (cone * y) @ X / abs(pull)
+    assert cone.sum() / abs(pull) + 1 > 0  # or somebody would meet them all
+    data = TrainingData(np.vstack([X, last]), np.r_[y, label])
+    return data, np.r_[senses > 0, True]
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_rows_that_nobody_meets_are_proven_so_beside_members_that_nearly_depend(
+    compiled: bool,
+) -> None:
+    bounds = bounded
+    if compiled:
+        pytest.importorskip("numba")
+        from tightmargin.solvers.zero_one.conflict_search.compiled import nodes as compiled_nodes
+
+        bounds = compiled_nodes.bounded
+    for seed in range(8):
+        data, kept = nearly_dependent(seed)
+        points = signed_points(data, intercept="free")
+        start = np.zeros((1, points.largest), np.intp)
+        start[0, :11] = np.arange(11)
+        senses = np.ones((1, points.largest))
+        senses[0, :11] = np.where(kept[:11], 1.0, -1.0)
+        sets = refreshed(points, start, np.array([11]), senses)
+        nodes = Nodes(kept[None], ~kept[None], sets)
+        target = 1e12
+        found = bounds(points, nodes, penalty=1.0, target=target, suspects=~kept)
+        assert np.isinf(found.bound[0])
+
+
 # --- compiled ------------------------------------------------------------------------------------
 
 
@@ -187,7 +235,7 @@ def random_nodes(points: SignedPoints, rng: np.random.Generator, rows: int) -> N
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_compiled_bounds_are_those_of_numpy(intercept: str) -> None:
     pytest.importorskip("numba")
-    from tightmargin.solvers.zero_one.conflict_search import compiled_nodes
+    from tightmargin.solvers.zero_one.conflict_search.compiled import nodes as compiled_nodes
 
     data = overlapping(30, 4, 7)
     side = replace(

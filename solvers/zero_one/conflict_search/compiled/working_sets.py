@@ -1,6 +1,7 @@
-"""The bounds of nodes again, node by node for a compiler: what node_bounds.py says, to rounding.
+"""Working sets and what they prove, for a compiler: what signed_points.py says, to rounding.
 
-numba compiles this file at its first use, and keeps the outcome beside it. The mathematics stands
+numba compiles the files of this folder at their first use, and keeps the outcome beside them: after
+a change of one of them, delete what it has kept (`rm __pycache__/*.nb?`). The mathematics stands
 in node_bounds.py, dual_active_set.py and signed_points.py, which are the reference; here are their
 loops. Every sum is rounded as theirs are, in another order, and gives away as much.
 
@@ -19,16 +20,9 @@ from numba import njit
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.loss import EPS
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    DEPENDENT,
-    NOBODY,
-    STEPS,
-    VIOLATED,
-    Mask,
-)
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask
 from tightmargin.solvers.zero_one.conflict_search.signed_points import LEAST, Index
 
-CONFLICT, FINISHED, GAVE_UP = 1, 0, -1
 TRACE = 1e-13  # of the diagonal, as in kept_gram
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -210,122 +204,3 @@ def lacks(space: Space, working: WorkingSet, room: Room) -> None:
             lack[i] -= v[k] * space.across[k, i]
     for i in range(working.size[0]):
         lack[working.members[i]] = 0.0
-
-
-@compiled
-def has_costly(working: WorkingSet, costly: Mask) -> bool:
-    """Whether a member is costly."""
-    found = False
-    for i in range(working.size[0]):
-        found = found or costly[working.members[i]]
-    return found
-
-
-@compiled
-def chosen(space: Space, working: WorkingSet, asked: Asked, room: Room) -> tuple[int, float]:
-    """The row that enters and its sense; nobody where all rows are met."""
-    lacks(space, working, room)
-    has = has_costly(working, asked.costly)
-    best, other, over = NOBODY, NOBODY, NOBODY
-    largest, wanted, beyond = VIOLATED, VIOLATED, VIOLATED
-    for i in range(len(room.lack)):
-        lack = room.lack[i]
-        if asked.allowed[i]:
-            if lack > largest:
-                largest, best = lack, i
-            if asked.costly[i] != has and lack > wanted:
-                wanted, other = lack, i
-        elif asked.short[i] and -lack > beyond:
-            beyond, over = -lack, i
-    if over != NOBODY:
-        return over, -1.0
-    return (best if other == NOBODY else other), 1.0
-
-
-@compiled
-def whole_step(
-    space: Space, working: WorkingSet, entering: int, direction: float, entered: float, room: Room
-) -> float:
-    """The step at which the entering row is met, and in `room.r` what the others lose by it."""
-    own = space.gram[entering, entering]
-    curvature = toward(space, working, entering, room.half, room.r)
-    lack = space.right[entering]
-    for i in range(working.size[0]):
-        lack -= working.alpha[i] * space.gram[working.members[i], entering]
-        room.r[i] *= direction
-    if curvature <= DEPENDENT * own or working.size[0] >= space.across.shape[0]:
-        return np.inf
-    return (direction * lack - entered * own) / curvature
-
-
-@compiled
-def first_to_leave(working: WorkingSet, r: Array) -> tuple[float, int]:
-    """The step at which a multiplier reaches 0, and whose."""
-    limit, leaving = np.inf, NOBODY
-    for i in range(working.size[0]):
-        shrinking = working.sense[i] * r[i]
-        if shrinking > 1e-12:
-            ratio = abs(working.alpha[i]) / shrinking
-            if ratio < limit:
-                limit, leaving = ratio, i
-    return limit, leaving
-
-
-@compiled
-def stepped(source: WorkingSet, target: WorkingSet, r: Array, step: float, endless: bool) -> None:
-    """The multipliers after a step; both sets may be one."""
-    for i in range(source.size[0]):
-        a = -r[i] if endless else source.alpha[i] - step * r[i]
-        target.alpha[i] = a if a * source.sense[i] > 0 else 0.0
-
-
-@compiled
-def joined(working: WorkingSet, entering: int, direction: float, entered: float) -> None:
-    """One member more, not yet in the factor."""
-    m = working.size[0]
-    working.members[m] = entering
-    working.sense[m] = direction
-    working.alpha[m] = direction * entered
-    working.size[0] = m + 1
-
-
-@compiled
-def grown(
-    space: Space, working: WorkingSet, asked: Asked, target: float, room: Room
-) -> tuple[int, float, int, int]:
-    """`grow` for one problem: how it ended, the proven norm2, who came first, the steps taken."""
-    first, steps = NOBODY, 0
-    entering, direction, entered = NOBODY, 1.0, 0.0
-    for _ in range(STEPS):
-        if entering == NOBODY:
-            entering, direction = chosen(space, working, asked, room)
-            if entering == NOBODY:
-                return FINISHED, proven(space, working, room.s), first, steps
-            entered = 0.0
-            if first == NOBODY and direction > 0:
-                first = entering
-        steps += 1
-        m = working.size[0]
-        full = whole_step(space, working, entering, direction, entered, room)
-        limit, leaving = first_to_leave(working, room.r)
-        step = max(min(limit, full), 0.0)
-        endless = step == np.inf
-        room.half[:m] = working.alpha[:m]  # in case that nothing comes of it
-        stepped(working, working, room.r, step, endless)
-        entered = 1.0 if endless else entered + step
-        joined(working, entering, direction, entered)
-        norm2 = proven(space, working, room.s)
-        if norm2 >= target:
-            factored(space, working, m)
-            return CONFLICT, norm2, first, steps
-        if endless:
-            working.size[0] = m
-            working.alpha[:m] = room.half[:m]
-            return GAVE_UP, norm2, first, steps
-        if full <= limit:
-            factored(space, working, m)
-            entering = NOBODY
-        else:
-            working.size[0] = m
-            dropped(space, working, leaving)
-    return GAVE_UP, proven(space, working, room.s), first, steps

@@ -7,9 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.zero_one.conflict_search.compiled_sets import (
+from tightmargin.solvers.zero_one.conflict_search.compiled.steps import (
     CONFLICT,
     FINISHED,
+    first_to_leave,
+    grown,
+    joined,
+    stepped,
+    whole_step,
+)
+from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
     Asked,
     Room,
     Space,
@@ -18,13 +25,8 @@ from tightmargin.solvers.zero_one.conflict_search.compiled_sets import (
     copy_set,
     empty_set,
     factored,
-    first_to_leave,
-    grown,
-    joined,
     lacks,
     proven,
-    stepped,
-    whole_step,
 )
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     DEPENDENT,

@@ -1,0 +1,1 @@
+"""Bounds of nodes for numba, which is optional."""
