@@ -1,6 +1,6 @@
 """How far the 0-1 loss is proven in a limit of processor time; ZERO_ONE.md and the guide's table.
 
-python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--ways numpy numba] [--again]
+python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--ways numpy numba] [--only NAME] [--again]
 
 Every finished run is kept in ZERO_ONE.jsonl at once and not repeated, unless it was stopped by a
 lower limit. Instances of Brooks, with the bounds of Santana, Serrano, Schiffer & Vidal (arXiv
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from fnmatch import fnmatch
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -92,10 +93,10 @@ def kept(store: Path, limit: float) -> dict[tuple[str, int, str], Run]:
     return {run.key: run for run in runs if run.proven or run.limit >= limit}
 
 
-def missing(runs: Runs, ways: Sequence[str]) -> list[tuple[str, int, str]]:
-    """What is still to be run, small instances first."""
+def missing(runs: Runs, ways: Sequence[str], only: str) -> list[tuple[str, int, str]]:
+    """What is still to be run of the instances of such a name, small ones first."""
     wanted = [(*key, way) for cell in CELLS for way in ways for key in cell.keys]
-    return [key for key in wanted if key not in runs]
+    return [key for key in wanted if key not in runs and fnmatch(key[0], only)]
 
 
 def measured(
@@ -114,6 +115,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--ways", nargs="*", choices=WAYS, default=WAYS, help="none writes the page alone"
     )
+    parser.add_argument("--only", default="*", help="instances: a name, or a pattern of names")
     parser.add_argument("--again", action="store_true", help="forget what is kept")
     asked = parser.parse_args(words)
     source = data_folder()
@@ -124,7 +126,7 @@ def main(words: Sequence[str] | None = None) -> None:
         for file in (STORE, claim.STORE):
             file.unlink(missing_ok=True)
     try:
-        wanted = missing(kept(STORE, asked.limit), asked.ways)
+        wanted = missing(kept(STORE, asked.limit), asked.ways, asked.only)
         for run in measured(folder, wanted, asked.limit, asked.jobs):
             with STORE.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(asdict(run)) + "\n")
