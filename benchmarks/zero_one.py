@@ -1,6 +1,6 @@
 """How far the 0-1 loss is proven in a limit of processor time; ZERO_ONE.md and the guide's table.
 
-python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--ways numpy numba] [--only NAME] [--again]
+python -m benchmarks.zero_one [--limit SECONDS] [--jobs N] [--ways numpy numba] [--only NAME]
 
 Every finished run is kept in ZERO_ONE.jsonl at once and not repeated, unless it was stopped by a
 lower limit. Instances of Brooks, with the bounds of Santana, Serrano, Schiffer & Vidal (arXiv
@@ -93,7 +93,7 @@ def kept(store: Path, limit: float) -> dict[tuple[str, int, str], Run]:
     return {run.key: run for run in runs if run.proven or run.limit >= limit}
 
 
-def missing(runs: Runs, ways: Sequence[str], only: str) -> list[tuple[str, int, str]]:
+def missing(runs: Runs, ways: Sequence[str], only: str = "*") -> list[tuple[str, int, str]]:
     """What is still to be run of the instances of such a name, small ones first."""
     wanted = [(*key, way) for cell in CELLS for way in ways for key in cell.keys]
     return [key for key in wanted if key not in runs and fnmatch(key[0], only)]

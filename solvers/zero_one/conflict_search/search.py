@@ -4,6 +4,8 @@
 
 A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it by
 weak duality, all rounding given away. That of least bound is split at a point of a least conflict.
+Where many points leave much open, parts of them are searched alone and their bounds added up
+(parts.py).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
@@ -24,6 +27,12 @@ from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.loans import Lender
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
+from tightmargin.solvers.zero_one.conflict_search.parts import (
+    larger_and_larger,
+    part_tree,
+    parts_are_due,
+    proven_with,
+)
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
@@ -33,6 +42,8 @@ GAP = 1e-6
 COMPILED_AFTER = 2000  # nodes: compiling takes as long as some thousands of them
 FRONTIER = 1.0  # seconds of a search before its nodes are lent
 COMPILING = 30.0  # seconds; a shorter time limit is not worth it
+OF_PARTS = 0.8  # of what is left, for all parts together
+PART_STEPS = 5_000_000  # of a part of the points, where nothing else limits it
 
 
 @unweighted_unlike("zero_one_big_m")
@@ -117,9 +128,8 @@ def conflict_search(
             several = Lender(search, opened.enter_context(opened_workers(workers, scheduler)))
         search.start(incumbent)
         try:
-            stop = _searched(
-                search, several, lambda: clock() - started, time_limit, step_limit, progress
-            )
+            limits = _Limits(lambda: clock() - started, time_limit, step_limit)
+            stop = _searched(search, several, limits, progress)
         except OutOfTimeError:
             stop = StopReason.TIME_LIMIT
         except KeyboardInterrupt:
@@ -134,31 +144,90 @@ def conflict_search(
     )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """Of a search: seconds since it began, and how many of them and of steps there may be."""
+
+    elapsed: Callable[[], float]
+    seconds: float | None
+    steps: int | None
+
+    def reached(self, search: Tree) -> StopReason | None:
+        """The one that is reached."""
+        if self.seconds is not None and self.elapsed() >= self.seconds:
+            return StopReason.TIME_LIMIT
+        if self.steps is not None and search.steps >= self.steps:
+            return StopReason.STEP_LIMIT
+        return None
+
+    def shared(self, search: Tree, share: float) -> _Limits:
+        """A share of what is left, which begins now."""
+        begun = self.elapsed()
+        seconds, steps = None, PART_STEPS
+        if self.seconds is not None:
+            seconds = share * max(self.seconds - begun, 0.0)
+        if self.steps is not None:
+            steps = int(share * (self.steps - search.steps))
+        alone = self.seconds is not None and self.steps is None
+        return _Limits(lambda: self.elapsed() - begun, seconds, None if alone else steps)
+
+
 def _searched(
     search: Tree,
     several: Lender | None,
-    elapsed: Callable[[], float],
-    time_limit: float | None,
-    step_limit: int | None,
+    limits: _Limits,
     progress: Callable[[TracePoint], None],
 ) -> StopReason:
     """Search until nothing is open or a limit is reached."""
     with live_line("conflict search") as line:
         search.root()
         way: Tree | Lender = search
+        parts_tried = False
         while way.more():
-            seconds = elapsed()
+            seconds = limits.elapsed()
             search.note(seconds, progress)
             if line.is_due:
                 line.show(search.bound, search.objective, f"{search.nodes:,} nodes")
-            if time_limit is not None and seconds >= time_limit:
-                return StopReason.TIME_LIMIT
-            if step_limit is not None and search.steps >= step_limit:
-                return StopReason.STEP_LIMIT
+            stop = limits.reached(search)
+            if stop is not None:
+                return stop
             way.go()
+            if not parts_tried and parts_are_due(search):
+                parts_tried = True
+                _search_parts(search, limits, progress)
+                if search.proven >= search.target:
+                    break
             if several and seconds >= FRONTIER:
                 way = several
     return StopReason.PROVEN
+
+
+def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint], None]) -> None:
+    """Add up bounds of parts, and of larger ones once all are finished within their share."""
+    for parts in larger_and_larger(search):
+        many, bounds, finished = len(parts), [0.0] * len(parts), True
+        for k, points in enumerate(parts):
+            part = part_tree(search, points, many)
+            own = limits.shared(search, 1 / (many / OF_PARTS - k))
+            if own.seconds is not None and np.isfinite(search.until):
+                part.until = time.monotonic() + own.seconds
+
+            def told(point: TracePoint, k: int = k, bounds: list[float] = bounds) -> None:
+                bounds[k] = point.bound
+                search.proven = max(search.proven, proven_with(bounds))
+                search.note(limits.elapsed(), progress)
+
+            part.start(None)
+            try:
+                stop = _searched(part, None, own, told)
+            except OutOfTimeError:
+                stop = StopReason.TIME_LIMIT
+            part.note(own.elapsed(), told, last_one=True)
+            search.nodes += part.nodes
+            search.steps += part.steps
+            finished &= stop is StopReason.PROVEN
+        if not finished:
+            return
 
 
 def check_workers(
