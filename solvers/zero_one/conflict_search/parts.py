@@ -13,13 +13,13 @@ optimum in minutes, where trees of 100 points each are finished in seconds and l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import EPS, margins
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.signed_points import Index
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 
@@ -31,8 +31,7 @@ OPEN = 0.2  # share of the objective that is open, from which on parts are tried
 
 def parts_are_due(search: Tree) -> bool:
     """Whether a tree has grown for long, and little of its objective is proven."""
-    n = search.data.n
-    if search.nodes < AFTER or n < FEWEST * POINTS or not search.side.empty:
+    if search.nodes < AFTER or search.data.n < FEWEST * POINTS:
         return False
     return search.bound < (1 - OPEN) * search.objective
 
@@ -51,20 +50,25 @@ def split_points(data: TrainingData, w: Array, b: float, many: int) -> list[Inde
     return [np.flatnonzero(part == k) for k in range(many)]
 
 
-def larger_and_larger(search: Tree) -> Iterator[list[TrainingData]]:
+def larger_and_larger(search: Tree) -> Iterator[list[Index]]:
     """All points in parts, at first in many small ones."""
     data = search.data
     rarest = min(int((data.y > 0).sum()), int((data.y < 0).sum()))
-    for many in range(min(data.n // POINTS, rarest), 1, -1):
-        parts = split_points(data, search.best.w, search.best.b, many)
-        yield [TrainingData(data.X[own], data.y[own]) for own in parts]
+    many = min(data.n // POINTS, rarest)
+    while many > 1:
+        yield split_points(data, search.best.w, search.best.b, many)
+        many = 4 * many // 5
 
 
-def part_tree(search: Tree, part: TrainingData, many: int) -> Tree:
-    """The tree of one of so many parts."""
+def part_tree(search: Tree, own: Index, many: int) -> Tree:
+    """The tree of one of so many parts; every part has the rows of w and b, and none has counts."""
+    data, side = search.data, search.side
+    beside = replace(
+        side, kept=side.kept[own], paid=side.paid[own], moved=side.moved[own], counts=()
+    )
     return Tree(
-        part, many * search.penalty, search.intercept, search.gap,
-        SideRows.nothing(part.n, part.d), max(search.compiled_after - search.nodes, 0),
+        TrainingData(data.X[own], data.y[own]), many * search.penalty, search.intercept, search.gap,
+        beside, max(search.compiled_after - search.nodes, 0),
     )  # fmt: skip
 
 

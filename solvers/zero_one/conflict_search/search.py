@@ -206,11 +206,13 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
     """Add up bounds of parts, and of larger ones once all are finished within their share."""
     for parts in larger_and_larger(search):
         many, bounds, finished = len(parts), [0.0] * len(parts), True
-        for k, points in enumerate(parts):
-            part = part_tree(search, points, many)
-            own = limits.shared(search, 1 / (many / OF_PARTS - k))
-            if own.seconds is not None and np.isfinite(search.until):
-                part.until = time.monotonic() + own.seconds
+        for k, own in enumerate(parts):
+            if limits.reached(search):
+                return
+            part = part_tree(search, own, many)
+            share = limits.shared(search, 1 / (many / OF_PARTS - k))
+            if share.seconds is not None and np.isfinite(search.until):
+                part.until = time.monotonic() + share.seconds
 
             def told(point: TracePoint, k: int = k, bounds: list[float] = bounds) -> None:
                 bounds[k] = point.bound
@@ -219,10 +221,10 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
 
             part.start(None)
             try:
-                stop = _searched(part, None, own, told)
+                stop = _searched(part, None, share, told)
             except OutOfTimeError:
                 stop = StopReason.TIME_LIMIT
-            part.note(own.elapsed(), told, last_one=True)
+            part.note(share.elapsed(), told, last_one=True)
             search.nodes += part.nodes
             search.steps += part.steps
             finished &= stop is StopReason.PROVEN

@@ -1,0 +1,178 @@
+"""Bounds that parts of the points prove together."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.references.brute_force import zero_one_beside
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.zero_one.conflict_search import parts
+from tightmargin.solvers.zero_one.conflict_search import search as searching
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.tree import Tree
+from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"POINTS": 10, "AFTER": 1, "OPEN": 0.01}.items():
+        monkeypatch.setattr(parts, name, value)
+
+
+def points(seed: int, unit: float = 1.0) -> TrainingData:
+    data = tm.data.outlier_data("clustered", n=36, d=3, sigma=0.5, seed=seed)
+    X = data.X * unit
+    if seed == 1:  # ties, and points that are there twice
+        X = np.round(2 * X / unit) / 2 * unit
+        X[-6:] = X[:6]
+    return TrainingData(X, data.y)
+
+
+def optimum(data: TrainingData, penalty: float, intercept: str) -> float:
+    return zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+
+
+def left_after_parts(
+    monkeypatch: pytest.MonkeyPatch, data: TrainingData, **words: Any
+) -> tuple[ConflictSearch, float]:
+    """A search that ends once the parts are done, and its bound before them."""
+    before: list[float] = []
+    real = searching._search_parts
+
+    def stopped(search: Tree, *rest: Any) -> None:
+        before.append(search.bound)
+        real(search, *rest)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(searching, "_search_parts", stopped)
+        found = conflict_search(data, **words)
+    assert found.stop is StopReason.INTERRUPTED
+    return found, before[0]
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
+    seed: int, intercept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = (1.0, 2.0**-8, 2.0**20)[seed]
+    data, penalty = points(seed, unit), 1.0 / unit**2
+    exact = optimum(data, penalty, intercept)
+    found, before = left_after_parts(monkeypatch, data, penalty=penalty, intercept=intercept)
+    least = max(
+        sum(
+            optimum(TrainingData(data.X[own], data.y[own]), many * penalty, intercept)
+            for own in parts.split_points(data, found.w, found.b, many)
+        )
+        / many
+        for many in (2, 3)
+    )
+    assert before < 0.9 * least
+    assert found.bound >= least * (1 - 2e-6)
+    assert found.bound <= exact * (1 + 1e-12)
+    whole = conflict_search(data, penalty=penalty, intercept=intercept)
+    assert whole.stop is StopReason.PROVEN
+    assert whole.objective == pytest.approx(exact, rel=2e-6)
+    assert whole.bound <= exact * (1 + 1e-12)
+
+
+def test_every_point_is_in_one_part_and_the_parts_are_alike() -> None:
+    data = points(0)
+    split = parts.split_points(data, np.ones(3), 0.5, 3)
+    assert sorted(np.concatenate(split).tolist()) == list(range(36))
+    assert {len(own) for own in split} <= {11, 12, 13}
+    for label in (-1, 1):
+        sizes = [int((data.y[own] == label).sum()) for own in split]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_parts_leave_a_search_below_its_limit_of_steps_and_repeat_it_exactly() -> None:
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": "free", "step_limit": 700}
+    first, second = (conflict_search(points(2), **words) for _ in range(2))
+    assert first.stop is StopReason.STEP_LIMIT
+    assert 700 <= first.steps < 1_400
+    assert (first.bound, first.steps, first.nodes) == (second.bound, second.steps, second.nodes)
+
+
+def test_time_is_shared_among_parts() -> None:
+    ticks = itertools.count()
+    found = conflict_search(
+        points(2), penalty=1.0, intercept="free", time_limit=20.0, clock=lambda: float(next(ticks))
+    )
+    assert found.stop is StopReason.TIME_LIMIT
+    assert 20 <= found.seconds < 40
+    assert 0 < found.bound < found.objective
+
+
+def test_what_a_part_has_proven_when_it_is_interrupted_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = points(0)
+    exact = optimum(data, 1.0, "free")
+    real, sizes = Tree.expand, []
+
+    def pressed(tree: Tree) -> None:
+        sizes.append(tree.data.n)
+        if len(sizes) > 1 and sizes[-1] != sizes[-2] and sizes[-2] < 36:
+            raise KeyboardInterrupt  # the second part has begun
+        real(tree)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tree, "expand", pressed)
+        found = conflict_search(data, penalty=1.0, intercept="free")
+    (own, *_) = parts.split_points(data, found.w, found.b, 3)
+    first = optimum(TrainingData(data.X[own], data.y[own]), 3.0, "free") / 3
+    assert found.stop is StopReason.INTERRUPTED
+    assert first < found.bound <= exact
+
+
+@pytest.mark.parametrize("what", ["row", "fixed"])
+def test_rows_of_w_hold_in_every_part(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "POINTS", 4)
+    y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+    data = TrainingData(np.random.default_rng(3).normal(size=(12, 2)), y)
+    model = tm.zero_one_big_m(data, penalty=1.0, big_m=100.0, intercept="free")
+    sides = np.array([[1.0, 0.0, 0.0]]), np.array([-np.inf]), np.array([-0.5])
+    if what == "fixed":
+        sides = sides[0], np.array([-0.5]), sides[2]
+        model.w[0].fix(-0.5)
+    else:
+        model.w[0].setub(-0.5)
+    exact = zero_one_beside(data, 1.0, "free", sides, lambda z: True)
+    tried: list[float] = []
+    real = searching._search_parts
+
+    def counted(search: Tree, *rest: Any) -> None:
+        real(search, *rest)
+        tried.append(search.bound)
+
+    monkeypatch.setattr(searching, "_search_parts", counted)
+    found = tm.solve(model, method="conflict-search")
+    assert found.objective == pytest.approx(exact, rel=2e-6)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert 0 < tried[0] <= exact
+
+
+@pytest.mark.parametrize("what", ["few points", "little open"])
+def test_other_searches_are_not_split(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*rest: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(searching, "_search_parts", fails)
+    data = points(0)
+    if what == "few points":
+        data = TrainingData(data.X[:29], data.y[:29])
+    else:
+        monkeypatch.setattr(parts, "OPEN", 0.99)
+    assert conflict_search(data, penalty=1.0, intercept="free").stop is StopReason.PROVEN
