@@ -12,7 +12,7 @@ from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.cones.from_models import bound_by_cones
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, in_parts
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
@@ -27,6 +27,7 @@ TREE = {
     "no leaf of the tree, open ones included, holds a better point": True,
     "a hyperplane that keeps what its leaf gives up is one of a leaf that keeps it for less": True,
 }
+PARTS = {"every point is in one part, and norm2 is shared among the parts": True}
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
@@ -122,5 +123,5 @@ def conflict_lemma(
     found: ConflictSearch, opening: str = "", more: Mapping[str, bool] = MappingProxyType({})
 ) -> Lemma:
     """What a conflict search proves, and beside what."""
-    words = f"{opening}{CONFLICTS} {found.nodes:,} nodes"
-    return Lemma(found.bound, words, {**TREE, **more})
+    words = f"{opening}{CONFLICTS} {found.nodes:,} nodes{in_parts(found.parts)}"
+    return Lemma(found.bound, words, {**TREE, **(PARTS if found.parts > 1 else {}), **more})

@@ -24,6 +24,11 @@ def open_share(objective: float, bound: float) -> float:
     return (objective - bound) / abs(objective) if objective else np.inf
 
 
+def in_parts(parts: int) -> str:
+    """Words for a bound that adds up those of several parts."""
+    return "" if parts == 1 else f", the points in {count_text(parts, 'part')}"
+
+
 @dataclass(frozen=True, repr=False)
 class TracePoint(Printed):
     """Bound and incumbent after some seconds."""
@@ -55,6 +60,8 @@ class ConflictSearch(Framed, Drawn):
     stop : StopReason
     trace : tuple of TracePoint
         At most a few hundred.
+    parts : int
+        Parts of the points whose bounds add up to `bound` (parts.py); 1 where all are in one tree.
     """
 
     w: Array
@@ -67,6 +74,7 @@ class ConflictSearch(Framed, Drawn):
     seconds: float
     stop: StopReason
     trace: tuple[TracePoint, ...]
+    parts: int = 1
 
     def _page(self) -> Page:
         return search_page(
@@ -74,7 +82,7 @@ class ConflictSearch(Framed, Drawn):
             self.objective,
             self.bound,
             ended=str(self.stop),
-            effort=f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s",
+            effort=f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s{in_parts(self.parts)}",
             parts=".w, .b, .trace, .to_frame()",
         )
 

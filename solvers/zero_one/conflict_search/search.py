@@ -140,7 +140,7 @@ def conflict_search(
     search.note(seconds, progress, last_one=True)
     return ConflictSearch(
         search.best.w, search.best.b, search.best.given_up, search.objective, search.bound,
-        search.nodes, search.steps, seconds, stop, tuple(search.trace),
+        search.nodes, search.steps, seconds, stop, tuple(search.trace), search.parts,
     )  # fmt: skip
 
 
@@ -216,7 +216,9 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
 
             def told(point: TracePoint, k: int = k, bounds: list[float] = bounds) -> None:
                 bounds[k] = point.bound
-                search.proven = max(search.proven, proven_with(bounds))
+                together = proven_with(bounds)
+                if together > search.proven:
+                    search.proven, search.parts = together, len(bounds)
                 search.note(limits.elapsed(), progress)
 
             part.start(None)

@@ -72,6 +72,7 @@ class Tree:
         self.leaves = np.inf  # least bound of a node without a free point
         self.nodes = self.steps = self.numbered = 0
         self.rooted, self.proven = False, 0.0
+        self.parts = 1  # of the points, whose bounds add up to what is proven
         self.until = np.inf  # of time.monotonic(), what goes beyond the root
         self.seed, self.next_restart = 0, FIRST_RESTART
         self.trace: list[TracePoint] = []
@@ -121,7 +122,8 @@ class Tree:
         if self.rooted:
             waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
             least = min([self.target, self.leaves, *waiting, *self.lent])
-            self.proven = max(self.proven, least)
+            if least > self.proven:
+                self.proven, self.parts = least, 1
         return min(self.proven, self.objective) * (1 - self.rounded)
 
     def note(

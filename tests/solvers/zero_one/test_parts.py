@@ -13,6 +13,7 @@ from tests.references.brute_force import zero_one_beside
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.zero_one.closing_bounds import TREE, conflict_lemma
 from tightmargin.solvers.zero_one.conflict_search import parts
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
@@ -81,6 +82,11 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     assert before < 0.9 * least
     assert found.bound >= least * (1 - 2e-6)
     assert found.bound <= exact * (1 + 1e-12)
+    assert found.parts > 1
+    assert f"the points in {found.parts} parts" in str(found)
+    lemma = conflict_lemma(found)
+    assert f"the points in {found.parts} parts" in lemma.words
+    assert set(lemma.hypotheses) > set(TREE)
     whole = conflict_search(data, penalty=penalty, intercept=intercept)
     assert whole.stop is StopReason.PROVEN
     assert whole.objective == pytest.approx(exact, rel=2e-6)
