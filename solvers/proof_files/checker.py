@@ -39,7 +39,7 @@ a list of [index, number], zeros left out; a limit or side may be null, for none
     directions  {row, certificates, simplices, normals, inside, beyond}: in their place, see below
     directed  {columns, units, centre, intercept, points, bits, conflicts, beside, slacks, caps}: in
              their place, by cones of directions, see below
-    packed   {columns, intercept, points, conflicts, nodes}: in their place, by packings of
+    packed   {columns, intercept, points, conflicts, nodes, parts}: in their place, by packings of
              conflicts, see below
 
 Limits of integer columns count as rounded inwards. If f has no products, and prices of integer
@@ -123,7 +123,10 @@ of points to be kept, and < 0 of points that are given up in the node, with a_i'
 an intercept, those with alpha_i s_i > 0 and the others are made as heavy by scaling each side. If
 sum alpha > 0, to keep its points costs N = (sum alpha)^2 / sum_j (sum_i alpha_i a_ij)^2 / c_j, and
 0 otherwise. A list of conflicts closes a node: no two of them share a point that the node does not
-keep, so that the first one that is kept whole costs N beside a point of each one before it.
+keep, so that the first one that is kept whole costs N beside a point of each one before it. With k
+parts {points, lower, conflicts, nodes} in the place of one tree, each proves that `lower` of its
+own of sum_j c_j w_j^2 + k sum p_i over its points, no two parts having a point in common, where all
+other points cost nothing; the mean of these is proven of f.
 """
 
 from __future__ import annotations
@@ -1438,22 +1441,40 @@ Conflict = tuple[list[int], int, int, int]  # points, those to be kept and given
 
 
 class Packings(Cones):
-    """A loss over a tree of points that are kept or given up; conflicts close its leaves.
+    """A loss over trees of points that are kept or given up; conflicts close their leaves.
 
     Columns and points are read as those of cones, of which nothing else is used.
     """
 
     def __init__(self, model: Model, entry: Any) -> None:
-        words = "columns intercept points conflicts nodes"
-        columns, b, points, conflicts, nodes = fields(entry, words, "packings")
+        words = "columns intercept points conflicts nodes | parts"
+        columns, b, points, conflicts, nodes, parts = fields(entry, words, "packings")
         k = len(listed(columns, "columns"))
         own = {"columns": columns, "intercept": b, "points": points, "bits": "", "conflicts": []}
         super().__init__(model, own | {"units": ["1"] * k, "centre": ["0"] * k})
         need(not self.free, "a column costs nothing")
-        self.listed, self.nodes = listed(conflicts, "conflicts"), listed(nodes, "nodes")
         flat, self.unit = whole([value for row in self.rows for value in row])
         self.flat = [flat[at : at + k] for at in range(0, len(flat), k)]
         self.weights, self.of_weights = whole([1 / c for c in self.square])
+        self.trees, self.shares = list[Any](), list[Fraction]()
+        if parts is None:
+            self.trees.append((self.prices, listed(conflicts, "conflicts"), listed(nodes, "nodes")))
+            return
+        need(parts and not conflicts and not nodes, "parts are beside another tree, or none")
+        self.split(listed(parts, "parts"))
+
+    def split(self, parts: list[Any]) -> None:
+        """A tree for each part, in which its points cost more and all others nothing."""
+        seen = set[int]()
+        for k, part in enumerate(parts):
+            words, where = "points lower conflicts nodes", f"part {k}"
+            points, lower, conflicts, nodes = fields(part, words, where)
+            own = [index(i, len(self.prices), where) for i in listed(points, where)]
+            need(len({*own} - seen) == len(own), f"{where}: a point is in two parts")
+            seen |= {*own}
+            prices = [len(parts) * p if i in own else ZERO for i, p in enumerate(self.prices)]
+            self.trees.append((prices, listed(conflicts, where), listed(nodes, where)))
+            self.shares.append(number(lower, where))
 
     def cost(self, part: Any, most: int, scale: int, where: str) -> Conflict:
         """Its points, and what meeting their rows costs, times `scale`: at most `most`."""
@@ -1474,14 +1495,15 @@ class Packings(Cones):
             most = most if reach >= most * length2 else reach // length2
         return list(alpha), above, below, most if total > 0 else 0
 
-    def leaves(self, most: Fraction) -> Any:
+    def leaves(self, most: Fraction, tree: int = 0) -> Any:
         """Name and bound of each leaf, `most` where it is more; rounded down but for `most`."""
-        (top, _, *self.costs), scale = whole([most, Fraction(1, FINE), *self.prices])
+        prices, conflicts, nodes = self.trees[tree]
+        (top, _, *self.costs), scale = whole([most, Fraction(1, FINE), *prices])
         top = max(top, 0)
         known = [self.cost(part, top, scale, f"conflict {k}")
-                 for k, part in enumerate(self.listed)]  # fmt: skip
+                 for k, part in enumerate(conflicts)]  # fmt: skip
         open_nodes = [(0, 0, 0)]  # points that are kept and given up, as bits, and their prices
-        for place, node in enumerate(self.nodes):
+        for place, node in enumerate(nodes):
             where = f"node {place}"
             need(open_nodes, f"{where} belongs to nothing")
             kept, gone, paid = open_nodes.pop()
@@ -1512,11 +1534,14 @@ class Packings(Cones):
         return min(most, paid)
 
     def closed(self, lower: End) -> None:
-        """Stop unless `lower` is proven in all leaves."""
+        """Stop unless `lower` is proven in all leaves, or by parts together."""
         if lower is None:
             raise ProofError("conflicts prove a `lower`, and there is none")
-        for where, found in self.leaves(lower):
-            need(found >= lower, f"less than `lower` is proven at {where}")
+        shares = self.shares or [lower]
+        need(sum(shares) >= lower * len(shares), "the parts prove less than `lower` together")
+        for k, least in enumerate(shares):
+            for where, found in self.leaves(least, k):
+                need(found >= least, f"less than `lower` is proven at {where}")
 
 
 def one_way(

@@ -50,13 +50,12 @@ def split_points(data: TrainingData, w: Array, b: float, many: int) -> list[Inde
     return [np.flatnonzero(part == k) for k in range(many)]
 
 
-def larger_and_larger(search: Tree) -> Iterator[list[Index]]:
+def larger_splits(data: TrainingData, w: Array, b: float) -> Iterator[list[Index]]:
     """All points in parts, at first in many small ones."""
-    data = search.data
     rarest = min(int((data.y > 0).sum()), int((data.y < 0).sum()))
     many = min(data.n // POINTS, rarest)
     while many > 1:
-        yield split_points(data, search.best.w, search.best.b, many)
+        yield split_points(data, w, b, many)
         many = 4 * many // 5
 
 

@@ -28,7 +28,7 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.zero_one.conflict_search.loans import Lender
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
 from tightmargin.solvers.zero_one.conflict_search.parts import (
-    larger_and_larger,
+    larger_splits,
     part_tree,
     parts_are_due,
     proven_with,
@@ -204,7 +204,7 @@ def _searched(
 
 def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint], None]) -> None:
     """Add up bounds of parts, and of larger ones once all are finished within their share."""
-    for parts in larger_and_larger(search):
+    for parts in larger_splits(search.data, search.best.w, search.best.b):
         many, bounds, finished = len(parts), [0.0] * len(parts), True
         for k, own in enumerate(parts):
             if limits.reached(search):

@@ -9,7 +9,6 @@ order of its nodes, and is smaller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,12 +75,15 @@ class RecordedTree(Tree):
         The root first, halves after the node they are of.
     size : int
         Splits and leaves of a file, before any is found to be needless.
+    interrupted : bool
+        By Ctrl-C.
     """
 
     def __init__(self, data: TrainingData, penalty: float, intercept: str, gap: float) -> None:
         super().__init__(data, penalty, intercept, gap, SideRows.nothing(data.n, data.d))
         self.written: list[Node] = []
         self.size = 0
+        self.interrupted = False
         self._place: dict[int, int] = {}  # of open nodes, by their number
 
     def _bounding(self) -> Callable[..., Bounded]:
@@ -216,7 +218,7 @@ def recorded(
     *,
     penalty: float,
     intercept: str,
-    incumbent: tuple[Array, float],
+    incumbent: tuple[Array, float] | None,
     gap: float,
     cutoff: float,
     go_on: Callable[[RecordedTree], bool],
@@ -225,6 +227,8 @@ def recorded(
 
     Parameters
     ----------
+    incumbent : (w, b) or None
+        None for that of the heuristic.
     cutoff : float
         Bounds from here on, or from the objective on, less `gap` of it, are of no interest.
     go_on : callable(tree) -> bool
@@ -234,7 +238,9 @@ def recorded(
     tree.start(incumbent)
     tree.cutoff = cutoff
     tree.root()
-    with suppress(KeyboardInterrupt):
+    try:
         while tree.select() and go_on(tree):
             tree.expand()
+    except KeyboardInterrupt:
+        tree.interrupted = True
     return tree

@@ -27,7 +27,7 @@ class Packed(Directed):
     """What a file says of packings."""
 
     def __init__(self, document: File, entry: Any, lower: Number) -> None:
-        keys(entry, "columns intercept points conflicts nodes")
+        keys(entry, "columns intercept points conflicts nodes", "parts")
         self.document, self.lower, n = document, lower, document.n
         self.columns = [place(j, n) for j in many(entry["columns"])]
         self.b = None if entry["intercept"] is None else place(entry["intercept"], n)
@@ -36,6 +36,31 @@ class Packed(Directed):
         self.squares, self.slacks, self.free = self.sum_of_squares(), None, None
         ask(all(square.sign() > 0 for square in self.squares), "a square of 0")
         self.points = self.signed(many(entry["points"]))
+        self.prices = [point.price for point in self.points]
+        if "parts" not in entry:
+            self.tree(entry)
+            return
+        ask(not many(entry["conflicts"]) and not many(entry["nodes"]), "a tree beside parts")
+        self.together(many(entry["parts"]))
+
+    def together(self, parts: list[Any]) -> None:
+        """Each part pays for its own points alone, their prices as often as there are parts."""
+        ask(parts, "no parts")
+        times, whole, prices = Number.ratio(len(parts), 1), self.lower, self.prices
+        left, total = set(range(len(prices))), ZERO
+        for part in parts:
+            keys(part, "points lower conflicts nodes")
+            own = [place(i, len(prices)) for i in many(part["points"])]
+            for i in own:
+                ask(i in left, "a point in two parts")
+                left.remove(i)
+            self.prices = [p * times if i in own else ZERO for i, p in enumerate(prices)]
+            self.lower = read(part["lower"])
+            self.tree(part)
+            total = total + self.lower
+        ask((total - whole * times).sign() >= 0, "less than the lower end")
+
+    def tree(self, entry: Any) -> None:
         self.conflicts = [self.multipliers(part) for part in many(entry["conflicts"])]
         self.squares_of = [self.square(alpha) for alpha in self.conflicts]
         self.nodes = iter(many(entry["nodes"]))
@@ -83,7 +108,7 @@ class Packed(Directed):
             self.node(decided | {i: kept}, depth + 1)
 
     def leaf(self, chain: list[Any], decided: dict[int, bool]) -> None:
-        spent = [self.points[i].price for i, kept in decided.items() if not kept]
+        spent = [self.prices[i] for i, kept in decided.items() if not kept]
         seen: set[int] = set()
         for entry in chain:
             k = place(entry, len(self.conflicts))
@@ -99,5 +124,5 @@ class Packed(Directed):
             if not open_points:
                 return
             seen |= open_points
-            spent.append(min((self.points[i].price for i in open_points), key=lambda p: p.low))
+            spent.append(min((self.prices[i] for i in open_points), key=lambda p: p.low))
         ask((sum(spent, ZERO) - self.lower).sign() >= 0, "a cheap leaf")
