@@ -63,8 +63,9 @@ def part_tree(search: Tree, own: Index, many: int) -> Tree:
     """The tree of one of so many parts; every part has the rows of w and b, and none has counts."""
     data, side = search.data, search.side
     beside = replace(
-        side, kept=side.kept[own], paid=side.paid[own], moved=side.moved[own], counts=()
-    )
+        side, kept=side.kept[own], paid=side.paid[own], moved=side.moved[own], counts=(),
+        constant=0.0,
+    )  # fmt: skip
     return Tree(
         TrainingData(data.X[own], data.y[own]), many * search.penalty, search.intercept, search.gap,
         beside, max(search.compiled_after - search.nodes, 0),

@@ -177,9 +177,10 @@ def _searched(
     several: Lender | None,
     limits: _Limits,
     progress: Callable[[TracePoint], None],
+    name: str = "conflict search",
 ) -> StopReason:
     """Search until nothing is open or a limit is reached."""
-    with live_line("conflict search") as line:
+    with live_line(name) as line:
         search.root()
         way: Tree | Lender = search
         parts_tried = False
@@ -223,7 +224,8 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
 
             part.start(None)
             try:
-                stop = _searched(part, None, share, told)
+                name = f"conflict search, part {k + 1} of {many}"
+                stop = _searched(part, None, share, told, name)
             except OutOfTimeError:
                 stop = StopReason.TIME_LIMIT
             part.note(share.elapsed(), told, last_one=True)
