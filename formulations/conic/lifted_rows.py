@@ -26,7 +26,7 @@ from tightmargin.formulations.common.hyperplane import (
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows, shared, times
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones
+from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, outer_products, psd
 from tightmargin.formulations.parameters import add_parameter
 from tightmargin.formulations.zero_one.intercept_bound import add_intercept_bound
@@ -91,6 +91,19 @@ def add_reduced_cones(m: pyo.ConcreteModel, data: Data) -> None:
     """Rows hinge, lifted and inside[i]: p_i^2 <= T_i z_i, for a variable z of the model."""
     add_hinge_and_lift(m, data)
     m.inside = RotatedCones(m.I, m.p, m.T, m.z)
+
+
+def add_cones_of_both_sides(m: pyo.ConcreteModel, data: Data) -> None:
+    """z in [0, 1] with split, lifted[i]: T_i = s_i + r_i, and the cones of either sign of v_i.
+
+    inside[i]: p_i^2 <= s_i z_i and outside[i]: q_i^2 <= r_i (1 - z_i).
+    """
+    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
+    add_split(m, data)
+    m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
+    m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
+    m.inside = RotatedCones(m.I, m.p, m.s, m.z)
+    m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
 
 
 def lifted_norm(m: pyo.ConcreteModel, intercept: str) -> Any:

@@ -28,16 +28,16 @@ from tightmargin.formulations.conic.checks import (
     check_sdp,
 )
 from tightmargin.formulations.conic.lifted_rows import (
+    add_cones_of_both_sides,
     add_hinge_and_lift,
     add_reduced_cones,
     add_split,
-    lift_terms,
     lifted_model,
     lifted_norm,
 )
 from tightmargin.formulations.conic.strengthening import strengthening_values
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
+from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
@@ -188,12 +188,7 @@ def conic_sdp_literal(
     as for conic_sdp.
     """
     m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)
-    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    add_split(m, data)
-    m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
-    m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
-    m.inside = RotatedCones(m.I, m.p, m.s, m.z)
-    m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
+    add_cones_of_both_sides(m, data)
     m.objective = pyo.Objective(
         expr=lifted_norm(m, intercept) + m.penalty * dot(data.multiplicity, m.z)
     )

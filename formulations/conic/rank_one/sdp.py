@@ -50,16 +50,14 @@ from tightmargin.formulations.conic.checks import intercept_doubt
 from tightmargin.formulations.conic.lift_rows import partner_pairs
 from tightmargin.formulations.conic.lifted_rows import (
     Data,
-    add_split,
-    lift_terms,
+    add_cones_of_both_sides,
     lifted_model,
     lifted_norm,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows
+from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import psd, symmetric
 from tightmargin.formulations.parameters import one_of, positive
 
@@ -144,12 +142,7 @@ def conic_sdp_rank_one(
     chosen = _all_groups(data, partners, groups)
     _refuse_large(chosen, sides)
     m = lifted_model(data, cost, intercept, intercept_bound)
-    m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
-    add_split(m, data)
-    m.s, m.r = (ArrayVar(m.I, lower=0.0) for _ in range(2))
-    m.lifted = AffineRows(m.I, [*lift_terms(m, data), (-1.0, m.s), (-1.0, m.r)], lower=-1.0)
-    m.inside = RotatedCones(m.I, m.p, m.s, m.z)
-    m.outside = RotatedCones(m.I, m.q, m.r, complement(m.z))
+    add_cones_of_both_sides(m, data)
     if chosen:
         _add_products(m, data, intercept, chosen)
         _add_steps(m, chosen, sides)
