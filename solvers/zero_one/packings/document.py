@@ -81,16 +81,15 @@ def packing_document(case: Case, result: SolveResult, seconds: float | None) -> 
 
 
 def _parts(case: Case, result: SolveResult, seconds: float) -> list[Part]:
+    words = _problem(case, result)
+    return recorded_parts(**words, seconds=seconds, longest=LONGEST)
+
+
+def _problem(case: Case, result: SolveResult) -> dict[str, Any]:
+    """The problem, the hyperplane of its result, and the gap that is left open."""
     origin = origin_of(case)
-    return recorded_parts(
-        origin.data.points,
-        penalty=origin.parameters["penalty"],
-        intercept=origin.parameters["intercept"],
-        incumbent=hyperplane_of(result),
-        gap=GAP,
-        seconds=seconds,
-        longest=LONGEST,
-    )
+    words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
+    return words | {"data": origin.data.points, "incumbent": hyperplane_of(result), "gap": GAP}
 
 
 def _in_parts(case: Case, result: SolveResult, parts: list[Part]) -> dict[str, Any]:
@@ -159,13 +158,9 @@ def _grown(case: Case, result: SolveResult, left: float) -> RecordedTree:
 
 
 def _below(case: Case, result: SolveResult, cutoff: float, seconds: float) -> RecordedTree:
-    origin, end = origin_of(case), time.monotonic() + seconds
+    end = time.monotonic() + seconds
     return recorded(
-        origin.data.points,
-        penalty=origin.parameters["penalty"],
-        intercept=origin.parameters["intercept"],
-        incumbent=hyperplane_of(result),
-        gap=GAP,
+        **_problem(case, result),
         cutoff=cutoff,
         go_on=lambda tree: time.monotonic() < end and tree.size <= LONGEST,
     )

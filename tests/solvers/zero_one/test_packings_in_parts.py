@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.solvers.proof_files import second_checker
+from tests.support.both_checkers import accepted, refused
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.proof_files.checker import Proof, ProofError, check
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
@@ -66,17 +65,6 @@ def in_parts(monkeypatch: pytest.MonkeyPatch, case: Case, result: Any) -> Any:
             lambda data, **words: recorded(data, **words | {"go_on": lambda tree: False}),
         )
         return packing_document.packing_document(case, result, None)
-
-
-def accepted(document: Any) -> Proof | None:
-    """What is proven, by both checkers or by none."""
-    try:
-        proof = check(document)
-    except ProofError:
-        assert not second_checker.decides(document)
-        return None
-    assert second_checker.decides(document)
-    return proof
 
 
 @pytest.mark.parametrize("entry", ["zero_one_big_m", "zero_one_bilinear"])
@@ -196,9 +184,7 @@ FORGERIES: dict[Callable[[Any], None], str] = {
 def test_a_forged_file_is_refused(found: Any, forge: Callable[[Any], None]) -> None:
     forged = copy.deepcopy(found[0])
     forge(forged["packed"])
-    with pytest.raises(ProofError, match=FORGERIES[forge]):
-        check(forged)
-    assert not second_checker.decides(forged)
+    refused(forged, FORGERIES[forge])
 
 
 def changed(document: Any, rng: np.random.Generator) -> Any:
