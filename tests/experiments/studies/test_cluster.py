@@ -175,11 +175,12 @@ def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_pat
         study = run_study(marked, more, name="n", store=store, report=said.append)
         assert len(study.complete()) == 10
         # What had been stored is not run again. Beyond it workers may have ended tasks whose
-        # outcomes nobody could fetch any more, each of them once.
+        # outcomes nobody could fetch any more: a worker that is lost with one lets it be run by
+        # another, and what the scheduler took with it is run here.
         (found,) = re.findall(r"^(\d+) of 10 tasks were finished before$", "\n".join(said), re.M)
         assert int(found) >= 2
         assert len(list(tmp_path.glob(f"ended-*-{os.getpid()}"))) == 10 - int(found)
-        assert max(marks(tmp_path, "ended").values()) <= 2
+        assert max(marks(tmp_path, "ended").values()) <= 3
 
 
 def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
