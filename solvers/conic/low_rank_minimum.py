@@ -16,6 +16,7 @@ from tightmargin.solvers.conic.trust_region import DescentResult, newton, quasi_
 
 NEGATIVE = -1e-9  # an eigenvalue of Q, whose other part is I
 LARGE = 1000  # numbers in F beyond which L-BFGS goes first
+LEFT = 1e-5  # of ||F||: a slope that a descent has not finished with
 SHORT = 1e-8  # of ||F||: a row that is none
 LENGTHS = np.geomspace(1e-4, 1.0, 9)  # of the new row, against the size of F
 
@@ -25,9 +26,23 @@ def low_rank_minimum(
 ) -> Array:
     """F (1 + r, k) of least value at a penalty, from another F or from 0.
 
+    Where points lie on their margin with nothing in W to spare, z jumps: a descent that meets this
+    may stay there with a slope left, and is begun again from 0.
+
     The rank follows from the data. Nothing is proven here: see LowRank.proof.
     """
-    F = np.zeros((1, problem.k)) if start is None else start
+    nothing = np.zeros((1, problem.k))
+    F = _staircase(problem, penalty, nothing if start is None else start, deadline)
+    if start is None:
+        return F
+    value, slope = problem.value_and_gradient(F, penalty)
+    if np.linalg.norm(slope) <= LEFT * np.linalg.norm(F):
+        return F
+    again = _staircase(problem, penalty, nothing, deadline)
+    return again if problem.value_and_gradient(again, penalty)[0] < value else F
+
+
+def _staircase(problem: LowRank, penalty: float, F: Array, deadline: float | None) -> Array:
     for _ in range(problem.k + 1):
         F = compressed(_descend(problem, penalty, F, deadline).point, SHORT)
         if deadline is not None and time.perf_counter() > deadline:

@@ -314,6 +314,23 @@ def test_a_large_point_that_lbfgs_leaves_unproven_is_refined(
     assert path.fallbacks == 0
 
 
+def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
+    """At w = 0, b = 1 all points of one class are on their margin, and W has nothing to spare."""
+    data = outlier_data("clustered", n=100, d=3, sigma=0.2, seed=5)
+    problem = low_rank_problem(data, "penalised")
+    jump = np.array([[0.0, 0.0, 0.0, 1.0]])
+    assert problem.spent(jump) == data.n_neg
+    for penalty in (0.06, 0.075, 0.09):
+        F = low_rank_minimum.low_rank_minimum(problem, penalty, jump)
+        value = problem.value_and_gradient(F, penalty)[0]
+        proof = problem.proof(F, penalty)
+        assert proof is not None
+        assert proof.value == pytest.approx(value, rel=TOLERANCE)
+    path = conic_path(data, budgets=[0.01 * share for share in range(30, 51)])
+    assert path.certified
+    assert path.fallbacks <= 1  # the budget that is spent at the jump itself
+
+
 def test_the_rank_grows_where_one_row_is_not_enough() -> None:
     data = outlier_data("spread", n=60, d=8, sigma=0.5, seed=7)
     (row,) = conic_path(data, penalties=[20.0], intercept="none").rows
