@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
+from copy import copy
 from typing import TypeAlias
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import EPS
+from tightmargin.formulations.zero_one.loss import EPS, margins
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
-from tightmargin.solvers.zero_one.conflict_search.incumbents import BestPlane
+from tightmargin.solvers.zero_one.conflict_search.incumbents import BETTER, NEAR, BestPlane
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.packed_nodes import packed_node, unpacked_nodes
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
@@ -29,9 +30,11 @@ NUMBERS = 8_000_000  # of the largest array of a batch
 ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
 ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded down already
 RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
-FIRST_RESTART = 2_000  # nodes, when the heuristic is run again
+FIRST_LOOK = 500  # nodes, when better points are looked for elsewhere
 LOOKING = 0.25  # of the time that is left, for good points
-RESTARTED, OFTEN = 3, 50_000  # and again when there are so many times, or so many more
+AGAIN, OFTEN = 4, 50_000  # and again when there are so many times, or so many more
+NEAREST, MORE = 40, 20  # points to the margin that are free around a hyperplane; the next time more
+LEAST_ROOM, ROOM = 250, 0.04  # nodes around one, and their share of all
 TRACED = 400
 
 
@@ -74,7 +77,7 @@ class Tree:
         self.rooted, self.proven = False, 0.0
         self.parts = 1  # of the points, whose bounds add up to what is proven
         self.until = np.inf  # of time.monotonic(), what goes beyond the root
-        self.seed, self.next_restart = 0, FIRST_RESTART
+        self.seed, self.next_look = 0, FIRST_LOOK
         self.trace: list[TracePoint] = []
 
     def start(self, incumbent: tuple[Array, float] | None) -> None:
@@ -141,9 +144,12 @@ class Tree:
 
     def root(self) -> None:
         """Bound the node without any decision of the search."""
+        self._root(self.side.kept, self.side.paid)
+
+    def _root(self, keeping: Mask, paying: Mask) -> None:
         rows = len(self.points.right) - self.data.n
-        kept = np.r_[self.side.kept, np.ones(rows, dtype=bool)][None, :]
-        violated = np.r_[self.side.paid, np.zeros(rows, dtype=bool)][None, :]
+        kept = np.r_[keeping, np.ones(rows, dtype=bool)][None, :]
+        violated = np.r_[paying, np.zeros(rows, dtype=bool)][None, :]
         self._add(Nodes(kept, violated, empty_sets(self.points, 1)), np.zeros(1), np.inf)
         self.rooted = True
 
@@ -166,7 +172,8 @@ class Tree:
     def go(self) -> None:
         """Split the selected nodes, and rarely look for better points elsewhere."""
         self.expand()
-        self.restart()
+        if self.nodes >= self.next_look:
+            self.look_elsewhere()
 
     def select(self) -> bool:
         """Take the open nodes with the least bounds; False when none is left below the target."""
@@ -254,10 +261,44 @@ class Tree:
         self.steps += found.steps
         self.best.offer(self.points, found.candidates, found.directions)
 
-    def restart(self) -> None:
-        """Run the heuristic from another sample, rarely: best-bound search hardly goes deep."""
-        if self.nodes < self.next_restart:
-            return
-        self.next_restart = min(RESTARTED * self.next_restart, self.next_restart + OFTEN)
+    def look_elsewhere(self) -> None:
+        """Run the heuristic from another sample, and search around what it finds and the best.
+
+        Rarely, but soon after it helped: best-bound search hardly goes deep. The first time the
+        sample is known.
+        """
+        before, many = self.objective, NEAREST + MORE * self.seed
+        if self.seed:
+            w, b = self._heuristic()
+            self.best.start(self.points, w, b)
+            if not np.array_equal(self.best.given_up, margins(self.data, w, b) < 1 - NEAR):
+                self._look_near(w, b, many)
+        if np.isfinite(self.objective):
+            self._look_near(self.best.w, self.best.b, many)
         self.seed += 1
-        self.best.start(self.points, *self._heuristic())
+        later = min(AGAIN * self.nodes, self.nodes + OFTEN)
+        self.next_look = self.nodes + FIRST_LOOK if self.objective < before else later
+
+    def _look_near(self, w: Array, b: float, many: int) -> None:
+        """Search where all points but those nearest to a margin are kept or not as they are there.
+
+        What is met is offered to the best hyperplane; around a better one the search goes on.
+        """
+        decided = self.side.kept | self.side.paid
+        if self.data.n - int(decided.sum()) <= many:
+            return
+        before = np.inf
+        while self.objective < before * (1 - BETTER):
+            before, margin = self.objective, margins(self.data, w, b)
+            off = np.where(decided, np.inf, np.abs(margin - 1))
+            fixed = ~decided
+            fixed[np.argsort(off, kind="stable")[:many]] = False
+            kept = margin >= 1 - NEAR
+            near = copy(self)  # with the best hyperplane of this tree
+            near.heap, near.batch, near.lent, near.leaves = [], [], [], np.inf
+            near._root(self.side.kept | fixed & kept, self.side.paid | fixed & ~kept)
+            most = near.nodes + max(LEAST_ROOM, ROOM * near.nodes)
+            while near.nodes < most and near.select():
+                near.expand()
+            self.nodes, self.steps = near.nodes, near.steps
+            w, b = self.best.w, self.best.b
