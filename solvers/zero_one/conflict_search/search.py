@@ -5,7 +5,8 @@
 A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it by
 weak duality, all rounding given away. That of least bound is split at a point of a least conflict.
 Where many points leave much open, parts of them are searched alone and their bounds added up
-(parts.py).
+(parts.py). Better hyperplanes are looked for, now and then, by the same search among those that
+treat all points but the ones nearest to the margin of a good one as that does (tree.py).
 """
 
 from __future__ import annotations
@@ -198,7 +199,9 @@ def _searched(
                 _search_parts(search, limits, progress)
                 if search.proven >= search.target:
                     break
-            if several and seconds >= FRONTIER:
+            if several and way is search and seconds >= FRONTIER:
+                if not search.seed:
+                    search.look_elsewhere()  # workers do not
                 way = several
     return StopReason.PROVEN
 
