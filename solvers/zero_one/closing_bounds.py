@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
@@ -11,23 +10,16 @@ from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.zero_one.cones.from_models import bound_by_cones
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, in_parts
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
 
 SET_LIMIT = 2_000_000
 ENUMERATION = "enumeration of"
-CONFLICTS = "conflict search over"
-# What the two searches rest on.
 SETS = {"every optimum is that of one of the active sets, and each was solved": True}
-TREE = {
-    "no leaf of the tree, open ones included, holds a better point": True,
-    "a hyperplane that keeps what its leaf gives up is one of a leaf that keeps it for less": True,
-}
-PARTS = {"every point is in one part, and norm2 is shared among the parts": True}
 CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
@@ -115,13 +107,13 @@ def conflict_bound(
     )
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
+    return conflict_lemma(found, side)
+
+
+def conflict_lemma(found: ConflictSearch, side: SideRows | None = None) -> Lemma | None:
+    """What the kernel proved, and beside what."""
+    if found.lemma is None:
+        return None
     more = {} if side is None else {ONLY_ADDED: isinstance(side, SideRows)}
-    return conflict_lemma(found, "" if found.stop is StopReason.PROVEN else "unfinished ", more)
-
-
-def conflict_lemma(
-    found: ConflictSearch, opening: str = "", more: Mapping[str, bool] = MappingProxyType({})
-) -> Lemma:
-    """What a conflict search proves, and beside what."""
-    words = f"{opening}{CONFLICTS} {found.nodes:,} nodes{in_parts(found.parts)}"
-    return Lemma(found.bound, words, {**TREE, **(PARTS if found.parts > 1 else {}), **more})
+    opening = "" if found.stop is StopReason.PROVEN else "unfinished "
+    return Lemma(found.lemma.value, opening + found.lemma.words, {**found.lemma.hypotheses, **more})

@@ -28,6 +28,7 @@ from tightmargin.solvers.proof_files.result_proof import (
     register_edited_document,
 )
 from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one.cones.document import (
     Beside,
@@ -44,7 +45,6 @@ from tightmargin.solvers.zero_one.cones.from_models import (
 )
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import side_rows
 from tightmargin.solvers.zero_one.file_parts import ROWS
 

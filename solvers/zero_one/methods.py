@@ -41,9 +41,11 @@ from tightmargin.solvers.methods import (
     register_method,
 )
 from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
+from tightmargin.solvers.proofs.packings.cover import WORDS as CONFLICTS
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import LARGEST
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.closing_bounds import (
-    CONFLICTS,
     ENUMERATION,
     conflict_bound,
     conflict_lemma,
@@ -65,9 +67,7 @@ from tightmargin.solvers.zero_one.cone_methods import (
 from tightmargin.solvers.zero_one.cones.from_models import RAMP, bound_by_cones, by_cones, suits
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import check_workers, conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import LARGEST
-from tightmargin.solvers.zero_one.edited import ONLY_ADDED, side_rows
+from tightmargin.solvers.zero_one.edited import side_rows
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_bound
 
@@ -99,10 +99,7 @@ def _by_conflicts(
         side=side,
         workers=limits.options.get(WORKERS, 1),
     )
-    if side is None:
-        return _finding(origin, found, conflict_lemma(found))
-    more = {ONLY_ADDED: isinstance(side, SideRows)}
-    return _finding(origin, found, conflict_lemma(found, more=more), side)
+    return _finding(origin, found, conflict_lemma(found, side), side)
 
 
 def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
@@ -125,7 +122,7 @@ def _refuses(origin: Origin, added: Statements) -> str:
 
 
 def _finding(
-    origin: Origin, found: ConflictSearch, lemma: Lemma, side: SideRows | None = None
+    origin: Origin, found: ConflictSearch, lemma: Lemma | None, side: SideRows | None
 ) -> Finding:
     return Finding(
         found_values(origin, found.w, found.b, found.given_up),

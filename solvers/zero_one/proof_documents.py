@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tightmargin.solvers.proof_files.result_proof import register_document
-from tightmargin.solvers.zero_one.closing_bounds import CONFLICTS
+from tightmargin.solvers.proofs.packings.cover import WORDS as CONFLICTS
 from tightmargin.solvers.zero_one.file_parts import ZERO_ONE
 from tightmargin.solvers.zero_one.packings.document import packing_document, suits_a_file
 

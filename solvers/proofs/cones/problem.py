@@ -13,7 +13,6 @@ loss of all. A free b that side rows speak of is a coordinate whose square costs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 
 Index: TypeAlias = NDArray[np.intp]
 
@@ -144,36 +144,6 @@ class ConeProblem:
         return min(allowed, default=np.inf) * (1 - EPS * (n + 2))
 
 
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """What a hyperplane has to meet besides: rows <weights, w> + of_b b <= most, and decisions.
-
-    Attributes
-    ----------
-    weights, of_b, most : arrays (m, d), (m,), (m,)
-    kept, paid : arrays (n,) of bool
-        Points that have to be kept, and those that are paid for whatever happens.
-    counts : sequence of (array (n,) of bool, int)
-        At most so many of these points are paid for.
-    moved : array (n,)
-        Sizes of the terms of each margin that a fixed coordinate makes constant.
-    """
-
-    weights: Array
-    of_b: Array
-    most: Array
-    kept: NDArray[np.bool_]
-    paid: NDArray[np.bool_]
-    counts: Sequence[tuple[NDArray[np.bool_], int]]
-    moved: Array
-
-    @staticmethod
-    def nothing(n: int, d: int) -> Sides:
-        """Of a problem as it is."""
-        none, nobody = np.zeros(0), np.zeros(n, dtype=bool)
-        return Sides(np.zeros((0, d)), none, none, nobody, nobody, (), np.zeros(n))
-
-
 def cone_problem(
     X: Array,
     y: Array,
@@ -182,7 +152,7 @@ def cone_problem(
     intercept: str,
     ramp: bool = False,
     square: float = 1.0,
-    sides: Sides | None = None,
+    sides: SideRows | None = None,
     free_norm: bool = False,
     largest_norm: float = np.inf,
 ) -> ConeProblem:
@@ -211,7 +181,7 @@ def cone_problem(
         Coordinates beyond 2^200 or all within 2^-200, and a ramp loss beside decisions.
     """
     n, d = X.shape
-    sides = Sides.nothing(n, d) if sides is None else sides
+    sides = SideRows.nothing(n, d) if sides is None else sides
     if ramp and (sides.kept.any() or sides.paid.any() or len(sides.counts)):
         raise ValueError("the cells of the ramp loss take rows of w and b, and no decisions")
     open_counts = any(not points.all() for points, _ in sides.counts)

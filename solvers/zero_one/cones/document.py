@@ -22,10 +22,10 @@ from tightmargin.solvers.proof_files.model_document import (
 )
 from tightmargin.solvers.proofs.cones.conflict import Caps, Conflict, proven
 from tightmargin.solvers.proofs.cones.problem import ConeProblem
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.cones.from_models import RAMP, by_cones, cones_of, suits
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.file_parts import ROWS, hyperplane_of, point_rows, with_claim
 
 LONGEST = 200_000  # cells, which take the checker some minutes

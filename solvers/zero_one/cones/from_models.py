@@ -9,6 +9,7 @@ from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.cones.problem import ConeProblem, fits_a_cube
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.cones.search import (
     cone_search,
@@ -16,7 +17,6 @@ from tightmargin.solvers.zero_one.cones.search import (
     ramp_cones,
     zero_one_cones,
 )
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 
 MANY_DIMENSIONS, POINTS_PER_DIMENSION = 6, 10

@@ -19,15 +19,16 @@ from tightmargin.formulations.zero_one.loss import (
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.proofs.cones.problem import ConeProblem
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import signed_points
 from tightmargin.solvers.zero_one.cones.machine_beside import machine_beside
 from tightmargin.solvers.zero_one.cones.planes import Plane, plane_along
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
+from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
 from tightmargin.solvers.zero_one.conflict_search.planes_beside import (
     planes_beside,
     with_best_intercept,
 )
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import hyperplane, signed_points
 from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points, from_members
 from tightmargin.solvers.zero_one.enumeration.directions import best_along, hinge_directions
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent

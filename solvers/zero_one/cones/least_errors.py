@@ -23,12 +23,12 @@ from tightmargin.formulations.zero_one.loss import margins, scale_onto_margin, t
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.proofs.cones.problem import cone_problem
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 from tightmargin.solvers.zero_one.cones.incumbents import BestPlane, LeastCost
 from tightmargin.solvers.zero_one.cones.planes import Plane
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.cones.run import checked_run
 from tightmargin.solvers.zero_one.cones.search import cone_search, search_cells
-from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
 
 GAP = 1e-6
 LEAST = 1e-12  # of the longest square, for an error's price

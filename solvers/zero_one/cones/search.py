@@ -22,7 +22,8 @@ from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.cover import cover_lemma
-from tightmargin.solvers.proofs.cones.problem import LARGEST, ConeProblem, Sides, cone_problem
+from tightmargin.solvers.proofs.cones.problem import LARGEST, ConeProblem, cone_problem
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.zero_one.cones.cell_tree import CellTree
 from tightmargin.solvers.zero_one.cones.incumbents import (
     BestPlane,
@@ -34,7 +35,6 @@ from tightmargin.solvers.zero_one.cones.planes import caps_of, conflict_of
 from tightmargin.solvers.zero_one.cones.result import ConeSearch
 from tightmargin.solvers.zero_one.cones.run import Progress, Run, checked_run
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 
 GAP = 1e-6
 PROVING = 0.6  # of the search's seconds, which the kernel takes at most to do it again
@@ -187,23 +187,15 @@ def zero_one_cones(
 ) -> ConeProblem:
     """The problem of cone_search."""
     prices = penalty * data.multiplicity
-    return cone_problem(data.X, data.y, prices, intercept=intercept, sides=_sides(side))
+    return cone_problem(data.X, data.y, prices, intercept=intercept, sides=side)
 
 
 def ramp_cones(data: TrainingData, C: float, intercept: str, side: SideRows | None) -> ConeProblem:
     """The problem of ramp_cone_search."""
     return cone_problem(
         data.X, data.y, C * data.multiplicity, intercept=intercept, ramp=True, square=0.5,
-        sides=_sides(side),
+        sides=side,
     )  # fmt: skip
-
-
-def _sides(side: SideRows | None) -> Sides | None:
-    """The same as the kernel reads it."""
-    if side is None or side.empty:
-        return None
-    counts = [(count.points, count.most) for count in side.counts]
-    return Sides(side.weights, side.of_b, side.most, side.kept, side.paid, counts, side.moved)
 
 
 def search_cells(

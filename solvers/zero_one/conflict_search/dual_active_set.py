@@ -16,23 +16,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+from tightmargin.solvers.proofs.packings.evidence import NOBODY
+from tightmargin.solvers.proofs.packings.signed_points import (
     Index,
+    Mask,
     SignedPoints,
     certified_norm2,
     signed,
 )
 
-Mask = NDArray[np.bool_]
-
 VIOLATED = 1e-7  # of the margin 1, beside which side rows are scaled
 DEPENDENT = 1e-12  # of the squared length of a point
 SINGULAR = 1e-15  # of the largest singular value of some rows
 STEPS = 400
-NOBODY = -1
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,16 +22,13 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask, empty_sets, grow
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
+from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
 from tightmargin.solvers.zero_one.conflict_search.planes_beside import (
     planes_beside,
     with_best_intercept,
-)
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Index,
-    SignedPoints,
-    hyperplane,
 )
 from tightmargin.solvers.zero_one.enumeration.directions import best_along
 

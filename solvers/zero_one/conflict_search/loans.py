@@ -8,7 +8,6 @@ process is lost they are searched again. So what is proven depends on no worker.
 
 from __future__ import annotations
 
-import heapq
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import suppress
@@ -18,10 +17,11 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask
+from tightmargin.solvers.proofs.packings.cover import OpenNode, Remainder
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import Mask
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.tree import OpenNode, Tree
+from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.worker_processes import Workers, is_lost
 
 SECONDS = 1.0  # that a worker searches
@@ -57,18 +57,12 @@ class Loan:
     seconds: float
     left: float  # seconds of the whole search
 
-    @property
-    def bound(self) -> float:
-        """Of the weakest node."""
-        return min(node[0] for node in self.nodes)
-
 
 @dataclass(frozen=True, eq=False)
 class Return:
     """What a worker gives back."""
 
-    nodes: tuple[OpenNode, ...]
-    leaves: float
+    left: Remainder
     best: Plane
     bounded: int
     steps: int
@@ -87,7 +81,7 @@ def searched(loan: Loan) -> Return:
     with suppress(OutOfTimeError):
         while time.monotonic() < end and tree.select():
             tree.expand()
-    return Return(tuple(tree.open), tree.leaves, _best(tree), tree.nodes, tree.steps)
+    return Return(tree.cover.remainder(), _best(tree), tree.nodes, tree.steps)
 
 
 class Lender:
@@ -100,7 +94,7 @@ class Lender:
 
     def more(self) -> bool:
         """Whether anything is open; a cutoff without a point below it is raised."""
-        if self._out or self.tree.open:
+        if self._out or self.tree.is_open:
             return True
         if not self.tree.raise_cutoff():
             return False
@@ -122,19 +116,15 @@ class Lender:
     def _lend(self) -> None:
         """Deal the weakest open nodes out in turn; half of them stay for those who come back."""
         tree, free = self.tree, self.workers.count - len(self._out)
-        if free <= 0 or not tree.heap:
+        waiting = tree.cover.waiting
+        if free <= 0 or not waiting:
             return
-        tree.lent.append(tree.heap[0][0])  # first, so that an interrupt loses no node
-        some = len(tree.heap) if not self._out else -(-len(tree.heap) // 2)
-        nodes = tree.weakest(min(LENT * free, some))
+        some = waiting if not self._out else -(-waiting // 2)
+        nodes = tree.cover.take(min(LENT * free, some), tree.target)
         for share in (tuple(nodes[k::free]) for k in range(free)):
             if share:
                 loan = self._loan(share)
                 self._out[self.workers.submit(searched, loan)] = loan
-        self._count_lent()
-
-    def _count_lent(self) -> None:
-        self.tree.lent = [loan.bound for loan in self._out.values()]
 
     def _loan(self, nodes: tuple[OpenNode, ...]) -> Loan:
         tree = self.tree
@@ -155,24 +145,18 @@ class Lender:
             loan = self._out[future]
             if error is not None:
                 self._losses += 1
-                self._settle(future, loan.nodes)
+                self.tree.cover.put_back(loan.nodes)
+                del self._out[future]
                 continue
             self._losses = 0
             found = future.result()
             self.tree.best.adopt(
                 found.best.w, found.best.b, found.best.given_up, found.best.objective
             )
-            self.tree.leaves = min(self.tree.leaves, found.leaves)
+            self.tree.cover.take_back(loan.nodes, found.left)
             self.tree.nodes += found.bounded
             self.tree.steps += found.steps
-            self._settle(future, found.nodes)
-
-    def _settle(self, future: Future[Return], nodes: tuple[OpenNode, ...]) -> None:
-        """The nodes first, so that an interrupt loses none."""
-        for node in nodes:
-            heapq.heappush(self.tree.heap, node)
-        del self._out[future]
-        self._count_lent()
+            del self._out[future]
 
 
 def _best(tree: Tree) -> Plane:

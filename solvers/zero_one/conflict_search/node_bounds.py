@@ -1,47 +1,31 @@
-"""Bounds of a node of the search: disjoint conflicts, and what follows for single points.
+"""The search for what bounds a node: disjoint conflicts, and points that they decide.
 
-A node has points that are kept (K), points that are given up and paid for (V), and free ones. A
-hyperplane that keeps a point of V is a hyperplane of the node's sibling, which keeps that point and
-costs no more: those of this node may be asked for <a_i, v> <= 1 on V. This needs that keeping a
-point is always allowed and saves its price. (Points that a side row has paid for, the `loose`
-ones, are not asked.) Let c = penalty |V| and h(S) = the least norm2 that keeps K and S beside these
-rows, which no conflict uses up. What is proven with them holds in the node and below it alone. Take
-disjoint sets S_1, S_2, ... of free points with proven heights h_j <= h(S_j), h_1 >= h_2 >= ...
-
-A hyperplane of the node with norm2 below h_j violates a point of S_1, one of S_2, ... one of S_j.
-So with exactly k of the sets hit, norm2 >= h_{k+1}, and the objective is at least
-
-    c + max_k min( h_1, h_2 + penalty, ..., h_k + (k - 1) penalty, h(K) + k penalty ).
-
-Where no more than r free points may be violated, one of S_1, ... S_{r+1} is kept whole, and the
-last term of k = r + 1 is not needed. Side rows are kept by every node.
-
-The sets are found greedily, by letting points enter until the norm proves T - c - (j - 1) penalty,
-which is what it takes to prune the node at the target T.
+What is proven of a node stands in proofs/packings/node_bounds.py, which reads the evidence that is
+collected here, and bounds the node anew. The sets are found greedily, by letting points enter until
+the norm proves T - c - (j - 1) penalty, which is what it takes to prune the node at the target T
+(c is what is paid already).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    NOBODY,
-    Grown,
+from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
+from tightmargin.solvers.proofs.packings.signed_points import (
+    Index,
     Mask,
+    SignedPoints,
+)
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    Grown,
     WorkingSets,
     grow,
 )
 from tightmargin.solvers.zero_one.conflict_search.probing import probed
-from tightmargin.solvers.zero_one.conflict_search.recorded_nodes import NodeRecord, conflict_of
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Index,
-    SignedPoints,
-)
 
 PROBES = 3
 
@@ -65,20 +49,22 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """Nodes with what was proven of them.
+    """Nodes with what was found of them.
 
     Attributes
     ----------
     nodes : Nodes
         With points fixed that the target decides.
     bound : array (R,)
-        Proven bound on every objective in the node; inf where the target is reached.
+        On every objective in the node; inf where the target is reached.
     branch : array (R,) of int
         The point to branch on; -1 where no point is free.
     candidates : list of arrays of int
         Members of working sets at which nothing is violated.
     directions : array (len(candidates), k)
         Their v.
+    evidence : Evidence
+        From which all of it is proven.
     steps : int
         Work done.
     """
@@ -88,6 +74,7 @@ class Bounded:
     branch: Index
     candidates: list[Index]
     directions: Array
+    evidence: Evidence
     steps: int
 
 
@@ -99,7 +86,6 @@ def bounded(
     target: float,
     suspects: Mask,
     until: float = np.inf,
-    records: Sequence[NodeRecord] | None = None,
 ) -> Bounded:
     """Bound nodes, and fix the points that a target decides.
 
@@ -111,22 +97,20 @@ def bounded(
         Points the best known hyperplane violates; a good conflict has one of them.
     until : float
         Of time.monotonic().
-    records : sequence of NodeRecord, optional
-        One for each node, for what proves its bound beside the final working set.
 
     Raises
     ------
     OutOfTimeError
         After `until`.
     """
-    work = _Work(points, nodes, penalty, target, records)
+    work = _Work(points, nodes, penalty, target)
     work.count()
     work.keep()
     work.probe()
     work.pack(suspects, until)
     return Bounded(
         Nodes(work.kept, work.violated, work.sets), work.bound, work.branch, work.candidates,
-        np.array(work.directions).reshape(-1, points.rows.shape[1]), work.steps,
+        np.array(work.directions).reshape(-1, points.rows.shape[1]), work.evidence(), work.steps,
     )  # fmt: skip
 
 
@@ -139,10 +123,9 @@ class _Work:
         nodes: Nodes,
         penalty: float,
         target: float,
-        records: Sequence[NodeRecord] | None,
     ) -> None:
         self.points, self.penalty, self.target = points, penalty, target
-        self.records = records
+        self.conflicts: list[Conflicts] = []
         self.kept, self.violated = nodes.kept.copy(), nodes.violated.copy()
         self.sets = nodes.sets
         rows = len(self.kept)
@@ -151,7 +134,15 @@ class _Work:
         self.branch = np.full(rows, NOBODY)
         self.candidates: list[Index] = []
         self.directions: list[Array] = []
+        self.settled = np.zeros_like(self.kept)
         self.steps = 0
+
+    def evidence(self) -> Evidence:
+        """What proves all of it."""
+        own = np.where(self.sets.filled, self.sets.alpha, 0.0)
+        width = self.sets.members.shape[1] + 1  # of a working set and a point beside it
+        conflicts = Conflicts.joined(self.conflicts, width)
+        return Evidence(conflicts, self.sets.members, own, self.settled)
 
     @property
     def paid(self) -> Array:
@@ -201,7 +192,7 @@ class _Work:
 
     def probe(self) -> None:
         """Violate the points that cannot be kept: one step of their multiplier proves it."""
-        for _ in range(PROBES):
+        for k in range(PROBES):
             rows = self.open
             if not rows.size:
                 return
@@ -213,10 +204,10 @@ class _Work:
                 return
             row, point = rows[looked.row[proven]], looked.point[proven]
             self.violated[row, point] = True
-            if self.records is not None:
-                for k, r, i in zip(proven.tolist(), row.tolist(), point.tolist(), strict=True):
-                    found = conflict_of(looked.members[k], looked.alpha[k])
-                    self.records[r].given_up.append((i, found))
+            kind = np.full(len(row), k)
+            self.conflicts.append(
+                Conflicts(row, kind, point, looked.members[proven], looked.alpha[proven])
+            )
             self.bound[rows] = self.paid[rows] + self.norm2[rows]
             self._prune(rows[self.bound[rows] >= self.target])
             self._prune_crowded()
@@ -243,11 +234,14 @@ class _Work:
                 wanted, short=short[running], costly=suspects & available[running],
             )  # fmt: skip
             self.steps += found.steps
+            alpha = np.where(found.sets.filled, found.sets.alpha, 0.0)
+            kind = np.where(found.conflict, PACKING, REST)
+            nobody = np.full(len(running), NOBODY)
+            self.conflicts.append(Conflicts(running, kind, nobody, found.sets.members, alpha))
             on = []
             for k, row in enumerate(running.tolist()):
                 members = self._free_members(found, k, row)
                 heights[row].append(float(found.norm2[k]))
-                self._record(row, found, k)
                 if found.conflict[k]:
                     if not members.size:
                         self._prune(np.array([row]))
@@ -268,16 +262,6 @@ class _Work:
         for row in self.open.tolist():
             self._conclude(row, heights[row], available[row], float(paid[row]), float(room[row]))
 
-    def _record(self, row: int, found: Grown, k: int) -> None:
-        if self.records is None:
-            return
-        count = found.sets.count[k]
-        own = conflict_of(found.sets.members[k, :count], found.sets.alpha[k, :count])
-        if found.conflict[k]:
-            self.records[row].packing.append(own)
-        else:
-            self.records[row].rest = own
-
     def _free_members(self, found: Grown, k: int, row: int) -> Index:
         """Free points of a set that its proof needs."""
         count = found.sets.count[k]
@@ -296,6 +280,7 @@ class _Work:
         rest = packed(heights[:-1], own, self.penalty, room - 1)
         if paid + self.penalty + rest >= self.target:
             self.kept[row] |= left
+            self.settled[row] = left
             if self.branch[row] != NOBODY and left[self.branch[row]]:
                 self.branch[row] = NOBODY  # without a conflict all free points are left over
         if self.bound[row] >= self.target:

@@ -5,22 +5,22 @@ Where every point belongs to one of g parts P_1, ..., P_g,
     norm2 + penalty #{violated} = sum_j (norm2 + g penalty #{violated of P_j}) / g
                                >= sum_j (optimum of P_j at the price g penalty) / g,
 
-and what a search has proven of an optimum may stand for it. Disjoint conflicts are the case of
+and what a search has proven of an optimum may stand for it; they are added up by the cover of all
+points (proofs/packings/cover.py). Disjoint conflicts are the case of
 parts that cost one point each. Of 500 points in ten features a tree proves less than half of the
 optimum in minutes, where trees of 100 points each are finished in seconds and leave a third.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import EPS, margins
-from tightmargin.solvers.zero_one.conflict_search.signed_points import Index
+from tightmargin.formulations.zero_one.loss import margins
+from tightmargin.solvers.proofs.packings.signed_points import Index
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 
 POINTS = 100  # of a part, at first: so many in ten features are proven in seconds
@@ -61,17 +61,8 @@ def larger_splits(data: TrainingData, w: Array, b: float) -> Iterator[list[Index
 
 def part_tree(search: Tree, own: Index, many: int) -> Tree:
     """The tree of one of so many parts; every part has the rows of w and b, and none has counts."""
-    data, side = search.data, search.side
-    beside = replace(
-        side, kept=side.kept[own], paid=side.paid[own], moved=side.moved[own], counts=(),
-        constant=0.0,
-    )  # fmt: skip
+    part = search.problem.part(own, many)
     return Tree(
-        TrainingData(data.X[own], data.y[own]), many * search.penalty, search.intercept, search.gap,
-        beside, max(search.compiled_after - search.nodes, 0),
+        part.data, part.penalty, part.intercept, search.gap, part.side,
+        max(search.compiled_after - search.nodes, 0),
     )  # fmt: skip
-
-
-def proven_with(bounds: Sequence[float]) -> float:
-    """What bounds of all parts prove together, rounded downwards."""
-    return sum(bounds) / len(bounds) * (1 - 2 * EPS * (len(bounds) + 1))

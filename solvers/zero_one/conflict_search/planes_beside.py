@@ -14,18 +14,14 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     Grown,
-    Mask,
     empty_sets,
     grow,
 )
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Index,
-    SignedPoints,
-    least_weights,
-)
+from tightmargin.solvers.zero_one.conflict_search.hyperplanes import least_weights
 
 NEARLY = 1e-6  # of the margin
 ROUNDS = 200

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    DEPENDENT,
-    Mask,
-    WorkingSets,
-    kept_gram,
-)
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+from tightmargin.solvers.proofs.packings.signed_points import (
     Index,
+    Mask,
     SignedPoints,
     certified_norm2,
     signed,
+)
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    DEPENDENT,
+    WorkingSets,
+    kept_gram,
 )
 
 SURELY = 1e-6  # relative: what is wanted by less is computed

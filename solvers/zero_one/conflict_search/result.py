@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.printing.results import search_page
 from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.proofs.packings.cover import in_parts
 
 
 def open_share(objective: float, bound: float) -> float:
@@ -22,11 +24,6 @@ def open_share(objective: float, bound: float) -> float:
     if objective <= bound:
         return 0.0
     return (objective - bound) / abs(objective) if objective else np.inf
-
-
-def in_parts(parts: int) -> str:
-    """Words for a bound that adds up those of several parts."""
-    return "" if parts == 1 else f", the points in {count_text(parts, 'part')}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +50,7 @@ class ConflictSearch(Framed, Drawn):
     objective : float
         Its objective, violations counted strictly; infinite where no point was found.
     bound : float
-        Proven; no hyperplane has a smaller objective.
+        Proven by the kernel node by node; no hyperplane has a smaller objective.
     nodes, steps : int
         Nodes bounded, and steps of the active-set method.
     seconds : float
@@ -62,6 +59,8 @@ class ConflictSearch(Framed, Drawn):
         At most a few hundred.
     parts : int
         Parts of the points whose bounds add up to `bound` (parts.py); 1 where all are in one tree.
+    lemma : Lemma or None
+        The bound as the kernel states it; None where nothing is proven.
     """
 
     w: Array
@@ -74,7 +73,8 @@ class ConflictSearch(Framed, Drawn):
     seconds: float
     stop: StopReason
     trace: tuple[TracePoint, ...]
-    parts: int = 1
+    parts: int
+    lemma: Lemma | None
 
     def _page(self) -> Page:
         return search_page(

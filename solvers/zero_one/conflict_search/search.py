@@ -26,16 +26,15 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.loans import Lender
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
 from tightmargin.solvers.zero_one.conflict_search.parts import (
     larger_splits,
     part_tree,
     parts_are_due,
-    proven_with,
 )
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.worker_processes import opened_workers
 
@@ -135,13 +134,14 @@ def conflict_search(
             stop = StopReason.TIME_LIMIT
         except KeyboardInterrupt:
             stop = StopReason.INTERRUPTED
-    if stop is StopReason.PROVEN and search.bound < search.target * (1 - 2 * search.rounded):
+    if stop is StopReason.PROVEN and search.bound < search.target * (1 - search.problem.rounded):
         stop = StopReason.NUMERICAL
     seconds = clock() - started
     search.note(seconds, progress, last_one=True)
     return ConflictSearch(
         search.best.w, search.best.b, search.best.given_up, search.objective, search.bound,
         search.nodes, search.steps, seconds, stop, tuple(search.trace), search.parts,
+        search.cover.lemma(search.objective),
     )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def _searched(
             if not parts_tried and parts_are_due(search):
                 parts_tried = True
                 _search_parts(search, limits, progress)
-                if search.proven >= search.target:
+                if search.bound >= search.target:
                     break
             if several and way is search and seconds >= FRONTIER:
                 if not search.seed:
@@ -209,7 +209,8 @@ def _searched(
 def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint], None]) -> None:
     """Add up bounds of parts, and of larger ones once all are finished within their share."""
     for parts in larger_splits(search.data, search.best.w, search.best.b):
-        many, bounds, finished = len(parts), [0.0] * len(parts), True
+        many, finished = len(parts), True
+        search.cover.add_parts(many)
         for k, own in enumerate(parts):
             if limits.reached(search):
                 return
@@ -218,14 +219,12 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
             if share.seconds is not None and np.isfinite(search.until):
                 part.until = time.monotonic() + share.seconds
 
-            def told(point: TracePoint, k: int = k, bounds: list[float] = bounds) -> None:
-                bounds[k] = point.bound
-                together = proven_with(bounds)
-                if together > search.proven:
-                    search.proven, search.parts = together, len(bounds)
+            part.start(None)
+            search.cover.add_part(own, part.cover)
+
+            def told(point: TracePoint) -> None:
                 search.note(limits.elapsed(), progress)
 
-            part.start(None)
             try:
                 name = f"conflict search, part {k + 1} of {many}"
                 stop = _searched(part, None, share, told, name)

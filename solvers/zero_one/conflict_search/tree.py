@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import EPS, margins
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
+from tightmargin.formulations.zero_one.loss import margins
+from tightmargin.solvers.proofs.packings.cover import OpenNode, PackingCover
+from tightmargin.solvers.proofs.packings.problem import PackingProblem
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
+    WorkingSets,
+    empty_sets,
+    refreshed,
+)
 from tightmargin.solvers.zero_one.conflict_search.incumbents import BETTER, NEAR, BestPlane
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.packed_nodes import packed_node, unpacked_nodes
 from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import signed_points
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
-
-Mask = NDArray[np.bool_]
 
 BATCH = 256  # nodes at a time: fewer leave the interpreter waiting more
 NUMBERS = 8_000_000  # of the largest array of a batch
 ENTRIES = 150_000  # of all Gram matrices of a batch, which a time limit waits for
-ROUNDED = 8 * EPS  # of the sums of a node and of its target; norms are rounded down already
 RAISED, RAISES = 16.0, 8  # of a cutoff that no point is below, and how often
 FIRST_LOOK = 500  # nodes, when better points are looked for elsewhere
 LOOKING = 0.25  # of the time that is left, for good points
@@ -38,14 +37,11 @@ LEAST_ROOM, ROOM = 250, 0.04  # nodes around one, and their share of all
 TRACED = 400
 
 
-OpenNode: TypeAlias = tuple[float, int, int, bytes]
-
-
 class Tree:
-    """The open nodes, and the best point so far.
+    """A cover that grows, and the best point so far.
 
-    A node is (bound, number, bytes): the bytes hold its kept and violated points as bits and the
-    members of its working set, since there may be a million of them.
+    What the cover keeps for the tree beside each node, as bytes since there may be a million of
+    them, is the point to branch on and the members of its working set.
     """
 
     def __init__(
@@ -61,21 +57,15 @@ class Tree:
         self.compiled_after = compiled_after
         self.data, self.penalty, self.intercept = data, penalty, intercept
         self.gap, self.side = gap, side
-        # A model adds up what points that are paid for cost, one by one.
-        self.rounded = ROUNDED + EPS * int(side.paid.sum())
-        self.points = signed_points(data, intercept=intercept, side=side, shift=shift)
+        self.problem = PackingProblem(data, penalty, intercept, side)
+        self.cover = PackingCover(self.problem, shift)
         self.best = BestPlane(data, penalty, intercept, self.side)
         self.cutoff, self.raised = np.inf, 0
         largest = self.points.largest
         most = min(NUMBERS // (largest * max(largest, data.n)), ENTRIES // largest**2)
         self.width = max(1, min(BATCH, most))
-        self.heap: list[OpenNode] = []
         self.batch: list[OpenNode] = []
-        self.lent: list[float] = []  # bounds of nodes that others search below
-        self.leaves = np.inf  # least bound of a node without a free point
-        self.nodes = self.steps = self.numbered = 0
-        self.rooted, self.proven = False, 0.0
-        self.parts = 1  # of the points, whose bounds add up to what is proven
+        self.nodes = self.steps = 0
         self.until = np.inf  # of time.monotonic(), what goes beyond the root
         self.seed, self.next_look = 0, FIRST_LOOK
         self.trace: list[TracePoint] = []
@@ -91,9 +81,7 @@ class Tree:
         elif self.intercept == "free" and not self.side.empty:
             # The square that b costs while multipliers are sought is then small at the optimum.
             shift = self.best.b + float(self.points.centre @ self.best.w)
-            self.points = signed_points(
-                self.data, intercept=self.intercept, side=self.side, shift=shift
-            )
+            self.cover = PackingCover(self.problem, shift)
 
     def _heuristic(self) -> tuple[Array, float]:
         left = self.until - time.monotonic()
@@ -102,6 +90,11 @@ class Tree:
             time_limit=None if np.isinf(left) else max(LOOKING * left, 0.0),
         )  # fmt: skip
         return found.w, found.b
+
+    @property
+    def points(self) -> SignedPoints:
+        """The problem in the coordinates of its cover."""
+        return self.cover.points
 
     @property
     def objective(self) -> float:
@@ -121,13 +114,13 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """Least bound over all open nodes, the best so far; what was pruned reached some target."""
-        if self.rooted:
-            waiting = [node[0] for node in (*self.batch, *self.heap[:1])]
-            least = min([self.target, self.leaves, *waiting, *self.lent])
-            if least > self.proven:
-                self.proven, self.parts = least, 1
-        return min(self.proven, self.objective) * (1 - self.rounded)
+        """What the cover proves, no more than the best objective."""
+        return min(self.cover.value, self.objective)
+
+    @property
+    def parts(self) -> int:
+        """Of the points, whose bounds add up to what is proven."""
+        return self.cover.parts
 
     def note(
         self, seconds: float, progress: Callable[[TracePoint], None], *, last_one: bool = False
@@ -144,24 +137,20 @@ class Tree:
 
     def root(self) -> None:
         """Bound the node without any decision of the search."""
-        self._root(self.side.kept, self.side.paid)
-
-    def _root(self, keeping: Mask, paying: Mask) -> None:
-        rows = len(self.points.right) - self.data.n
-        kept = np.r_[keeping, np.ones(rows, dtype=bool)][None, :]
-        violated = np.r_[paying, np.zeros(rows, dtype=bool)][None, :]
-        self._add(Nodes(kept, violated, empty_sets(self.points, 1)), np.zeros(1), np.inf)
-        self.rooted = True
+        (node,) = self.cover.taken
+        nodes = Nodes(*self.cover.masks([node]), empty_sets(self.points, 1))
+        found = self._bounded(nodes, np.inf)
+        self.cover.narrow_root(found.evidence, _notes(found))
+        self._offer(found)
 
     def raise_cutoff(self) -> bool:
         """Search again below a higher cutoff where no point below the last one is known."""
         found = np.isfinite(self.objective)
         if self.cutoff >= self.objective or (self.raised == RAISES and not found):
             return False
-        self.proven, self.rooted = self.bound, False
         self.raised += 1
         self.cutoff = np.inf if found else self.cutoff * RAISED
-        self.leaves = np.inf
+        self.cover.begin_again()
         self.root()
         return self.select() or self.raise_cutoff()
 
@@ -177,28 +166,19 @@ class Tree:
 
     def select(self) -> bool:
         """Take the open nodes with the least bounds; False when none is left below the target."""
-        self.batch = []
-        while self.heap and len(self.batch) < self.width and self.heap[0][0] < self.target:
-            self.batch.append(self.heap[0])  # first, so that an interrupt loses no node
-            heapq.heappop(self.heap)
+        self.cover.put_back(self.batch)
+        self.batch = self.cover.take(self.width, self.target)
         return bool(self.batch)
 
     @property
-    def open(self) -> list[OpenNode]:
-        """All nodes that may hold a better point."""
-        return [node for node in (*self.batch, *self.heap) if node[0] < self.target]
+    def is_open(self) -> bool:
+        """Whether a node that is not lent may hold a better point."""
+        return bool(self.batch) or self.cover.least_waiting < self.target
 
-    def adopt(self, nodes: list[OpenNode], cutoff: float) -> None:
+    def adopt(self, nodes: Sequence[OpenNode], cutoff: float) -> None:
         """Go on with the nodes of another tree of the same problem."""
-        self.heap, self.cutoff, self.rooted = nodes, cutoff, True
-        heapq.heapify(self.heap)
-
-    def weakest(self, many: int) -> list[OpenNode]:
-        """Take out open nodes, least bound first."""
-        taken: list[OpenNode] = []
-        while self.heap and len(taken) < many and self.heap[0][0] < self.target:
-            taken.append(heapq.heappop(self.heap))
-        return taken
+        self.cover = self.cover.below(nodes)
+        self.cutoff = cutoff
 
     def expand(self) -> None:
         """Split the selected nodes: their point is kept in one half and violated in the other.
@@ -208,24 +188,32 @@ class Tree:
         OutOfTimeError
             The nodes are as open as before.
         """
-        nodes = unpacked_nodes(self.points, [node[3] for node in self.batch])
-        branch = np.array([node[2] for node in self.batch])
+        kept, violated = self.cover.masks(self.batch)
+        branch, sets = self._noted(violated)
         each = np.arange(len(branch))
-        kept, violated = nodes.kept.copy(), nodes.violated.copy()
-        kept[each, branch] = True
-        violated[each, branch] = True
-        bounds = np.array([node[0] for node in self.batch])
-        twice = np.r_[each, each]
-        self._add(
-            Nodes(
-                np.vstack([kept, nodes.kept]),
-                np.vstack([nodes.violated, violated]),
-                nodes.sets.take(twice),
-            ),
-            bounds[twice],
-            self.until,
+        more_kept, more_violated = kept.copy(), violated.copy()
+        more_kept[each, branch] = True
+        more_violated[each, branch] = True
+        nodes = Nodes(
+            np.vstack([more_kept, kept]),
+            np.vstack([violated, more_violated]),
+            sets.take(np.r_[each, each]),
         )
+        found = self._bounded(nodes, self.until)
+        self.cover.split(self.batch, branch, found.evidence, _notes(found))
         self.batch = []
+        self._offer(found)
+
+    def _noted(self, violated: Mask) -> tuple[Index, WorkingSets]:
+        """The points to branch on of the selected nodes, and the working sets of what they keep."""
+        members = np.zeros((len(self.batch), self.points.largest), np.intp)
+        count = np.zeros(len(self.batch), np.intp)
+        branch = np.zeros(len(self.batch), np.intp)
+        for k, (_, _, _, note) in enumerate(self.batch):
+            branch[k], *own = np.frombuffer(note, np.uint16)
+            members[k, : len(own)], count[k] = own, len(own)
+        short = np.take_along_axis(violated & ~self.points.loose, members, axis=1)
+        return branch, refreshed(self.points, members, count, np.where(short, -1.0, 1.0))
 
     def _bounding(self) -> Callable[..., Bounded]:
         if self.nodes < self.compiled_after:
@@ -237,27 +225,16 @@ class Tree:
 
         return compiled
 
-    def _add(self, nodes: Nodes, inherited: Array, until: float) -> None:
-        """Bound new nodes and keep those that may hold a better point."""
+    def _bounded(self, nodes: Nodes, until: float) -> Bounded:
+        """What bounds new nodes: nothing is changed by an interrupt, or where time is over."""
         found = self._bounding()(
             self.points, nodes, penalty=self.penalty, target=self.target, suspects=self.suspects,
             until=until,
         )  # fmt: skip
-        new: list[OpenNode] = []
-        leaves = self.leaves
-        bound = np.maximum(found.bound, inherited)
-        for k in np.flatnonzero(np.isfinite(found.bound)).tolist():
-            if found.branch[k] < 0:
-                leaves = min(leaves, float(bound[k]))
-            else:
-                self.numbered += 1
-                record = packed_node(found.nodes, k)
-                new.append((float(bound[k]), self.numbered, int(found.branch[k]), record))
-        # All or nothing: an interrupt, or the time, before this line leaves the batch as it was.
-        self.leaves = leaves
-        for node in new:
-            heapq.heappush(self.heap, node)
-        self.nodes += len(bound)
+        return found
+
+    def _offer(self, found: Bounded) -> None:
+        self.nodes += len(found.bound)
         self.steps += found.steps
         self.best.offer(self.points, found.candidates, found.directions)
 
@@ -295,10 +272,22 @@ class Tree:
             fixed[np.argsort(off, kind="stable")[:many]] = False
             kept = margin >= 1 - NEAR
             near = copy(self)  # with the best hyperplane of this tree
-            near.heap, near.batch, near.lent, near.leaves = [], [], [], np.inf
-            near._root(self.side.kept | fixed & kept, self.side.paid | fixed & ~kept)
+            near.batch = []
+            near.cover = self.cover.among(fixed & kept, fixed & ~kept)
+            near.root()
             most = near.nodes + max(LEAST_ROOM, ROOM * near.nodes)
             while near.nodes < most and near.select():
                 near.expand()
             self.nodes, self.steps = near.nodes, near.steps
             w, b = self.best.w, self.best.b
+
+
+def _notes(found: Bounded) -> list[bytes | None]:
+    """What is noted of nodes that may hold a better point: their branch, then their members."""
+    sets = found.nodes.sets
+    numbers = np.column_stack([found.branch, sets.members]).astype(np.uint16)
+    going_on = np.isfinite(found.bound) & (found.branch >= 0)
+    return [
+        row[: 1 + many].tobytes() if on else None
+        for row, many, on in zip(numbers, sets.count.tolist(), going_on.tolist(), strict=True)
+    ]

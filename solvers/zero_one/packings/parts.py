@@ -74,7 +74,7 @@ def recorded_parts(
                 go_on=_while(now + (end - now) / (len(split) - k), longest // len(split)),
             )
             parts.append(Part(own.tolist(), tree, len(split)))
-            closed &= not tree.open
+            closed &= not tree.is_open
             if tree.interrupted:
                 end = now  # of the others the roots alone
         if sum(part.share for part in parts) > sum(part.share for part in best):

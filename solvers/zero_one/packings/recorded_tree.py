@@ -1,8 +1,8 @@
 """The search once more below an optimum that is known, with what proves the bound of each node.
 
-Recording is left out of the search itself: it would hold conflicts of every node in memory, of the
-compiled bounds as well, for files that are rarely asked for, and many of its nodes are of the time
-before the best hyperplane was found. With that one as the cutoff the tree does not depend on the
+Recording is left out of the search itself: it would hold conflicts of every node in memory, for
+files that are rarely asked for, and many of its nodes are of the time before the best hyperplane
+was found. With that one as the cutoff the tree does not depend on the
 order of its nodes, and is smaller.
 """
 
@@ -17,16 +17,12 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask
+from tightmargin.solvers.proofs.packings.cover import packed_masks
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
+from tightmargin.solvers.proofs.packings.signed_points import Mask, SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.recorded_nodes import (
-    Conflict,
-    NodeRecord,
-    conflict_of,
-)
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
+from tightmargin.solvers.zero_one.packings.recorded_nodes import Conflict, conflict_of, records_of
 
 
 @dataclass(eq=False)
@@ -84,16 +80,19 @@ class RecordedTree(Tree):
         self.written: list[Node] = []
         self.size = 0
         self.interrupted = False
-        self._place: dict[int, int] = {}  # of open nodes, by their number
+        self._place: dict[bytes, int] = {}  # of open nodes, by what they keep and give up
 
     def _bounding(self) -> Callable[..., Bounded]:
         return self._recorded
 
     def _recorded(self, points: SignedPoints, nodes: Nodes, **limits: Any) -> Bounded:
         """Bound nodes, those that keep their branch first, and write them down."""
-        records = [NodeRecord() for _ in nodes.kept]
-        found = bounded(points, nodes, **limits, records=records)
-        first, number = len(self.written), self.numbered
+        found = bounded(points, nodes, **limits)
+        records, masks = (
+            records_of(found.evidence),
+            packed_masks(found.nodes.kept, found.nodes.violated),
+        )
+        first = len(self.written)
         kept, after = _bits(nodes.kept), _bits(found.nodes.kept)
         new: list[Node] = []
         for k, record in enumerate(records):
@@ -103,8 +102,7 @@ class RecordedTree(Tree):
             )
             branch = int(found.branch[k])
             if np.isfinite(found.bound[k]) and branch >= 0:
-                number += 1  # as the tree numbers them
-                self._place[number] = first + k
+                self._place[masks[k]] = first + k
             new.append(
                 Node(kept[k], after[k] & ~kept[k], record.given_up, [*record.packing, own],
                      record.rest, branch)
@@ -114,7 +112,7 @@ class RecordedTree(Tree):
         self.written += new
         for k, node in enumerate(self.batch):
             halves = (first + k, first + len(self.batch) + k)
-            self.written[self._place[node[1]]].halves = halves
+            self.written[self._place[node[2]]].halves = halves
         return found
 
 

@@ -11,7 +11,8 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import proven
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, halves
-from tightmargin.solvers.proofs.cones.problem import Sides, cone_problem
+from tightmargin.solvers.proofs.cones.problem import cone_problem
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 from tightmargin.solvers.zero_one.cones import run
 from tightmargin.solvers.zero_one.cones.planes import conflict_of
 from tightmargin.solvers.zero_one.cones.search import cone_search
@@ -26,9 +27,9 @@ def test_compiled_bounds_are_those_of_numpy() -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         data = tm.data.outlier_data("clustered", n=24, d=2, sigma=0.5, seed=seed)
-        sides = Sides(
+        sides = SideRows(
             rng.normal(size=(1, 2)), np.zeros(1), rng.normal(size=1), np.zeros(24, dtype=bool),
-            np.arange(24) == 3, ((np.ones(24, dtype=bool), 9),), np.zeros(24),
+            np.arange(24) == 3, (Count(np.ones(24, dtype=bool), 9),), np.zeros(24),
         )  # fmt: skip
         problem = cone_problem(
             data.X, data.y, np.full(24, 0.7), intercept="free", sides=sides if seed % 2 else None

@@ -17,18 +17,18 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.signed_points import (
+    certified_norm2,
+    signed_points,
+)
 from tightmargin.solvers.zero_one.conflict_search import incumbents
 from tightmargin.solvers.zero_one.conflict_search import tree as growing
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
+from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
 from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    certified_norm2,
-    hyperplane,
-    signed_points,
-)
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -264,7 +264,7 @@ def test_bad_input_is_named(words: dict[str, object], match: str) -> None:
 def test_too_many_points_are_refused_before_memory_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tightmargin.solvers.zero_one.conflict_search import signed_points as points
+    from tightmargin.solvers.proofs.packings import signed_points as points
 
     monkeypatch.setattr(points, "LARGEST", 9)
     with pytest.raises(ValueError, match="at most 9, got 10"):

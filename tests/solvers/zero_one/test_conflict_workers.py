@@ -18,11 +18,11 @@ import pytest
 from tests.references.brute_force import zero_one_optima
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 from tightmargin.solvers.zero_one.conflict_search import loans
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
 
 START = (np.zeros(4), 1.0)  # spares the heuristic
 WORDS: dict[str, Any] = {

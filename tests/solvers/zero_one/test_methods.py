@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ from tests.support.command_line import run, write_csv
 from tightmargin.experiments.cli.options import met_its_limit
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.cover import WORDS as CONFLICTS
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one import closing_bounds
 from tightmargin.solvers.zero_one import methods as searched_module
+from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.methods import SEARCHED
 
@@ -103,17 +108,33 @@ def test_a_search_takes_no_solver_beside_it() -> None:
         solve(model, method="conflict-search", second_solver="scip")
 
 
-def test_a_search_that_claims_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def boastful(
+    monkeypatch: pytest.MonkeyPatch, words: Callable[[ConflictSearch], Any]
+) -> SolveResult:
+    """The result of a search that says something else than it has found."""
     real = searched_module.conflict_search
 
-    def boastful(*args: object, **words: object) -> object:
-        from dataclasses import replace
+    def told(*args: Any, **limits: Any) -> ConflictSearch:
+        found = real(*args, **limits)
+        return replace(found, **words(found))
 
-        found = real(*args, **words)  # type: ignore[arg-type]
-        return replace(found, bound=found.objective * 1.01)
+    monkeypatch.setattr(searched_module, "conflict_search", told)
+    return solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived"), method="conflict-search")
 
-    monkeypatch.setattr(searched_module, "conflict_search", boastful)
-    result = solve(zero_one_big_m(DATA, penalty=1.0, big_m="derived"), method="conflict-search")
+
+def test_what_a_search_says_of_its_bound_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = boastful(monkeypatch, lambda found: {"bound": found.objective * 1.01})
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    assert result.bound is not None
+    assert result.bound <= exact * (1 + 1e-12)
+
+
+def test_a_lemma_above_the_objective_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = boastful(
+        monkeypatch,
+        lambda found: {"lemma": Lemma(found.objective * 1.01, "too much", {"it is so": True})},
+    )
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "contradicts the bound" in result.certificate.reason
 
@@ -133,7 +154,7 @@ def test_the_search_closes_what_enumeration_cannot(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(closing_bounds, "bound_by_cones", lambda *args, **words: None)
     result = solved_beyond_enumeration(monkeypatch)
     assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)
+    assert result.certificate.bound_method.startswith(CONFLICTS)
 
 
 def test_an_unfinished_search_still_gives_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +164,7 @@ def test_an_unfinished_search_still_gives_a_bound(monkeypatch: pytest.MonkeyPatc
     exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
     assert result.bound is not None
     assert result.bound <= exact
-    assert not result.certificate.bound_method.startswith(closing_bounds.CONFLICTS)
+    assert not result.certificate.bound_method.startswith(CONFLICTS)
 
 
 def test_workers_are_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ from benchmarks.bks.rows import STORE, published
 from tests.support.side_edits import side_edit
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search import tree as trees
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import SideRows
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
@@ -29,13 +29,15 @@ def early(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     for name, value in {"FIRST_LOOK": 1, "NEAREST": 4, "MORE": 1, "AGAIN": 2}.items():
         monkeypatch.setattr(trees, name, value)
     decided: list[int] = []
-    real = Tree._root
+    real = Tree.root
 
-    def counted(tree: Tree, kept: trees.Mask, paid: trees.Mask) -> None:
-        decided.append(int((kept | paid).sum()))
-        real(tree, kept, paid)
+    def counted(tree: Tree) -> None:
+        (root,) = tree.cover.taken
+        kept, given_up = tree.cover.masks([root])
+        decided.append(int((kept | given_up)[0, : tree.data.n].sum()))
+        real(tree)
 
-    monkeypatch.setattr(Tree, "_root", counted)
+    monkeypatch.setattr(Tree, "root", counted)
     return decided
 
 
@@ -87,10 +89,10 @@ def test_a_published_objective_is_met_from_a_worse_hyperplane(data_folder: Path)
     tree.start((np.array(worse["w"]), worse["b"]))
     tree.root()
     assert tree.objective > 1.002 * 2 * best[0]
-    bound, waiting = tree.bound, list(tree.heap)
+    bound, waiting = tree.bound, tree.cover.waiting
     tree.look_elsewhere()
     assert tree.objective / 2 == pytest.approx(best[0], rel=1e-6)
-    assert (tree.bound, tree.heap) == (bound, waiting)
+    assert (tree.bound, tree.cover.waiting) == (bound, waiting)
 
 
 @pytest.mark.parametrize("what", ["Ctrl-C", "time"])

@@ -12,8 +12,9 @@ import tightmargin as tm
 from tests.references.brute_force import zero_one_beside
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.cover import COVERED, SHARED
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.closing_bounds import TREE, conflict_lemma
+from tightmargin.solvers.zero_one.closing_bounds import conflict_lemma
 from tightmargin.solvers.zero_one.conflict_search import parts
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
@@ -85,8 +86,10 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     assert found.parts > 1
     assert f"the points in {found.parts} parts" in str(found)
     lemma = conflict_lemma(found)
+    assert lemma is not None
     assert f"the points in {found.parts} parts" in lemma.words
-    assert set(lemma.hypotheses) > set(TREE)
+    assert set(lemma.hypotheses) == {COVERED, SHARED}
+    assert lemma.value == found.bound
     whole = conflict_search(data, penalty=penalty, intercept=intercept)
     assert whole.stop is StopReason.PROVEN
     assert whole.objective == pytest.approx(exact, rel=2e-6)

@@ -13,20 +13,21 @@ from tests.references.brute_force import zero_one_optima
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import zero_one_objective
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.zero_one.conflict_search import search as searching
-from tightmargin.solvers.zero_one.conflict_search import tree as growing
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow, refreshed
-from tightmargin.solvers.zero_one.conflict_search.incumbents import values_along
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
+from tightmargin.solvers.proofs.packings.problem import PackingProblem
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
+from tightmargin.solvers.proofs.packings.signed_points import (
     SignedPoints,
     certified_norm2,
     signed_points,
 )
+from tightmargin.solvers.zero_one.conflict_search import search as searching
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow, refreshed
+from tightmargin.solvers.zero_one.conflict_search.incumbents import values_along
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
+COORDINATES = PackingProblem.coordinates
 GAP = 1e-6
 
 
@@ -96,8 +97,8 @@ def test_multipliers_of_both_signs_prove_no_more_than_the_least_norm(intercept: 
     assert used
 
 
-def without_short_rows(*args: Any, **words: Any) -> SignedPoints:
-    points = signed_points(*args, **words)
+def without_short_rows(*args: Any) -> SignedPoints:
+    points = COORDINATES(*args)
     return replace(points, loose=np.ones_like(points.loose))
 
 
@@ -107,7 +108,7 @@ def test_rows_of_points_given_up_leave_fewer_nodes(monkeypatch: pytest.MonkeyPat
     words: dict[str, Any] = {"penalty": 10.0, "intercept": "free", "compiled": False}
     words["incumbent"] = (np.zeros(4), 1.0)  # spares the heuristic
     own = conflict_search(data, **words)
-    monkeypatch.setattr(growing, "signed_points", without_short_rows)
+    monkeypatch.setattr(PackingProblem, "coordinates", without_short_rows)
     other = conflict_search(data, **words)
     assert own.stop is other.stop is StopReason.PROVEN
     assert own.objective == pytest.approx(other.objective, rel=2 * GAP)

@@ -16,16 +16,16 @@ from tests.support.side_edits import SideEdit, side_edit
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
+from tightmargin.solvers.proofs.packings.signed_points import (
+    certified_norm2,
+    signed_points,
+)
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.zero_one import methods
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    certified_norm2,
-    signed_points,
-)
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 
 SEARCH = "conflict-search"

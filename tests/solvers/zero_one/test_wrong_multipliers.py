@@ -9,10 +9,10 @@ from tests.references.brute_force import zero_one_optima
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import zero_one_objective
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search import dual_active_set, probing
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import WorkingSets, kept_gram
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.signed_points import SignedPoints
 
 
 class Liar:

@@ -7,14 +7,24 @@ from typing import NamedTuple
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
+from tightmargin.solvers.proofs.packings.signed_points import (
+    Index,
+    Mask,
+    SignedPoints,
+    unit_of_doubt,
+)
+from tightmargin.solvers.zero_one.conflict_search.compiled.evidence import (
+    Found,
+    copied,
+    noted,
+    room_for,
+)
+from tightmargin.solvers.zero_one.conflict_search.compiled.probing import probed
 from tightmargin.solvers.zero_one.conflict_search.compiled.steps import (
     CONFLICT,
     FINISHED,
-    first_to_leave,
     grown,
-    joined,
-    stepped,
-    whole_step,
 )
 from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
     Asked,
@@ -25,13 +35,6 @@ from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
     copy_set,
     empty_set,
     factored,
-    lacks,
-    proven,
-)
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    DEPENDENT,
-    NOBODY,
-    Mask,
 )
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import (
     PROBES,
@@ -39,14 +42,9 @@ from tightmargin.solvers.zero_one.conflict_search.node_bounds import (
     Nodes,
     check_time,
 )
-from tightmargin.solvers.zero_one.conflict_search.probing import SURELY
-from tightmargin.solvers.zero_one.conflict_search.signed_points import (
-    Index,
-    SignedPoints,
-    unit_of_doubt,
-)
 
 UNWATCHED = 32  # nodes, between looks at the time
+NUMBERS = 4_000_000  # multipliers that there is room for
 
 
 class Problem(NamedTuple):
@@ -59,56 +57,6 @@ class Problem(NamedTuple):
     counted: Mask  # (counts, n): the points of each count
     most: Array
     least_most: float
-
-
-@compiled
-def reached(space: Space, working: WorkingSet, at: int, room: Room) -> float:
-    """What probing a row can prove at most, after `lacks`, in the units of the search."""
-    m, L = working.size[0], working.factor
-    own = space.gram[at, at]
-    left = own
-    for i in range(m):
-        total = space.gram[working.members[i], at]
-        for k in range(i):
-            total -= L[i, k] * room.half[k]
-        room.half[i] = total / L[i, i]
-        left -= room.half[i] * room.half[i]
-    if left <= DEPENDENT * own:
-        return np.inf
-    square = 0.0
-    for k in range(len(room.v)):
-        square += room.v[k] * room.v[k]
-    return square + room.lack[at] * room.lack[at] / left
-
-
-@compiled
-def probed(
-    space: Space, working: WorkingSet, free: Mask, wanted: float, room: Room, fixed: Mask
-) -> bool:
-    """Mark free points that cannot be kept as well; whether there are any."""
-    lacks(space, working, room)
-    other = empty_set(len(working.alpha))
-    found = False
-    m = working.size[0]
-    other.members[:m] = working.members[:m]
-    other.sense[:m] = working.sense[:m]
-    enough = wanted * space.scale * space.scale * (1 - SURELY)
-    for j in range(len(free)):
-        fixed[j] = False
-        if not free[j] or room.lack[j] <= 0:
-            continue
-        if reached(space, working, j, room) < enough:
-            continue
-        full = whole_step(space, working, j, 1.0, 0.0, room)
-        limit, _ = first_to_leave(working, room.r)
-        step = max(min(full, limit), 0.0)
-        endless = step == np.inf
-        stepped(working, other, room.r, step, endless)
-        other.size[0] = m
-        joined(other, j, 1.0, 1.0 if endless else step)
-        if proven(space, other, room.s) >= wanted:
-            fixed[j] = found = True
-    return found
 
 
 @compiled
@@ -143,6 +91,8 @@ def prepared(
     violated: Mask,
     own: WorkingSet,
     room: Room,
+    found: Found,
+    node: int,
 ) -> tuple[float, float, int]:
     """The stages `count`, `keep` and `probe`: bound, norm2 of what is kept, and steps."""
     n = problem.counted.shape[1]
@@ -157,9 +107,10 @@ def prepared(
     _, norm2, _, steps = grown(space, own, asked, problem.target - paid, room)
     if paid + norm2 >= problem.target or crowded(problem, violated):
         return np.inf, norm2, steps
-    for _ in range(PROBES):
+    for kind in range(PROBES):
         free = ~kept & ~violated
-        if not probed(space, own, free, problem.target - paid, room, fixed):
+        wanted = problem.target - paid
+        if not probed(space, own, free, wanted, room, fixed, found, node, kind):
             break
         violated |= fixed
         paid = problem.penalty * violated.sum()
@@ -209,6 +160,9 @@ def packing(
     working: WorkingSet,
     norm2: float,
     room: Room,
+    noting: Found,
+    node: int,
+    settled: Mask,
 ) -> tuple[float, int, bool, int]:
     """The stages `pack` and `conclude`: bound, branch, whether the set is a candidate, steps."""
     paid = problem.penalty * violated.sum()
@@ -225,6 +179,7 @@ def packing(
         copy_set(own, working)
         ended, height, first, more = grown(space, working, asked, wanted, room)
         steps += more
+        noted(noting, node, PACKING if ended == CONFLICT else REST, NOBODY, working)
         heights[found] = height
         found += 1
         size, chosen = free_members(working, kept, violated, first)
@@ -240,6 +195,7 @@ def packing(
     rest = packed_heights(heights[: found - 1], norm2, problem.penalty, left_over - 1)
     if paid + problem.penalty + rest >= problem.target:
         kept |= available
+        settled |= available
         if branch != NOBODY and available[branch]:
             branch = NOBODY
     return (np.inf if bound >= problem.target else bound), branch, ended == FINISHED, steps
@@ -260,6 +216,8 @@ def bounded_nodes(
     candidates: Index,
     sizes: Index,
     directions: Array,
+    settled: Mask,
+    found: Found,
 ) -> int:
     """Every node in its turn; the arrays from `kept` on are written to. Returns the steps."""
     largest, k = members.shape[1], space.across.shape[0]
@@ -274,7 +232,9 @@ def bounded_nodes(
         own.members[:] = members[row]
         own.sense[:] = sense[row]
         own.alpha[:] = alpha[row]
-        bound[row], norm2, more = prepared(space, problem, kept[row], violated[row], own, room)
+        bound[row], norm2, more = prepared(
+            space, problem, kept[row], violated[row], own, room, found, row
+        )
         steps += more
         members[row] = own.members
         sense[row] = own.sense
@@ -283,8 +243,9 @@ def bounded_nodes(
         branch[row], sizes[row] = NOBODY, 0
         if bound[row] < np.inf:
             bound[row], branch[row], candidate, more = packing(
-                space, problem, kept[row], violated[row], own, working, norm2, room
-            )
+                space, problem, kept[row], violated[row], own, working, norm2, room, found, row,
+                settled[row],
+            )  # fmt: skip
             steps += more
             if candidate:
                 candidates[row] = working.members
@@ -325,15 +286,25 @@ def bounded(
     bound, branch = np.zeros(rows), np.zeros(rows, np.intp)
     candidates, sizes = np.zeros_like(own.members), np.zeros(rows, np.intp)
     directions = np.zeros((rows, points.rows.shape[1]))
+    settled, width = np.zeros_like(kept), points.largest + 1
     space, steps = space_of(points), 0
-    for first in range(0, rows, UNWATCHED):
+    each = 2 * len(points.right) + 2  # no node has more conflicts
+    watched = max(1, min(UNWATCHED, NUMBERS // (each * width)))
+    room, blocks = room_for(watched * each, width), list[Conflicts]()
+    for first in range(0, rows, watched):
         check_time(until)
-        some = slice(first, first + UNWATCHED)
+        some = slice(first, first + watched)
+        room.size[0] = 0
         steps += bounded_nodes(
             space, problem, kept[some], violated[some], own.members[some], own.sense[some],
             own.alpha[some], own.count[some], bound[some], branch[some], candidates[some],
-            sizes[some], directions[some],
+            sizes[some], directions[some], settled[some], room,
         )  # fmt: skip
+        blocks.append(copied(room, first))
     at = np.flatnonzero(sizes)
     found = [candidates[k, : sizes[k]] for k in at]
-    return Bounded(Nodes(kept, violated, own), bound, branch, found, directions[at], steps)
+    alpha = np.where(own.filled, own.alpha, 0.0)
+    evidence = Evidence(Conflicts.joined(blocks, width), own.members, alpha, settled)
+    return Bounded(
+        Nodes(kept, violated, own), bound, branch, found, directions[at], evidence, steps
+    )

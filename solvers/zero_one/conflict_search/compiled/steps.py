@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.proofs.packings.evidence import NOBODY
+from tightmargin.solvers.proofs.packings.signed_points import Mask
 from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
     Asked,
     Room,
@@ -19,11 +21,9 @@ from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
 )
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     DEPENDENT,
-    NOBODY,
     SINGULAR,
     STEPS,
     VIOLATED,
-    Mask,
 )
 
 CONFLICT, FINISHED, GAVE_UP = 1, 0, -1

@@ -19,9 +19,7 @@ import numpy as np
 from numba import njit
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.zero_one.loss import EPS
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import Mask
-from tightmargin.solvers.zero_one.conflict_search.signed_points import LEAST, Index
+from tightmargin.solvers.proofs.packings.signed_points import EPS, LEAST, Index, Mask
 
 TRACE = 1e-13  # of the diagonal, as in kept_gram
 

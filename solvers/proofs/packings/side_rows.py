@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,7 @@ from tightmargin.formulations.data.arrays import Array
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Count:
+class Count(NamedTuple):
     """At most so many of some points are paid for."""
 
     points: Mask

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-from tightmargin.formulations.zero_one.loss import EPS
-from tightmargin.solvers.zero_one.conflict_search.side_rows import Count, SideRows
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
+EPS = float(np.finfo(np.float64).eps)
 LARGEST = 5000  # points; their Gram matrix takes 200 MB
 COLUMN = 1e2  # larger ones leave no digits to tell dependent members from others
 LEAST = 1e-100  # stands for a length of 0
@@ -70,7 +71,7 @@ class SignedPoints:
     reach: Array
     doubt: Array
     n: int
-    loose: NDArray[np.bool_]
+    loose: Mask
     counts: tuple[Count, ...]
     centre: Array
     shift: float
@@ -106,7 +107,7 @@ def signed_points(
     if data.n > LARGEST:
         raise ValueError(
             f"the conflict search holds the inner products of all points and takes at most "
-            f"{LARGEST}, got {data.n}: solve zero_one_big_m with SCIP instead"
+            f"{LARGEST}, got {data.n}: leave the model to a solver, such as SCIP"
         )
     if side is None:
         side = SideRows.nothing(data.n, data.d)
@@ -197,40 +198,6 @@ def unit_of_doubt(points: SignedPoints, largest: int) -> float:
 def signed(alpha: Array, sense: Array | float) -> Array:
     """The multipliers, 0 where their sign is not that of `sense`."""
     return np.where(alpha * sense > 0, alpha, 0.0)
-
-
-def hyperplane(points: SignedPoints, members: Index) -> tuple[Array, float] | None:
-    """The hyperplane of least norm with equality at all members, in the coordinates of the data.
-
-    None when the members are empty, or say nothing of a free intercept.
-    """
-    if not members.size:
-        return None
-    right = points.right[members]
-    if points.intercept != "free":
-        v = _least_solution(points.rows[members], right)
-        if points.intercept == "none":
-            return v / points.scale, 0.0
-        return v[:-1] / points.scale, float(v[-1]) / points.scale
-    A, pull = points.counted[members], points.pull[members]
-    size = float(pull @ pull)
-    if size == 0:
-        return None
-    # The part of the equations that b has no say in.
-    v = _least_solution(A - np.outer(pull, pull @ A) / size, right - pull * (pull @ right) / size)
-    w = v / points.scale
-    b = float(pull @ (right - A @ v)) / size
-    return w, b + points.shift - float(points.centre @ w)
-
-
-def least_weights(points: SignedPoints, members: Index) -> Array:
-    """The least w with equality at members in which a free intercept does not occur."""
-    A, right = points.counted[members], points.right[members]
-    return _least_solution(A, right) / points.scale
-
-
-def _least_solution(A: Array, right: Array) -> Array:
-    return np.asarray(np.linalg.lstsq(A, right, rcond=1e-12)[0], dtype=np.float64)
 
 
 def _ratio(a: Array, b: Array) -> Array:

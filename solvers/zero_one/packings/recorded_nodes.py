@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.zero_one.conflict_search.signed_points import Index
+from tightmargin.solvers.proofs.packings.evidence import PACKING, REST, Evidence
+from tightmargin.solvers.proofs.packings.signed_points import Index
 
 Conflict: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -32,6 +33,20 @@ class NodeRecord:
     given_up: list[tuple[int, Conflict]] = field(default_factory=list)
     packing: list[Conflict] = field(default_factory=list)
     rest: Conflict | None = None
+
+
+def records_of(found: Evidence) -> list[NodeRecord]:
+    """The conflicts of each node."""
+    records, some = [NodeRecord() for _ in found.settled], found.conflicts
+    for k in np.argsort(some.kind, kind="stable").tolist():
+        record, conflict = records[some.node[k]], conflict_of(some.members[k], some.alpha[k])
+        if some.kind[k] == PACKING:
+            record.packing.append(conflict)
+        elif some.kind[k] == REST:
+            record.rest = conflict
+        else:
+            record.given_up.append((int(some.point[k]), conflict))
+    return records
 
 
 def conflict_of(members: Index, alpha: Array) -> Conflict:

@@ -1,0 +1,511 @@
+"""Covers over kept points: whatever a search says, no value is above the optimum."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.references.brute_force import zero_one_optima
+from tests.support.side_edits import SideEdit, side_edit
+from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.proofs.packings import cover as covers
+from tightmargin.solvers.proofs.packings.cover import (
+    COVERED,
+    OpenNode,
+    PackingCover,
+    Remainder,
+)
+from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
+from tightmargin.solvers.proofs.packings.node_bounds import packed_bounds
+from tightmargin.solvers.proofs.packings.problem import PackingProblem
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
+from tightmargin.solvers.zero_one.conflict_search import tree as growing
+from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
+from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
+from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.conflict_search.tree import Tree
+
+INTERCEPTS = ("free", "penalised", "none")
+PENALTY, N, D = 3.0, 10, 3
+Rng = np.random.Generator
+
+
+def points(seed: int) -> TrainingData:
+    """Two classes in one cloud, on a grid with copies for odd seeds."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(N, D))
+    if seed % 2:
+        X = np.round(X)
+        X[-2:] = X[:2]
+    return TrainingData(X, y)
+
+
+def problem(seed: int = 0, intercept: str = "free", **beside: Any) -> PackingProblem:
+    data = points(seed)
+    side = replace(SideRows.nothing(data.n, data.d), **beside)
+    return PackingProblem(data, PENALTY, intercept, side)
+
+
+def optimum(data: TrainingData, intercept: str, penalty: float = PENALTY) -> float:
+    (value,) = zero_one_optima(data, (penalty,), intercept)
+    return value
+
+
+@cache
+def least(seed: int, intercept: str) -> float:
+    return optimum(points(seed), intercept)
+
+
+@cache
+def edited(seed: int) -> tuple[SideEdit, SideRows, float]:
+    """An edit, its rows, and the optimum beside them."""
+    edit = side_edit(seed)
+    n, d = edit.data.n, edit.data.d
+    halves = [(row, high) for row, _, high, _ in edit.rows if high < np.inf]
+    halves += [(-row, -low) for row, low, _, _ in edit.rows if low > -np.inf]
+    rows = np.array([row for row, _ in halves]).reshape(-1, d + 1)
+    kept, paid = (np.isin(np.arange(n), [i for i in edit.decided if edit.decided[i] == z])
+                  for z in (0, 1))  # fmt: skip
+    counts = tuple(Count(np.isin(np.arange(n), some), most) for some, most in edit.counts)
+    most = np.array([high for _, high in halves])
+    side = SideRows(rows[:, :d], rows[:, d], most, kept, paid, counts, np.zeros(n))
+    return edit, side, edit.optimum()
+
+
+# --- lies ----------------------------------------------------------------------------------------
+
+
+def changed(some: Conflicts, **parts: Any) -> Conflicts:
+    return replace(some, **parts)
+
+
+def noisy(found: Bounded, rng: Rng) -> Bounded:
+    some = found.evidence.conflicts
+    alpha = some.alpha * np.exp(rng.normal(size=some.alpha.shape) * rng.choice([1e-3, 1.0]))
+    return with_evidence(found, conflicts=changed(some, alpha=alpha))
+
+
+def other_members(found: Bounded, rng: Rng) -> Bounded:
+    some, n = found.evidence.conflicts, found.nodes.kept.shape[1]
+    swap = rng.random(some.members.shape) < 0.2
+    members = np.where(swap, rng.integers(0, n, size=some.members.shape), some.members)
+    return with_evidence(found, conflicts=changed(some, members=members))
+
+
+def other_kinds(found: Bounded, rng: Rng) -> Bounded:
+    some, n = found.evidence.conflicts, found.nodes.kept.shape[1]
+    kind = np.where(rng.random(some.kind.shape) < 0.3, rng.integers(-2, 3), some.kind)
+    point = np.where(some.point == NOBODY, rng.integers(0, n, size=some.point.shape), some.point)
+    return with_evidence(found, conflicts=changed(some, kind=kind, point=point))
+
+
+def other_nodes(found: Bounded, rng: Rng) -> Bounded:
+    some, rows = found.evidence.conflicts, len(found.nodes.kept)
+    node = np.where(rng.random(some.node.shape) < 0.3, rng.integers(0, rows), some.node)
+    return with_evidence(found, conflicts=changed(some, node=node))
+
+
+def settled_at_random(found: Bounded, rng: Rng) -> Bounded:
+    settled = found.evidence.settled | (rng.random(found.evidence.settled.shape) < 0.1)
+    settled &= ~found.nodes.kept & ~found.nodes.violated
+    return with_evidence(found, settled=settled)
+
+
+def higher_bounds(found: Bounded, rng: Rng) -> Bounded:
+    """Nodes are closed that are open."""
+    return replace(found, bound=np.where(rng.random(len(found.bound)) < 0.4, np.inf, found.bound))
+
+
+def enormous(found: Bounded, rng: Rng) -> Bounded:
+    some = found.evidence.conflicts
+    with np.errstate(over="ignore"):
+        alpha = some.alpha * rng.choice(
+            [*19 * [1.0], 1e-300, 1e150, 1e308, np.nan, np.inf], some.alpha.shape
+        )
+    return with_evidence(found, conflicts=changed(some, alpha=alpha))
+
+
+def signs(found: Bounded, rng: Rng) -> Bounded:
+    some = found.evidence.conflicts
+    return with_evidence(found, conflicts=changed(some, alpha=np.abs(some.alpha)))
+
+
+def with_evidence(found: Bounded, **parts: Any) -> Bounded:
+    return replace(found, evidence=replace(found.evidence, **parts))
+
+
+LIES: dict[str, Callable[[Bounded, Rng], Bounded]] = {
+    lie.__name__: lie
+    for lie in (
+        noisy, other_members, other_kinds, other_nodes, settled_at_random, higher_bounds, enormous,
+        signs,
+    )
+}  # fmt: skip
+
+
+def lying(
+    monkeypatch: pytest.MonkeyPatch, lie: Callable[[Bounded, Rng], Bounded], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+
+    def told(*args: Any, **words: Any) -> Bounded:
+        return lie(bounded(*args, **words), rng)
+
+    monkeypatch.setattr(growing, "bounded", told)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("lie", LIES)
+def test_whatever_a_search_says_no_bound_is_above_the_optimum(
+    lie: str, intercept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proven, refused = 0, 0
+    for seed in range(12):
+        data, exact = points(seed), least(seed, intercept)
+        lying(monkeypatch, LIES[lie], seed)
+        try:
+            found = conflict_search(
+                data, penalty=PENALTY, intercept=intercept, incumbent=(np.zeros(D), 0.0),
+                step_limit=3_000, compiled=False,
+            )  # fmt: skip
+        except ValueError:
+            refused += 1
+            continue
+        assert found.bound <= exact * (1 + 1e-9)
+        if found.lemma is not None:
+            assert found.lemma.value == found.bound
+            proven += found.lemma.value > 0.3 * exact
+    assert proven + refused >= 6
+    assert proven or lie in ("other_kinds", "other_members")
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("lie", LIES)
+def test_beside_rows_and_counts_of_an_edit_neither(
+    lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of w and b, kept and paid points, counts."""
+    compared = 0
+    for seed in range(16):
+        edit, side, exact = edited(seed)
+        lying(monkeypatch, LIES[lie], seed)
+        try:
+            found = conflict_search(
+                edit.data, penalty=edit.penalty, intercept=edit.intercept, side=side,
+                step_limit=3_000, compiled=False,
+            )  # fmt: skip
+        except ValueError:
+            continue
+        if np.isfinite(exact):
+            assert found.bound <= exact * (1 + 1e-7)
+            compared += 1
+    assert compared >= 3
+
+
+def test_what_is_true_proves_the_optimum() -> None:
+    for seed, intercept in itertools.product(range(6), INTERCEPTS):
+        data = points(seed)
+        tree = Tree(data, PENALTY, intercept, 1e-6, SideRows.nothing(data.n, data.d))
+        tree.start((np.zeros(D), 0.0))
+        tree.root()
+        while tree.more():
+            tree.go()
+        exact = least(seed, intercept)
+        assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
+        lemma = tree.cover.lemma(np.inf)
+        assert lemma is not None
+        assert lemma.value == tree.cover.value
+        assert lemma.hypotheses == {COVERED: True}
+
+
+# --- single statements ---------------------------------------------------------------------------
+
+
+def nothing_said(rows: int, n: int, width: int = 4) -> Evidence:
+    none = np.zeros(0, np.intp)
+    empty = Conflicts(none, none, none, np.zeros((0, width), np.intp), np.zeros((0, width)))
+    return Evidence(
+        empty, np.zeros((rows, width), np.intp), np.zeros((rows, width)),
+        np.zeros((rows, n), dtype=bool),
+    )  # fmt: skip
+
+
+def said(rows: int, n: int, conflicts: list[tuple[int, int, int, list[int]]]) -> Evidence:
+    """Conflicts as (node, kind, point, members), whose multipliers are 1."""
+    node, kind, point = (np.array([c[k] for c in conflicts], np.intp) for k in range(3))
+    members = np.array([c[3] for c in conflicts], np.intp)
+    some = Conflicts(node, kind, point, members, np.ones(members.shape))
+    return replace(nothing_said(rows, n, members.shape[1]), conflicts=some)
+
+
+def opened(found: PackingProblem) -> PackingCover:
+    """A cover with an open root."""
+    cover = PackingCover(found)
+    cover.narrow_root(nothing_said(1, len(cover.points.right)), [b"root"])
+    return cover
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "why"),
+    [
+        ([(0, PACKING, NOBODY, [0, 1]), (0, PACKING, NOBODY, [1, 2])], "share a point"),
+        ([(0, PACKING, NOBODY, [0, 1]), (0, REST, NOBODY, [1, 2])], "share a point"),
+        ([(0, REST, NOBODY, [0, 1]), (0, REST, NOBODY, [1, 2])], "share a point"),
+        ([(0, PACKING, NOBODY, [3, 3])], "share a point"),
+        ([(0, PACKING, NOBODY, [0, -1])], "not there"),
+        ([(0, PACKING, NOBODY, [0, N])], "not there"),
+        ([(1, PACKING, NOBODY, [0, 1])], "not there"),
+        ([(-1, PACKING, NOBODY, [0, 1])], "not there"),
+        ([(0, 0, -1, [0, 1])], "not there"),
+        ([(0, 0, 3, [3, 1]), (0, 1, 3, [3, 1])], "not open"),
+    ],
+)
+def test_conflicts_that_are_none_are_refused(
+    conflicts: list[tuple[int, int, int, list[int]]], why: str
+) -> None:
+    cover = PackingCover(problem())
+    with pytest.raises(ValueError, match=why):
+        cover.narrow_root(said(1, N, conflicts), [b""])
+    assert cover.value == 0.0
+    assert len(cover.taken) == 1
+
+
+def test_settled_points_are_open_and_in_no_conflict() -> None:
+    found = said(1, N, [(0, PACKING, NOBODY, [0, 1])])
+    for i, kept in ((0, ()), (5, (5,))):
+        beside = {"kept": np.isin(np.arange(N), kept)}
+        settled = replace(found, settled=(np.arange(N) == i)[None])
+        with pytest.raises(ValueError, match="settled"):
+            PackingCover(problem(**beside)).narrow_root(settled, [b""])
+
+
+def test_a_node_is_split_at_open_points_and_once() -> None:
+    cover = opened(problem(kept=np.arange(N) == 3))
+    nodes = cover.take(1, np.inf)
+    with pytest.raises(ValueError, match="not open"):
+        cover.split(nodes, np.array([3]), nothing_said(2, N), [b"", b""])
+    cover.split(nodes, np.array([4]), nothing_said(2, N), [b"", b""])
+    with pytest.raises(KeyError):
+        cover.split(nodes, np.array([4]), nothing_said(2, N), [b"", b""])
+    assert cover.waiting == 2
+
+
+def test_a_node_that_is_forged_is_taken_for_what_it_is() -> None:
+    cover = opened(problem())
+    ((bound, number, masks, _),) = cover.take(1, np.inf)
+    everything = np.ones((1, N), dtype=bool)
+    forged = (1e6, number, covers.packed_masks(everything, ~everything)[0], b"")
+    assert bound == 0.0
+    assert forged[2] != masks
+    cover.split([forged], np.array([0]), nothing_said(2, N), [b"", None])
+    assert cover.value == 0.0, "the half without a note is closed at the bound it has"
+    kept, _ = cover.masks(cover.take(1, np.inf))
+    assert kept[0].tolist() == [True] + (N - 1) * [False]
+
+
+def test_bounds_of_packings_are_those_of_all_numbers_of_hits() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        heights = np.round(rng.exponential(2.0, size=rng.integers(0, 5)), 1)
+        own, room = float(np.round(rng.exponential(), 1)), float(rng.choice([0, 1, 2, 3, np.inf]))
+        ordered = np.sort(heights)[::-1]
+        most = int(min(room, len(heights)))
+        # Whoever hits k of the sets pays for k points, and keeps one of the k + 1 dearest whole.
+        costs = [
+            PENALTY * k + max(own, ordered[k] if k < len(heights) else 0.0) for k in range(most + 1)
+        ]
+        padded = np.full((1, 6), -np.inf)
+        padded[0, rng.permutation(6)[: len(heights)]] = heights
+        found = packed_bounds(padded, np.array([own]), PENALTY, np.array([room]))
+        assert found[0] == pytest.approx(min(costs), rel=1e-12)
+    crowded = packed_bounds(np.zeros((1, 1)), np.zeros(1), PENALTY, np.array([-1.0]))
+    assert crowded[0] == np.inf
+
+
+def test_counts_keep_the_others_and_close_what_gives_up_too_many() -> None:
+    cover = opened(problem(counts=(Count(np.arange(N) < 3, 1),)))
+    nodes = cover.take(1, np.inf)
+    cover.split(nodes, np.array([0]), nothing_said(2, N), [b"", b"given up"])
+    (node,) = [node for node in cover.take(2, np.inf) if node[3]]
+    kept, _ = cover.masks([node])
+    assert kept[0].tolist() == [False, True, True] + (N - 3) * [False]
+    nobody = opened(problem(counts=(Count(np.ones(N, dtype=bool), 0),), paid=np.arange(N) == 1))
+    assert nobody.value == np.inf
+    assert nobody.lemma(np.inf) is None
+
+
+# --- nothing is lost -----------------------------------------------------------------------------
+
+
+def grown(found: PackingProblem, rounds: int) -> Tree:
+    tree = Tree(found.data, found.penalty, found.intercept, 1e-6, found.side)
+    tree.width = 1
+    tree.start((np.zeros(D), 0.0))
+    tree.root()
+    for _ in range(rounds):
+        assert tree.select()
+        tree.expand()
+    return tree
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, real = itertools.count(1), heapq.heappush
+
+    def pressed(heap: list[OpenNode], node: OpenNode) -> None:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        real(heap, node)
+
+    tree, exact = grown(problem(4), 1), least(4, "free")
+    before = tree.cover.value
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(covers.heapq, "heappush", pressed)
+        while tree.more():
+            tree.expand()
+    assert before <= tree.cover.value < exact * (1 - 1e-3)
+    tree.batch = []
+    tree.cover.put_back(tree.cover.taken)
+    while tree.select():
+        tree.expand()
+    assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
+
+
+def test_a_cover_that_begins_again_knows_what_it_has_proven() -> None:
+    tree = grown(problem(), 3)
+    before = tree.cover.value
+    assert before > 0
+    tree.cover.begin_again()
+    assert tree.cover.value == before
+    assert len(tree.cover.taken) == 1
+
+
+# --- others --------------------------------------------------------------------------------------
+
+
+def lent(tree: Tree) -> tuple[list[OpenNode], Remainder]:
+    """Nodes, and what is left of them after a search below."""
+    nodes = tree.cover.take(2, np.inf)
+    assert len(nodes) == 2
+    other = Tree(tree.data, tree.penalty, tree.intercept, tree.gap, tree.side)
+    other.adopt(pickle.loads(pickle.dumps(nodes)), np.inf)
+    other.best.adopt(tree.best.w, tree.best.b, tree.best.given_up, tree.best.objective)
+    assert other.cover.lemma(np.inf) is None, "nothing of the problem itself"
+    assert other.select()
+    other.expand()
+    return nodes, pickle.loads(pickle.dumps(other.cover.remainder()))
+
+
+def test_what_comes_back_stands_for_the_nodes_that_were_lent() -> None:
+    tree = grown(problem(4), 2)
+    nodes, left = lent(tree)
+    tree.cover.take_back(nodes, left)
+    assert not tree.cover.taken
+    while tree.more():
+        tree.expand()
+    exact = least(4, "free")
+    assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
+
+
+def test_nobody_else_says_what_is_left() -> None:
+    tree = grown(problem(4), 2)
+    nodes, left = lent(tree)
+    with pytest.raises(TypeError, match="told by the cover"):
+        Remainder(left.problem, left.begun, (), np.inf, 1, seal=None)
+    with pytest.raises((TypeError, ValueError)):
+        replace(left, open=())
+    others = grown(problem(2), 2)
+    with pytest.raises(ValueError, match="lent"):
+        others.cover.take_back(others.cover.take(2, np.inf), left)
+    with pytest.raises(ValueError, match="lent"):
+        tree.cover.take_back(nodes[:1], left)
+    assert len(tree.cover.taken) == 2
+    dearer = grown(replace(problem(4), penalty=2 * PENALTY), 1)
+    assert dearer.problem.name != tree.problem.name
+
+
+def test_names_tell_problems_apart() -> None:
+    own = problem()
+    nothing = SideRows.nothing(N, D)
+    row = {"weights": np.ones((1, D)), "of_b": np.zeros(1), "most": np.ones(1)}
+    others = [
+        problem(2), problem(intercept="none"), replace(own, penalty=1.0),
+        *(
+            replace(own, side=replace(nothing, **part))
+            for part in (
+                {"kept": np.arange(N) == 1}, {"paid": np.arange(N) == 1}, row,
+                row | {"most": np.full(1, 2.0)}, {"moved": np.ones(N)},
+                *({"counts": (Count(np.arange(N) < 4, most),)} for most in (1, 2)),
+            )
+        ),
+    ]  # fmt: skip
+    assert len({own.name, *(other.name for other in others)}) == len(others) + 1
+    assert problem().name == own.name
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def test_parts_prove_the_mean_of_what_their_covers_prove() -> None:
+    data, split = points(0), (np.arange(0, 4), np.arange(4, N))
+    whole = PackingCover(PackingProblem(data, PENALTY, "free", SideRows.nothing(N, D)))
+    whole.add_parts(2)
+    values = []
+    for own in split:
+        tree = grown(whole.problem.part(own, 2), 0)
+        whole.add_part(own, tree.cover)
+        while tree.more():
+            tree.expand()
+        values.append(optimum(TrainingData(data.X[own], data.y[own]), "free", 2 * PENALTY))
+    assert whole.value == pytest.approx(sum(values) / 2, rel=2e-6)
+    assert whole.value <= sum(values) / 2 * (1 + 1e-12)
+    assert whole.value <= least(0, "free")
+    assert whole.parts == 2
+    proven = whole.value
+    whole.add_parts(3)
+    assert whole.value == proven, "what was proven before stays so"
+
+
+def test_parts_that_are_none_are_refused() -> None:
+    whole = PackingCover(problem())
+    whole.add_parts(2)
+    own, other = np.arange(0, 4), np.arange(4, N)
+    part = PackingCover(whole.problem.part(own, 2))
+    for wrong in (
+        PackingCover(whole.problem.part(own, 1)),
+        PackingCover(whole.problem.part(own, 3)),
+        PackingCover(whole.problem.part(other, 2)),
+        part.among(np.arange(4) == 0, np.zeros(4, dtype=bool)),
+    ):
+        with pytest.raises(ValueError, match="not that of the part"):
+            whole.add_part(own, wrong)
+    whole.add_part(own, part)
+    both = PackingCover(whole.problem.part(np.arange(3, N), 2))
+    with pytest.raises(ValueError, match="in two parts"):
+        whole.add_part(np.arange(3, N), both)
+    with pytest.raises(ValueError, match="in two parts"):
+        whole.add_part(np.array([5, 5]), PackingCover(whole.problem.part(np.array([5, 6]), 2)))
+    assert whole.value == 0.0
+
+
+def test_one_node_without_splits_is_bounded_as_the_search_bounds_it() -> None:
+    for seed, intercept in itertools.product(range(6), INTERCEPTS):
+        cover = PackingCover(problem(seed, intercept))
+        nodes = Nodes(*cover.masks(cover.taken), empty_sets(cover.points, 1))
+        nobody = np.zeros(N, dtype=bool)
+        found = bounded(cover.points, nodes, penalty=PENALTY, target=200.0, suspects=nobody)
+        cover.narrow_root(found.evidence, [b""])
+        assert cover.value == pytest.approx(found.bound[0], rel=1e-12)
+        kept, violated = cover.masks(cover.take(1, np.inf))
+        assert (kept == found.nodes.kept).all()
+        assert (violated == found.nodes.violated).all()
