@@ -358,6 +358,11 @@ def grown(found: PackingProblem, rounds: int) -> Tree:
     return tree
 
 
+def finish(tree: Tree) -> None:
+    while tree.select():
+        tree.expand()
+
+
 @pytest.mark.parametrize("at", range(1, 9))
 def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, real = itertools.count(1), heapq.heappush
@@ -369,15 +374,14 @@ def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.Mon
 
     tree, exact = grown(problem(4), 1), least(4, "free")
     before = tree.cover.value
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(covers.heapq, "heappush", pressed)
-        while tree.more():
-            tree.expand()
+        with pytest.raises(KeyboardInterrupt):
+            finish(tree)
     assert before <= tree.cover.value < exact * (1 - 1e-3)
     tree.batch = []
     tree.cover.put_back(tree.cover.taken)
-    while tree.select():
-        tree.expand()
+    finish(tree)
     assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
 
 
