@@ -11,7 +11,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.proofs.packings.signed_points import Index, Mask
 
 NOBODY = -1
-PACKING, REST = -1, -2  # kinds of conflicts; from 0 on, of points that cannot be kept
+PACKING, REST, KEPT = -1, -2, -3  # kinds of conflicts; from 0 on, of points that cannot be kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,9 @@ class Conflicts:
         Whose conflict it is.
     kind : array (K,) of int
         PACKING: no two of a node share a point that the node leaves open. REST: at most one of a
-        node, and it shares none with them. k >= 0: of the k-th round of points that the node gives
-        up, since keeping them costs too much.
+        node, and it shares none with them. KEPT: of rows that the node keeps or gives up already.
+        k >= 0: of the k-th round of points that the node gives up, since keeping them costs too
+        much.
     point : array (K,) of int
         Who is given up; NOBODY for the other kinds.
     members, alpha : arrays (K, m)
@@ -67,14 +68,10 @@ class Evidence:
     Attributes
     ----------
     conflicts : Conflicts
-    kept_members, kept_alpha : arrays (R, m)
-        Of rows that the node keeps or gives up already.
     settled : array (R, n + m) of bool
         Open points in no conflict of the packing that are to be kept, since giving one of them up
         costs too much beside it.
     """
 
     conflicts: Conflicts
-    kept_members: Index
-    kept_alpha: Array
     settled: Mask

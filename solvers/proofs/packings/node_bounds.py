@@ -73,7 +73,7 @@ def narrowed(
     """
     some = found.conflicts
     for numbers, many in (
-        (some.node, len(kept)), (some.members, kept.shape[1]), (found.kept_members, kept.shape[1]),
+        (some.node, len(kept)), (some.members, kept.shape[1]),
         (some.point[some.kind >= 0], kept.shape[1]),
     ):  # fmt: skip
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= many:
@@ -174,9 +174,7 @@ class _Nodes:
 
     def packed(self) -> Array:
         """The bounds of all conflicts, after which settled points are kept."""
-        every, found = np.arange(len(self.kept)), self.found
-        kept = self._of(self.kept, every, found.kept_members)
-        own = self._norm2(every, found.kept_members, found.kept_alpha, kept)
+        found, own = self.found, np.zeros(len(self.kept))
         some = found.conflicts.take(np.flatnonzero(found.conflicts.kind < 0))
         node, members = some.node, some.members
         free = self.open

@@ -61,6 +61,10 @@ class Grown:
 
     Attributes
     ----------
+    sets : WorkingSets
+        To go on with.
+    members, alpha : arrays (R, m)
+        What proves norm2; another set where the method gave up.
     conflict : array (R,) of bool
         The target is proven: the members cannot all be kept below it.
     finished : array (R,) of bool
@@ -74,6 +78,8 @@ class Grown:
     """
 
     sets: WorkingSets
+    members: Index
+    alpha: Array
     conflict: Mask
     finished: Mask
     norm2: Array
@@ -134,10 +140,13 @@ def grow(
         if active.size:
             active = state.advance(active, target)
     state.give_up(active)
+    sets = WorkingSets(state.members, state.count, state.alpha, state.sense)
+    members = np.where(state.stuck[:, None], state.stuck_members, sets.members)
+    alpha = np.where(sets.filled, sets.alpha, 0.0)
+    alpha = np.where(state.stuck[:, None], state.stuck_alpha, alpha)
     return Grown(
-        WorkingSets(state.members, state.count, state.alpha, state.sense),
-        state.conflict, state.finished, state.norm2, state.first, state.steps,
-    )  # fmt: skip
+        sets, members, alpha, state.conflict, state.finished, state.norm2, state.first, state.steps
+    )
 
 
 def kept_gram(points: SignedPoints, sets: WorkingSets) -> Array:
@@ -183,6 +192,8 @@ class _State:
         self.conflict = np.zeros(rows, bool)
         self.finished = np.zeros(rows, bool)
         self.norm2 = np.zeros(rows)
+        self.stuck = np.zeros(rows, bool)
+        self.stuck_members, self.stuck_alpha = start.members.copy(), np.zeros(start.members.shape)
         self.steps = 0
 
     def _sets(self, rows: Index) -> WorkingSets:
@@ -266,6 +277,9 @@ class _State:
         self.entered[active] = done.entered
         self._drop(active[leaves], done.leaving[leaves])
         self.conflict[active] = conflict
+        self.stuck[active] = stuck
+        self.stuck_members[active[stuck]] = done.members[stuck]
+        self.stuck_alpha[active[stuck]] = done.widened[stuck]
         ended = conflict | stuck
         self.norm2[active[ended]] = done.norm2[ended]
         return active[~ended]

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
+from tightmargin.solvers.proofs.packings.evidence import (
+    KEPT,
+    NOBODY,
+    PACKING,
+    REST,
+    Conflicts,
+    Evidence,
+)
 from tightmargin.solvers.proofs.packings.signed_points import (
     Index,
     Mask,
@@ -139,10 +146,8 @@ class _Work:
 
     def evidence(self) -> Evidence:
         """What proves all of it."""
-        own = np.where(self.sets.filled, self.sets.alpha, 0.0)
         width = self.sets.members.shape[1] + 1  # of a working set and a point beside it
-        conflicts = Conflicts.joined(self.conflicts, width)
-        return Evidence(conflicts, self.sets.members, own, self.settled)
+        return Evidence(Conflicts.joined(self.conflicts, width), self.settled)
 
     @property
     def paid(self) -> Array:
@@ -186,9 +191,16 @@ class _Work:
         found = grow(self.points, self.sets, self.kept, self.target - self.paid, short=self.short)
         self.steps += found.steps
         self.sets, self.norm2 = found.sets, found.norm2
+        self._note(np.arange(len(self.norm2)), KEPT, found)
         self.bound = self.paid + self.norm2
         self._prune(np.flatnonzero(self.bound >= self.target))
         self._prune_crowded()
+
+    def _note(self, node: Index, kind: Index | int, found: Grown) -> None:
+        each = np.ones_like(node)
+        self.conflicts.append(
+            Conflicts(node, kind * each, NOBODY * each, found.members, found.alpha)
+        )
 
     def probe(self) -> None:
         """Violate the points that cannot be kept: one step of their multiplier proves it."""
@@ -234,10 +246,7 @@ class _Work:
                 wanted, short=short[running], costly=suspects & available[running],
             )  # fmt: skip
             self.steps += found.steps
-            alpha = np.where(found.sets.filled, found.sets.alpha, 0.0)
-            kind = np.where(found.conflict, PACKING, REST)
-            nobody = np.full(len(running), NOBODY)
-            self.conflicts.append(Conflicts(running, kind, nobody, found.sets.members, alpha))
+            self._note(running, np.where(found.conflict, PACKING, REST), found)
             on = []
             for k, row in enumerate(running.tolist()):
                 members = self._free_members(found, k, row)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.evidence import PACKING, REST, Evidence
+from tightmargin.solvers.proofs.packings.evidence import KEPT, PACKING, REST, Evidence
 from tightmargin.solvers.proofs.packings.signed_points import Index
 
 Conflict: TypeAlias = tuple[tuple[int, int], ...]
@@ -28,11 +28,14 @@ class NodeRecord:
         Disjoint in the points that are not kept.
     rest : conflict or None
         What keeping all points costs that the packing leaves.
+    kept : conflict
+        Of the points that are kept.
     """
 
     given_up: list[tuple[int, Conflict]] = field(default_factory=list)
     packing: list[Conflict] = field(default_factory=list)
     rest: Conflict | None = None
+    kept: Conflict = ()
 
 
 def records_of(found: Evidence) -> list[NodeRecord]:
@@ -44,6 +47,8 @@ def records_of(found: Evidence) -> list[NodeRecord]:
             record.packing.append(conflict)
         elif some.kind[k] == REST:
             record.rest = conflict
+        elif some.kind[k] == KEPT:
+            record.kept = conflict
         else:
             record.given_up.append((int(some.point[k]), conflict))
     return records

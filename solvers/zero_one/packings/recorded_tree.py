@@ -22,7 +22,7 @@ from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.proofs.packings.signed_points import Mask, SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
-from tightmargin.solvers.zero_one.packings.recorded_nodes import Conflict, conflict_of, records_of
+from tightmargin.solvers.zero_one.packings.recorded_nodes import Conflict, records_of
 
 
 @dataclass(eq=False)
@@ -88,23 +88,17 @@ class RecordedTree(Tree):
     def _recorded(self, points: SignedPoints, nodes: Nodes, **limits: Any) -> Bounded:
         """Bound nodes, those that keep their branch first, and write them down."""
         found = bounded(points, nodes, **limits)
-        records, masks = (
-            records_of(found.evidence),
-            packed_masks(found.nodes.kept, found.nodes.violated),
-        )
+        records = records_of(found.evidence)
+        masks = packed_masks(found.nodes.kept, found.nodes.violated)
         first = len(self.written)
         kept, after = _bits(nodes.kept), _bits(found.nodes.kept)
         new: list[Node] = []
         for k, record in enumerate(records):
-            count = found.nodes.sets.count[k]
-            own = conflict_of(
-                found.nodes.sets.members[k, :count], found.nodes.sets.alpha[k, :count]
-            )
             branch = int(found.branch[k])
             if np.isfinite(found.bound[k]) and branch >= 0:
                 self._place[masks[k]] = first + k
             new.append(
-                Node(kept[k], after[k] & ~kept[k], record.given_up, [*record.packing, own],
+                Node(kept[k], after[k] & ~kept[k], record.given_up, [*record.packing, record.kept],
                      record.rest, branch)
             )  # fmt: skip
             self.size += 1 + 2 * len(record.given_up)

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
+from tightmargin.solvers.proofs.packings.evidence import (
+    KEPT,
+    NOBODY,
+    PACKING,
+    REST,
+    Conflicts,
+    Evidence,
+)
 from tightmargin.solvers.proofs.packings.signed_points import (
     Index,
     Mask,
@@ -24,6 +31,7 @@ from tightmargin.solvers.zero_one.conflict_search.compiled.probing import probed
 from tightmargin.solvers.zero_one.conflict_search.compiled.steps import (
     CONFLICT,
     FINISHED,
+    STUCK,
     grown,
 )
 from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
@@ -104,7 +112,11 @@ def prepared(
     fixed = np.zeros(len(kept), np.bool_)
     paid = problem.penalty * violated.sum()
     asked = Asked(kept, violated & ~problem.loose, fixed)
-    _, norm2, _, steps = grown(space, own, asked, problem.target - paid, room)
+    ended, norm2, _, steps = grown(space, own, asked, problem.target - paid, room)
+    noted(found, node, KEPT, NOBODY, own)
+    if ended == STUCK:
+        own.size[0] -= 1
+        own.alpha[: own.size[0]] = room.half[: own.size[0]]
     if paid + norm2 >= problem.target or crowded(problem, violated):
         return np.inf, norm2, steps
     for kind in range(PROBES):
@@ -288,7 +300,7 @@ def bounded(
     directions = np.zeros((rows, points.rows.shape[1]))
     settled, width = np.zeros_like(kept), points.largest + 1
     space, steps = space_of(points), 0
-    each = 2 * len(points.right) + 2  # no node has more conflicts
+    each = 2 * len(points.right) + 3  # no node has more conflicts
     watched = max(1, min(UNWATCHED, NUMBERS // (each * width)))
     room, blocks = room_for(watched * each, width), list[Conflicts]()
     for first in range(0, rows, watched):
@@ -303,8 +315,7 @@ def bounded(
         blocks.append(copied(room, first))
     at = np.flatnonzero(sizes)
     found = [candidates[k, : sizes[k]] for k in at]
-    alpha = np.where(own.filled, own.alpha, 0.0)
-    evidence = Evidence(Conflicts.joined(blocks, width), own.members, alpha, settled)
+    evidence = Evidence(Conflicts.joined(blocks, width), settled)
     return Bounded(
         Nodes(kept, violated, own), bound, branch, found, directions[at], evidence, steps
     )

@@ -26,7 +26,7 @@ from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     VIOLATED,
 )
 
-CONFLICT, FINISHED, GAVE_UP = 1, 0, -1
+CONFLICT, FINISHED, GAVE_UP, STUCK = 1, 0, -1, -2
 
 
 @compiled
@@ -144,7 +144,11 @@ def attempted(
 def grown(
     space: Space, working: WorkingSet, asked: Asked, target: float, room: Room
 ) -> tuple[int, float, int, int]:
-    """`grow` for one problem: how it ended, the proven norm2, who came first, the steps taken."""
+    """`grow` for one problem: how it ended, the proven norm2, who came first, the steps taken.
+
+    Where it is stuck, the set has a member more than its factor, and `room.half` its multipliers
+    before that.
+    """
     first, steps = NOBODY, 0
     entering, direction, entered = NOBODY, 1.0, 0.0
     for _ in range(STEPS):
@@ -169,9 +173,7 @@ def grown(
             factored(space, working, m)
             return CONFLICT, norm2, first, steps
         if endless:
-            working.size[0] = m
-            working.alpha[:m] = room.half[:m]
-            return GAVE_UP, norm2, first, steps
+            return STUCK, norm2, first, steps
         if full <= limit:
             factored(space, working, m)
             entering = NOBODY
