@@ -133,14 +133,14 @@ def add_regulariser(
         total = _add_norms(m, members(groups, len(m.J)))
     if intercept != "penalised":
         return total
-    m.size_b = pyo.Var()
+    m.size_b = pyo.Var(within=pyo.NonNegativeReals)
     m.above_b = pyo.Constraint(expr=m.size_b - m.b >= 0)
     m.below_b = pyo.Constraint(expr=m.size_b + m.b >= 0)
     return total + m.size_b
 
 
 def _add_sizes(m: pyo.ConcreteModel) -> Any:
-    m.size = pyo.Var(m.J)
+    m.size = pyo.Var(m.J, within=pyo.NonNegativeReals)  # which the rows imply: a limit for proofs
     m.above = AffineRows(m.J, [(1.0, m.size), (-1.0, m.w)], lower=0.0)
     m.below = AffineRows(m.J, [(1.0, m.size), (1.0, m.w)], lower=0.0)
     return dot(1.0, m.size)

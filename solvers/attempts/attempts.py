@@ -147,6 +147,11 @@ def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Atte
             found.insert(0, Attempt(_through(dual, name, classification), how, certain=False))
     if unsure:
         found.append(Attempt(_without_presolve(form, classification), "without presolve"))
+    if name == "clarabel" and form.nonlinear:
+        closer = clarabel.CLOSER
+        found.append(
+            Attempt(lambda limits: exponential_cones.run(form, limits, closer), "more closely")
+        )
     if name in SCALED and not form.nonlinear:
         scaled = Attempt(_near_one(case, name), "in scaled numbers", certain=False)
         if case.scaling is not None:

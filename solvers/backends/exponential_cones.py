@@ -12,8 +12,10 @@ for affine p. What comes back is a point; the kernel proves a bound from it (cer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +25,7 @@ from tightmargin.solvers.backends import clarabel
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, conic_form
+from tightmargin.solvers.canonical_form.scaled_conic import ScaledConic
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.standard_form.exponential_terms import (
@@ -37,6 +40,7 @@ from tightmargin.solvers.standard_form.exponential_terms import (
     rounded_shares,
 )
 from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.transformations.scaling import scaling
 
 WORDS = "exp and log by Clarabel's exponential cone"
 SMALL = 1e-8  # a share that is none, to rounding
@@ -45,6 +49,7 @@ Slopes = tuple[int, Sequence[float]]  # number of a term, and its s in proofs/ex
 # An affine function: a number, and coefficients by column.
 Affine = tuple[float, list[tuple[int, float]]]
 ONE: Affine = (1.0, [])
+DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def why_not(form: StandardForm) -> str:
@@ -60,21 +65,23 @@ def why_not(form: StandardForm) -> str:
     return "" if kind.convex else kind.reason
 
 
-def run(form: StandardForm, limits: Limits) -> Claim:
-    """Solve a model for which `why_not` has nothing to say."""
+def run(form: StandardForm, limits: Limits, options: Mapping[str, Any] = DEFAULTS) -> Claim:
+    """Solve a model for which `why_not` has nothing to say.
+
+    Parameters
+    ----------
+    form : StandardForm
+    limits : Limits
+    options : mapping
+        Of ours for Clarabel; those of the limits count more.
+    """
     refuse_huge_bounds("clarabel", form)
     read = exponential_form(form)
     assert read is not None
-    conic = _with_cones(conic_form(read.form, classify(read.form)), read)
-    units = _units(conic, read)
-    columns = sp.diags(units)
-    P, q = columns @ conic.P @ columns, conic.q * units
-    size = _size(P, q)
-    scaled = replace(
-        conic, P=(P / size).tocsc(), q=q / size, offset=conic.offset / size,
-        A=(conic.A @ columns).tocsc(),
-    )  # fmt: skip
-    claim = clarabel.run_conic(scaled, len(read.form.rows), limits)
+    scaled = _scaled(read)
+    conic, size = _with_cones(scaled.conic, read), scaled.objective
+    ours = replace(limits, options={**options, **limits.options})
+    claim = clarabel.run_conic(conic, len(read.form.rows), ours)
     message = f"{claim.message}, {WORDS}" if claim.message else WORDS
     claim = replace(
         claim, message=message, duals=None, farkas=None,
@@ -83,7 +90,7 @@ def run(form: StandardForm, limits: Limits) -> Claim:
     )  # fmt: skip
     if claim.x is None:
         return claim
-    x = claim.x * units
+    x = scaled.point(claim.x[: read.form.n])
     inside = read.logarithms
     x[inside] = np.maximum(x[inside], LEAST)
     return replace(claim, x=x[read.columns])
@@ -102,16 +109,14 @@ def without_objective(form: StandardForm, limits: Limits) -> tuple[Array | None,
     """
     read = exponential_form(form)
     assert read is not None
-    conic = _with_cones(conic_form(read.form, classify(read.form)), read)
-    columns = sp.diags(_units(conic, read))
-    free = replace(
-        conic, P=0 * conic.P, q=0 * conic.q, offset=0.0, A=(conic.A @ columns).tocsc()
-    )  # fmt: skip
+    scaled = _scaled(read)
+    conic = _with_cones(scaled.conic, read)
+    free = replace(conic, P=0 * conic.P, q=0 * conic.q, offset=0.0)
     claim = clarabel.run_conic(free, len(read.form.rows), limits)
     if claim.farkas is not None:
         exps = [block for block in conic.blocks if block.kind == "exp"]
         return None, _slopes(read, [claim.farkas.cones[id(block.data)] for block in exps])
-    return (None if claim.x is None else (columns @ claim.x)[: read.form.n]), []
+    return (None if claim.x is None else scaled.point(claim.x[: read.form.n])), []
 
 
 def _slopes(read: ExponentialForm, z: list[Array]) -> list[Slopes]:
@@ -135,23 +140,15 @@ def _slopes(read: ExponentialForm, z: list[Array]) -> list[Slopes]:
     return [(number, [float(each) for each in s]) for number, s in found]
 
 
-def _size(P: sp.csc_matrix, q: Array) -> float:
-    """A power of two near the largest cost: Clarabel's tolerances are absolute below 1."""
-    largest = max(np.abs(q).max(initial=0.0), np.abs(P.data).max(initial=0.0))
-    return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+def _scaled(read: ExponentialForm) -> ScaledConic:
+    """What is around the terms, in numbers near 1.
 
-
-def _units(conic: ConicForm, read: ExponentialForm) -> Array:
-    """Powers of two that bring the entries of a column near 1; 1 where a term is looked at.
-
-    Entries of data in units of 1e6 stand beside those of exponents, which have no unit.
+    Exponents have no unit: columns that a term is of, or that stand for one, are left as they are.
     """
-    largest = abs(conic.A).max(axis=0).toarray().ravel()
-    units = np.ldexp(1.0, -np.frexp(np.where(largest > 0, largest, 1.0))[1])
-    held = {part.column for term in read.terms for part in term.parts if part.column >= 0}
-    units[[*held, *(term.value for term in read.terms)]] = 1.0
-    units[read.form.n :] = 1.0
-    return units
+    held = np.zeros(read.form.n, dtype=bool)
+    held[[part.column for term in read.terms for part in term.parts if part.column >= 0]] = True
+    held[[term.value for term in read.terms]] = True
+    return scaling(read.form, held).conic(conic_form(read.form, classify(read.form)))
 
 
 def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:

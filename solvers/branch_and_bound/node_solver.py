@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import is_panic
+from tightmargin.solvers.branch_and_bound.node_scaling import node_scaling
 from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.rows import Rows
 
@@ -24,6 +25,8 @@ WIDENED = 1e-7
 BITS = 34  # of a multiplier: short numbers make short proofs that are checked quickly
 FORGOTTEN = 1e-9  # of the largest multiplier
 PATTERNS = 8  # sets of columns with limits whose factorisations are kept
+# Of the size of an objective, for which Clarabel's tolerances are made smaller, and by how much.
+SMALL, CLOSEST = 2.0**-10, 2.0**-20
 CONES = {"zero": "ZeroConeT", "nonneg": "NonnegativeConeT", "soc": "SecondOrderConeT"}
 
 
@@ -63,6 +66,7 @@ class NodeSolver:
         self._rows = rows
         self._threads = threads or 1
         self._kept = np.flatnonzero(live)
+        self._scaling = node_scaling(rows.lines[self._kept], self._parts(), rows.integer)
         self._A = rows.lines[self._kept]
         self._b = rows.conic.b[self._kept]
         # Clarabel's tolerances are absolute below 1; a power of two rounds nothing.
@@ -71,6 +75,8 @@ class NodeSolver:
         )
         self._unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
         self._P = self._unit * sp.triu(rows.conic.P).tocsc()
+        moved = self._unit * np.abs(self._scaling.columns * rows.conic.q).max(initial=0.0)
+        self._closer = max(float(moved), CLOSEST) if 0 < moved < SMALL else 1.0
         self._curved = np.flatnonzero((np.diff(rows.conic.P.indptr) > 0) | (rows.curvature != 0))
         self._solvers: dict[bytes, Any] = {}
         self.solves = 0
@@ -122,12 +128,14 @@ class NodeSolver:
         return NodeSolution(x, self._multipliers(0.0 if empty else 1.0, x, z), bound, falls)
 
     def _multipliers(self, mu: float, x: Array, z: Array) -> SparseMultipliers:
+        factors, units = self._scaling.rows, self._scaling.columns[self._curved]
+        z, at = z / factors, short(x[self._curved] / units) * units
         largest = float(np.abs(z).max(initial=0.0))
         used = np.flatnonzero(np.abs(z) > FORGOTTEN * largest)
-        at = x[self._curved]
         return SparseMultipliers(
-            mu, self._kept[used], short(z[used]), self._curved[at != 0], short(at[at != 0])
-        )
+            mu, self._kept[used], short(z[used]) * factors[used], self._curved[at != 0],
+            at[at != 0],
+        )  # fmt: skip
 
     def _set_up(self, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Any:
         import clarabel
@@ -137,6 +145,8 @@ class NodeSolver:
         settings.presolve_enable = False  # with it the sides cannot be changed
         settings.chordal_decomposition_enable = False
         settings.max_threads = self._threads
+        settings.tol_gap_abs *= self._closer
+        settings.tol_gap_rel *= self._closer
         identity = sp.identity(len(self._rows.low), format="csr")
         A = sp.vstack([self._A, -identity[below], identity[above]], format="csc")
         b = np.zeros(A.shape[0])
@@ -148,6 +158,14 @@ class NodeSolver:
         return clarabel.DefaultSolver(
             self._P, self._unit * self._rows.conic.q, A, b, cones, settings
         )
+
+    def _parts(self) -> NDArray[np.intp]:
+        """Number of the row or cone that each kept row is one of."""
+        owner = np.arange(len(self._rows.conic.b))
+        for block in self._rows.conic.blocks:
+            if block.kind not in ("zero", "nonneg"):
+                owner[block.rows] = block.start
+        return np.unique(owner[self._kept], return_inverse=True)[1]
 
     def _cones(self, clarabel: Any) -> list[Any]:
         found = []

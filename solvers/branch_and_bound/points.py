@@ -170,7 +170,8 @@ def with_integers(case: Case, x: Array) -> FeasiblePoint | None:
     fixed = fixed_case(case, x)
     if (fixed.form.lower > fixed.form.upper).any():
         return None
-    claim = solve_fixed(fixed)
+    # Tolerances of a conic solver are those of numbers near 1.
+    claim = solve_fixed(fixed, near_one=case.form.is_quadratic and fixed.scaling is not None)
     if claim is None or claim.x is None or not np.isfinite(claim.x).all():
         return None
     near = np.where(case.form.integer, np.round(x), claim.x)

@@ -103,15 +103,23 @@ def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bo
     return _from_multipliers(case, x, duals, Bound(origin=" from clarabel", facts=facts))
 
 
-def of_clarabel(case: Case) -> tuple[Array, Multipliers] | str:
-    """Its point and multipliers, or why there are none."""
+def of_clarabel(case: Case, *, closer: bool = False) -> tuple[Array, Multipliers] | str:
+    """Its point and multipliers, or why there are none.
+
+    Parameters
+    ----------
+    case : Case
+    closer : bool
+        In numbers near 1 and to smaller tolerances, whatever the numbers of the model are.
+    """
     if not SOLVERS["clarabel"].installed:
         return "the solver gives none, and clarabel is missing"
     alone = Limits(seconds_left(), case.limits.threads)
-    if case.scaling is None:
+    factors = case.factors if closer else case.scaling
+    if factors is None:
         other = clarabel.run_conic(case.conic, len(case.form.rows), alone)
     else:
-        other = clarabel.run_scaled(case.form, case.classification, alone, case.scaling)
+        other = clarabel.run_scaled(case.form, case.classification, alone, factors)
     if other.duals is None or other.x is None:
         return other.message
     return other.x, other.duals

@@ -157,9 +157,13 @@ class Program:
                     body.add(j, sign * number)
                 self.add_row(Row(name, body, lower=-a.constant - sign * b.constant))
             return
+        # Where a - b or a + b is a positive constant the row says that a is not negative, as of a
+        # convex quadratic row that was written as a cone.
+        implied = any(_is_apart(entries[0], entry) for entry in entries[1:])
         entries = self._with_columns(name, entries)
         row = self._add_quadratic(name, [(-1.0, entries[0], entries[0])], entries[1:])
-        self._add_sign(row, f"{name}_sign", entries[0])
+        if not implied:
+            self._add_sign(row, f"{name}_sign", entries[0])
 
     def add_rotated(self, name: str, entries: Sequence[Sum]) -> None:
         """2 f g >= ||h||^2 and f, g >= 0 for entries (f, g, h)."""
@@ -250,6 +254,15 @@ class Program:
 
 def _is_positive(entry: Sum) -> bool:
     return not entry.linear and entry.constant > 0
+
+
+def _is_apart(a: Sum, b: Sum) -> bool:
+    """Whether a - b or a + b is a positive constant."""
+    for sign in (1.0, -1.0):
+        same = {j: sign * number for j, number in b.linear.items() if number}
+        if {j: number for j, number in a.linear.items() if number} == same:
+            return a.constant - sign * b.constant > 0
+    return False
 
 
 def expanded(parts: Iterable[tuple[float, Sum, Sum]]) -> Sum:

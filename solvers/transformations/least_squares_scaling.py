@@ -53,8 +53,15 @@ def objective_unit(form: StandardForm) -> float:
     return math.exp(min(max(-2 * float(fitted(form)[-1]), -700.0), 700.0))
 
 
-def fitted(form: StandardForm) -> Array:
-    """Logarithms of D, of E by kind of row (linear, quadratic, semidefinite), of 1 / sqrt(F)."""
+def fitted(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Array:
+    """Logarithms of D, of E by kind of row (linear, quadratic, semidefinite), of 1 / sqrt(F).
+
+    Parameters
+    ----------
+    form : StandardForm
+    held : array (n,) of bool, optional
+        Columns that keep their unit, x = x': there D is 1 / sqrt(F).
+    """
     n, m, k = form.n, len(form.rows), len(form.quadratic)
     orders = [row.order for row in form.psd]
     unknowns = n + m + k + sum(orders) + 1
@@ -75,7 +82,12 @@ def fitted(form: StandardForm) -> Array:
         shape=(count, unknowns),
     )
     right_hand = np.concatenate(right)
-    return lsqr(system, right_hand, atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0]
+    if held is None or not held.any():
+        return lsqr(system, right_hand, atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0]
+    same = np.arange(unknowns)
+    same[:n][held] = unknowns - 1
+    merged = system @ sp.csr_matrix((np.ones(unknowns), (np.arange(unknowns), same)))
+    return lsqr(merged, right_hand, atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0][same]
 
 
 def _equations(form: StandardForm, first: int, orders: list[int], last: int) -> Iterator[Equations]:

@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
@@ -120,11 +121,11 @@ class Scaling:
         return scaled_conic(conic, self.factors)
 
 
-def scaling(form: StandardForm) -> Scaling:
-    """Factors that bring the numbers of a model near 1."""
+def scaling(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Scaling:
+    """Factors that bring the numbers of a model near 1, columns that are held left as they are."""
     n, m, k = form.n, len(form.rows), len(form.quadratic)
     orders = [row.order for row in form.psd]
-    logs = fitted(form) / np.log(2.0)
+    logs = fitted(form, held) / np.log(2.0)
     half = -float(logs[-1])  # log2 of sqrt(F): the last unknown is log(1 / sqrt(F))
     cuts = np.cumsum([n, m, k, *orders])
     columns, rows, quadratic, *psd = np.split(logs[:-1], cuts[:-1])

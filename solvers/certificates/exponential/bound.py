@@ -73,7 +73,7 @@ def relaxations(case: Case, x: Array) -> Iterator[Relaxation]:
         if proof is None:
             return
         inner = Case(read.model, Subject(proof.form), None, case.limits)
-        other = of_clarabel(inner)
+        other = of_clarabel(inner, closer=True)
         if isinstance(other, str):
             return
         yield Relaxation(proof, inner, *other)

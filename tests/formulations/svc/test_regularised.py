@@ -96,6 +96,39 @@ def test_units_of_the_points_change_nothing_in_the_deviance(exponent: int) -> No
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
 
 
+def separable(seed: int) -> tm.TrainingData:
+    """Points that the first feature separates, so that small prices ask for large scores."""
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(26, 4)), np.where(np.arange(26) % 2, 1, -1)
+    X[:, 0] = y * (1 + r.random(26))
+    return tm.TrainingData(X, y)
+
+
+@pytest.mark.parametrize("regulariser", ["l1", "group"])
+@pytest.mark.parametrize("exponent", [-20, 0, 20])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
+    seed: int, exponent: int, regulariser: str
+) -> None:
+    """In s X the weights are w / s: a size falls by s. The optimum is some thousandths."""
+    s, groups = 2.0**exponent, [0, 1, 0, 1] if regulariser == "group" else None
+    data, words = separable(seed), {"regulariser": regulariser, "groups": groups}
+    moved = tm.TrainingData(data.X * s, data.y)
+    scaled = tm.solve(tm.deviance_svc(moved, price=0.0014 * s, **words))
+    expected = losses.regularised(
+        data, "free", "deviance", 0.0014, regulariser, bend=BEND, groups=[0, 1, 0, 1]
+    )
+    assert scaled.certificate.verdict is Verdict.CERTIFIED
+    assert scaled.objective == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_deviance_of_many_points_is_proven_with_absolute_values() -> None:
+    """Their sizes are at least 0, which no interval of the rows alone says of them."""
+    data = tm.data.outlier_data("clustered", n=600, d=10, sigma=1.0, seed=1)
+    found = tm.solve(tm.deviance_svc(data, price=0.01, regulariser="l1"))
+    assert found.certificate.verdict is Verdict.CERTIFIED
+
+
 def test_an_edited_deviance_model_is_proven_too() -> None:
     model = tm.deviance_svc(DATA, price=PRICE)
     model.small = pyo.Constraint(expr=model.w[0] >= 0.1)

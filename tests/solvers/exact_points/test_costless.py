@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -54,15 +55,41 @@ def test_hulls_that_share_a_point_are_at_distance_zero(seed: int, intercept: str
     assert result.objective == 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scale", ["takeda", "perez_cruz"])
+def test_a_norm_that_only_a_cone_prices_is_exactly_zero_too(seed: int, scale: str) -> None:
+    """At and below nu_bar, where the dual of the extended machine says nothing: t and lambda have
+    prices, and the norm of v is at most their product."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, size=(24, 2)) / 7
+    data = tm.TrainingData(X, np.where(np.arange(24) % 2 > 0, 1, -1))
+    result = tm.solve(tm.extended_nu_svc_dual(data, nu=0.3, scale=scale))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.interval == (0, 0)
+
+
+def test_a_cone_that_has_room_besides_holds_nothing_at_zero() -> None:
+    """v^2 <= t + s with a price on t alone: v may be 1 where s is 1, as its row wants it."""
+    m = pyo.ConcreteModel()
+    m.v, m.t, m.s = pyo.Var(), pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, 2))
+    m.cone = pyo.Constraint(expr=m.v**2 <= m.t + m.s)
+    m.row = pyo.Constraint(expr=3 * m.v == 3)
+    m.objective = pyo.Objective(expr=m.t)
+    result = tm.solve(m)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == 0
+
+
 def test_hulls_that_nearly_touch_are_not_said_to() -> None:
     apart = 2.0**-30
     X = [[0.0, 0.0], [1.0, 1.0], [apart, -apart], [1.0, -1.0]]
     data = tm.TrainingData(X, [1, 1, -1, -1])
-    model = tm.nu_svc_dual(data, nu=0.5)
-    form = standard_form(model)
-    assert costless_point(form, np.full(form.n, 0.25)) is None
-    result = tm.solve(model)
-    assert not (result.certificate.verdict is Verdict.CERTIFIED and result.objective == 0)
+    for build in (tm.nu_svc_dual, tm.extended_nu_svc_dual):
+        model = build(data, nu=0.5)
+        form = standard_form(model)
+        assert costless_point(form, np.full(form.n, 0.25)) is None
+        result = tm.solve(model)
+        assert not (result.certificate.verdict is Verdict.CERTIFIED and result.objective == 0)
 
 
 def test_data_that_are_not_separable_have_no_costless_point() -> None:

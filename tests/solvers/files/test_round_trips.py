@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -64,6 +65,31 @@ def test_a_small_model_comes_back(problem: Problem, tmp_path: Path) -> None:
         assert found.largest <= EXACT
         written += 1
     assert written >= 2
+
+
+@pytest.mark.parametrize("suffix", [".dat-s", ".cbf", ".task"])
+def test_a_convex_row_that_is_written_as_a_cone_comes_back_alone(
+    suffix: str, tmp_path: Path
+) -> None:
+    """4 x^2 <= (x + 3)^2 - (x + 1)^2: the difference of the sides is 2, so that x >= -3 follows."""
+    if suffix == ".task":
+        pytest.importorskip("mosek")
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2))
+    m.bent = pyo.Constraint(expr=(m.x[0] - 1) ** 2 + m.x[0] <= 3)
+    m.row = pyo.Constraint(expr=m.x[0] + m.x[1] >= 1)
+    m.objective = pyo.Objective(expr=m.x[0] + 2 * m.x[1])
+    found = same(m, tm.export(m, tmp_path / f"model{suffix}"))
+    assert found, str(found)
+
+
+def test_the_sign_of_a_cone_stays_where_its_row_does_not_say_it(tmp_path: Path) -> None:
+    """x^2 + z^2 <= t^2 holds for t = -5 too: the sign of t is said besides."""
+    file = tmp_path / "cone.dat-s"
+    file.write_text("3\n2\n3 -1\n1.0 0.0 0.0\n1 1 1 1 1.0\n1 1 2 2 1.0\n1 1 3 3 1.0\n"
+                    "2 1 1 2 1.0\n3 1 1 3 1.0\n0 2 1 1 -5.0\n1 2 1 1 1.0\n")  # fmt: skip
+    model = tm.read_model(file)
+    assert tm.solve(model).objective == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_file_with_a_number_changed_is_another_model(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from tightmargin.solvers.transformations.least_squares_scaling import (
     objective_unit,
 )
 from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.solvers.transformations.scaling import scaling
 
 DATA = reference_solutions.points("overlapping", 5, n=12)
 
@@ -71,6 +72,19 @@ def test_where_nothing_has_a_size_the_unit_is_1() -> None:
     m.x = pyo.Var()
     m.objective = pyo.Objective(expr=0.0)
     assert objective_unit(standard_form(m)) == 1.0
+
+
+def test_a_column_that_is_held_keeps_its_unit_and_the_others_follow() -> None:
+    """1e6 x + u >= 1, 1e-3 u the objective: u alone would be in units of 1e3 or so."""
+    m = pyo.ConcreteModel()
+    m.x, m.u = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=1e6 * m.x + m.u >= 1)
+    m.objective = pyo.Objective(expr=m.x + 1e-3 * m.u)
+    form = standard_form(m)
+    free, factors = scaling(form), scaling(form, np.array([False, True]))
+    assert free.columns[1] != 1.0
+    assert factors.columns[1] == 1.0
+    assert 2.0**-22 <= factors.columns[0] <= 2.0**-8
 
 
 def in_other_units(form: StandardForm, D: Any, E: Any, goal: float) -> StandardForm:
