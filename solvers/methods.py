@@ -27,6 +27,7 @@ SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
 AUTO, DIRECT, BRANCH_AND_BOUND, OWN = "auto", "direct", "branch-and-bound", "tightmargin"
 WORKERS = "workers"  # the option that says how many processes share the work
+SCHEDULER = "scheduler"  # and the address of the dask scheduler whose workers do
 
 
 @dataclass(frozen=True, eq=False, repr=False)

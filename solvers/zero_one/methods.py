@@ -30,6 +30,7 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     DIRECT,
+    SCHEDULER,
     WORKERS,
     ClosingBounds,
     Finding,
@@ -97,12 +98,18 @@ def _by_conflicts(
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
-        workers=limits.options.get(WORKERS, 1),
+        **_processes(limits),
     )
     if side is None:
         return _finding(origin, found, conflict_lemma(found))
     more = {ONLY_ADDED: isinstance(side, SideRows)}
     return _finding(origin, found, conflict_lemma(found, more=more), side)
+
+
+def _processes(limits: Limits) -> dict[str, Any]:
+    """Who shares the work."""
+    asked = limits.options
+    return {WORKERS: asked.get(WORKERS, 1), SCHEDULER: asked.get(SCHEDULER)}
 
 
 def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
@@ -159,7 +166,7 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
-        options=(WORKERS,),
+        options=(WORKERS, SCHEDULER),
     )
 )
 register_edited_search(
@@ -179,7 +186,7 @@ register_edited_search(
 
 def _by_both(origin: Origin, limits: Limits, side: SideRows | None = None) -> Finding:
     """What is left of the time of the first goes to the second, which begins where it ended."""
-    check_workers(limits.options.get(WORKERS, 1))
+    check_workers(**_processes(limits))
     alone = is_weighted(origin.data) or origin.data.n > LARGEST
     if not (alone or suits(origin, side)):
         return _by_conflicts(origin, limits, side)
@@ -225,7 +232,7 @@ register_method(
         _by_both,
         "cones of directions where the dimensions are few, then the search over kept points",
         refuses=_too_large,
-        options=(WORKERS,),
+        options=(WORKERS, SCHEDULER),
         automatic=_leaves_to_both,
         weighted=True,
     )

@@ -245,6 +245,8 @@ def check_workers(
     """Refuse what is no number of workers, or does not go with it."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be 1 or more, got {workers!r}")
+    if scheduler is not None and not isinstance(scheduler, str):
+        raise ValueError(f"scheduler must be an address such as tcp://HOST:8786: {scheduler!r}")
     if scheduler and workers > 1:
         raise ValueError("workers are of this machine: with a scheduler all of its workers work")
     if step_limit is not None and (scheduler or workers > 1):
