@@ -70,7 +70,10 @@ def solve_command(
     ] = None,
     proof: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json.gz", help="Write the proof for check: of an optimum, or of what a limit leaves."),
+        typer.Option(
+            metavar="FILE.json.gz",
+            help="Write the proof for check: of an optimum, or of what a limit leaves.",
+        ),
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,

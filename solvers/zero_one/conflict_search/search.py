@@ -41,7 +41,7 @@ from tightmargin.worker_processes import opened_workers
 
 GAP = 1e-6
 COMPILED_AFTER = 2000  # nodes: compiling takes as long as some thousands of them
-FRONTIER = 1.0  # seconds of a search before its nodes are lent
+FRONTIER = 1.0  # seconds of a search before other processes are started
 COMPILING = 30.0  # seconds; a shorter time limit is not worth it
 OF_PARTS = 0.8  # of what is left, for all parts together
 PART_STEPS = 5_000_000  # of a part of the points, where nothing else limits it
@@ -199,7 +199,7 @@ def _searched(
                 _search_parts(search, limits, progress)
                 if search.proven >= search.target:
                     break
-            if several and way is search and seconds >= FRONTIER:
+            if several and way is search and seconds >= FRONTIER and several.awake():
                 if not search.seed:
                     search.look_elsewhere()  # workers do not
                 way = several
