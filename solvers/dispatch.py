@@ -212,7 +212,7 @@ def _solved(
     free = method == AUTO and not (named or meant_for_solver or warm_start)
     left = limits
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
-    if written.origin is None and (asked or (free and proof is None and prove is None)):
+    if written.origin is None and (asked or (free and prove is None)):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
             case, result = searched
