@@ -30,13 +30,13 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     DIRECT,
-    SCHEDULER,
-    WORKERS,
+    PROCESSES,
     ClosingBounds,
     Finding,
     IncumbentHeuristic,
     Method,
     Values,
+    processes_of,
     register_closing_bounds,
     register_incumbents,
     register_method,
@@ -98,18 +98,12 @@ def _by_conflicts(
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
-        **_processes(limits),
+        **processes_of(limits),
     )
     if side is None:
         return _finding(origin, found, conflict_lemma(found))
     more = {ONLY_ADDED: isinstance(side, SideRows)}
     return _finding(origin, found, conflict_lemma(found, more=more), side)
-
-
-def _processes(limits: Limits) -> dict[str, Any]:
-    """Who shares the work."""
-    asked = limits.options
-    return {WORKERS: asked.get(WORKERS, 1), SCHEDULER: asked.get(SCHEDULER)}
 
 
 def _by_conflicts_beside(origin: Origin, added: Statements, limits: Limits) -> Finding:
@@ -166,7 +160,7 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
-        options=(WORKERS, SCHEDULER),
+        options=PROCESSES,
     )
 )
 register_edited_search(
@@ -186,7 +180,7 @@ register_edited_search(
 
 def _by_both(origin: Origin, limits: Limits, side: SideRows | None = None) -> Finding:
     """What is left of the time of the first goes to the second, which begins where it ended."""
-    check_workers(**_processes(limits))
+    check_workers(**processes_of(limits))
     alone = is_weighted(origin.data) or origin.data.n > LARGEST
     if not (alone or suits(origin, side)):
         return _by_conflicts(origin, limits, side)
@@ -232,7 +226,7 @@ register_method(
         _by_both,
         "cones of directions where the dimensions are few, then the search over kept points",
         refuses=_too_large,
-        options=(WORKERS, SCHEDULER),
+        options=PROCESSES,
         automatic=_leaves_to_both,
         weighted=True,
     )
