@@ -45,6 +45,7 @@ from tightmargin.solvers.methods import (
     AUTO,
     BRANCH_AND_BOUND,
     DIRECT,
+    SCHEDULER,
     WORKERS,
     Method,
     automatic_method,
@@ -207,13 +208,11 @@ def _solved(
         refuse_overflow(written.form)
     added = added_block(plain, written.model)
     # Processes are no matter of a solver: whatever auto takes shares its work among them.
-    meant_for_solver = set(limits.options) - {WORKERS}
+    meant_for_solver = set(limits.options) - {WORKERS, SCHEDULER}
     free = method == AUTO and not (named or meant_for_solver or warm_start)
     left = limits
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
-    if written.origin is None and (
-        asked or (free and not limits.options and proof is None and prove is None)
-    ):
+    if written.origin is None and (asked or (free and prove is None)):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
             case, result = searched

@@ -27,6 +27,13 @@ SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]
 
 AUTO, DIRECT, BRANCH_AND_BOUND, OWN = "auto", "direct", "branch-and-bound", "tightmargin"
 WORKERS = "workers"  # the option that says how many processes share the work
+SCHEDULER = "scheduler"  # and the address of the dask scheduler whose workers do
+PROCESSES = (WORKERS, SCHEDULER)
+
+
+def processes_of(limits: Limits) -> dict[str, Any]:
+    """Who shares the work of a method that takes these options."""
+    return {WORKERS: limits.options.get(WORKERS, 1), SCHEDULER: limits.options.get(SCHEDULER)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,7 @@ from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.methods import AUTO, methods, refuse_method
+from tightmargin.solvers.methods import AUTO, SCHEDULER, WORKERS, methods, refuse_method
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.proof_files.result_proof import NO_FILE
 from tightmargin.solvers.proof_files.write import refuse_bad_path
@@ -70,7 +70,10 @@ def solve_command(
     ] = None,
     proof: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json.gz", help="Write the proof of a convex optimum for check."),
+        typer.Option(
+            metavar="FILE.json.gz",
+            help="Write the proof for check: of an optimum, or of what a limit leaves.",
+        ),
     ] = None,
     label: options.Label = None,
     positive: options.Positive = None,
@@ -79,6 +82,14 @@ def solve_command(
     solver: options.Solver = "auto",
     second_solver: options.SecondSolver = None,
     option: options.SolverOptions = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that share a search over kept points."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of dask's scheduler, whose workers share it."),
+    ] = None,
     start: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help="A saved result to start from."),
@@ -109,6 +120,7 @@ def solve_command(
     named = solver != AUTO or second_solver is not None
     refuse_method(method, entry_named(name).name, solver=named)
     own = options.solver_options(option or (), solver, method)
+    own |= {word: to for word, to in ((WORKERS, workers), (SCHEDULER, scheduler)) if to is not None}
     first = None if start is None else SolveResult.load(existing(str(start)))
     choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
     with working(f"solving {name}", log=log):

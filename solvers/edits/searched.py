@@ -37,7 +37,8 @@ def searched_edit(
     model : ConcreteModel
         The user's.
     word : str
-        A method, or "auto": that gives up a model that the search does not finish by itself.
+        A method, or "auto": that gives up a model that the search does not finish by itself, but
+        where its options are named, which no solver has.
 
     Raises
     ------
@@ -69,4 +70,4 @@ def searched_edit(
     if result.certificate.verdict.closed or result.status is Status.INTERRUPTED:
         return case, result
     stopped = limits.time_limit is not None and result.seconds >= limits.time_limit
-    return (case, result) if word != AUTO or stopped else None
+    return (case, result) if word != AUTO or stopped or limits.options else None

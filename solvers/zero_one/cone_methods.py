@@ -168,7 +168,10 @@ def _document(case: Case, result: SolveResult, seconds: float | None) -> dict[st
 
 
 def _edited_document(case: Case) -> Writer | None:
-    """Who writes the proof of an edited model that cones take."""
+    """Who writes the proof of an edited model that cones take, all of its columns being there."""
+    priced = (case.model.find_component(name) for name in ("w", "b"))
+    if any((case.form.columns.of(v)[0] < 0).any() for v in priced if v is not None):
+        return None  # fixed, at 0 perhaps
     try:
         read = read_edit(case.model, case.form, CONE_SEARCH)
     except ValueError:

@@ -30,12 +30,13 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
     DIRECT,
-    WORKERS,
+    PROCESSES,
     ClosingBounds,
     Finding,
     IncumbentHeuristic,
     Method,
     Values,
+    processes_of,
     register_closing_bounds,
     register_incumbents,
     register_method,
@@ -97,7 +98,7 @@ def _by_conflicts(
         gap=GAP,
         time_limit=limits.time_limit,
         side=side,
-        workers=limits.options.get(WORKERS, 1),
+        **processes_of(limits),
     )
     return _finding(origin, found, conflict_lemma(found, side), side)
 
@@ -156,7 +157,7 @@ register_method(
         SEARCHED,
         _by_conflicts,
         "branch and bound over kept points, which proves the optimum without a solver",
-        options=(WORKERS,),
+        options=PROCESSES,
     )
 )
 register_edited_search(
@@ -176,7 +177,7 @@ register_edited_search(
 
 def _by_both(origin: Origin, limits: Limits, side: SideRows | None = None) -> Finding:
     """What is left of the time of the first goes to the second, which begins where it ended."""
-    check_workers(limits.options.get(WORKERS, 1))
+    check_workers(**processes_of(limits))
     alone = is_weighted(origin.data) or origin.data.n > LARGEST
     if not (alone or suits(origin, side)):
         return _by_conflicts(origin, limits, side)
@@ -222,7 +223,7 @@ register_method(
         _by_both,
         "cones of directions where the dimensions are few, then the search over kept points",
         refuses=_too_large,
-        options=(WORKERS,),
+        options=PROCESSES,
         automatic=_leaves_to_both,
         weighted=True,
     )

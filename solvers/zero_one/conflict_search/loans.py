@@ -84,6 +84,14 @@ def searched(loan: Loan) -> Return:
     return Return(tree.cover.remainder(), _best(tree), tree.nodes, tree.steps)
 
 
+def woken(compiled_after: float) -> None:
+    """Have the modules of a search, compiled where its bounds are, in whatever process this is."""
+    data = TrainingData(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]))
+    tree = Tree(data, 1.0, "free", 1e-6, SideRows.nothing(2, 1), compiled_after)
+    tree.start((np.zeros(1), 0.0))
+    tree.root()
+
+
 class Lender:
     """Keeps workers busy with the open nodes of a tree."""
 
@@ -91,6 +99,18 @@ class Lender:
         self.tree, self.workers = tree, workers
         self._out: dict[Future[Return], Loan] = {}
         self._losses = 0
+        self._called: list[Future[None]] = []
+
+    def awake(self) -> bool:
+        """Whether some process is there, all being started by the first call.
+
+        That takes seconds, in which the tree grows without them. One that is lost counts, as its
+        loans come back.
+        """
+        if not self._called:
+            call = (woken, _compiled_after(self.tree))
+            self._called = [self.workers.submit(*call) for _ in range(self.workers.count)]
+        return any(future.done() for future in self._called)
 
     def more(self) -> bool:
         """Whether anything is open; a cutoff without a point below it is raised."""
@@ -130,7 +150,7 @@ class Lender:
         tree = self.tree
         return Loan(
             tree.data, tree.penalty, tree.intercept, tree.gap, tree.side,
-            0.0 if np.isfinite(tree.compiled_after) else np.inf,
+            _compiled_after(tree),
             tree.points.shift, tree.cutoff, _best(tree), nodes, SECONDS,
             max(tree.until - time.monotonic(), 0.0),
         )  # fmt: skip
@@ -157,6 +177,11 @@ class Lender:
             self.tree.nodes += found.bounded
             self.tree.steps += found.steps
             del self._out[future]
+
+
+def _compiled_after(tree: Tree) -> float:
+    """Of workers, who have compiled before they are lent anything."""
+    return 0.0 if np.isfinite(tree.compiled_after) else np.inf
 
 
 def _best(tree: Tree) -> Plane:

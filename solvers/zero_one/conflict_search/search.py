@@ -40,7 +40,7 @@ from tightmargin.worker_processes import opened_workers
 
 GAP = 1e-6
 COMPILED_AFTER = 2000  # nodes: compiling takes as long as some thousands of them
-FRONTIER = 1.0  # seconds of a search before its nodes are lent
+FRONTIER = 1.0  # seconds of a search before other processes are started
 COMPILING = 30.0  # seconds; a shorter time limit is not worth it
 OF_PARTS = 0.8  # of what is left, for all parts together
 PART_STEPS = 5_000_000  # of a part of the points, where nothing else limits it
@@ -199,7 +199,7 @@ def _searched(
                 _search_parts(search, limits, progress)
                 if search.bound >= search.target:
                     break
-            if several and way is search and seconds >= FRONTIER:
+            if several and way is search and seconds >= FRONTIER and several.awake():
                 if not search.seed:
                     search.look_elsewhere()  # workers do not
                 way = several
@@ -244,6 +244,8 @@ def check_workers(
     """Refuse what is no number of workers, or does not go with it."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be 1 or more, got {workers!r}")
+    if scheduler is not None and not isinstance(scheduler, str):
+        raise ValueError(f"scheduler must be an address such as tcp://HOST:8786: {scheduler!r}")
     if scheduler and workers > 1:
         raise ValueError("workers are of this machine: with a scheduler all of its workers work")
     if step_limit is not None and (scheduler or workers > 1):

@@ -64,6 +64,7 @@ def recorded_parts(
         parts, closed = list[Part](), True
         for k, own in enumerate(split):
             now = time.monotonic()
+            until = now + (end - now) / (len(split) - k)
             tree = recorded(
                 TrainingData(data.X[own], data.y[own]),
                 penalty=len(split) * penalty,
@@ -71,7 +72,8 @@ def recorded_parts(
                 incumbent=None,
                 gap=gap,
                 cutoff=np.inf,
-                go_on=_while(now + (end - now) / (len(split) - k), longest // len(split)),
+                go_on=_while(until, longest // len(split)),
+                until=until,
             )
             parts.append(Part(own.tolist(), tree, len(split)))
             closed &= not tree.is_open

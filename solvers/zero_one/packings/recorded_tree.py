@@ -214,6 +214,7 @@ def recorded(
     gap: float,
     cutoff: float,
     go_on: Callable[[RecordedTree], bool],
+    until: float = np.inf,
 ) -> RecordedTree:
     """A tree that proves what it can below a known hyperplane.
 
@@ -225,13 +226,24 @@ def recorded(
         Bounds from here on, or from the objective on, less `gap` of it, are of no interest.
     go_on : callable(tree) -> bool
         Asked before open nodes are split; Ctrl-C ends the search as well, with what is proven.
+    until : float
+        Of time.monotonic(): a share of what is left is for the heuristic.
     """
     tree = RecordedTree(data, penalty, intercept, gap)
-    tree.start(incumbent)
-    tree.cutoff = cutoff
-    tree.root()
+    tree.until = until
     try:
-        while tree.select() and go_on(tree):
+        tree.start(incumbent)
+    except KeyboardInterrupt:
+        tree.interrupted = True
+        tree.start((np.zeros(data.d), 0.0))
+    tree.cutoff, tree.until = cutoff, np.inf
+    try:
+        tree.root()
+    except KeyboardInterrupt:
+        tree.interrupted = True
+        tree.root()
+    try:
+        while not tree.interrupted and tree.select() and go_on(tree):
             tree.expand()
     except KeyboardInterrupt:
         tree.interrupted = True

@@ -47,8 +47,28 @@ def test_options_go_to_the_method_that_is_named(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (("--workers", "1"), {"workers": 1}),
+        (("--scheduler", "tcp://HOST:8786"), {"scheduler": "tcp://HOST:8786"}),
+    ],
+)
+def test_processes_go_to_the_search_that_auto_takes(
+    words: tuple[str, ...], options: dict[str, Any], file: Path
+) -> None:
+    """Two features are for cones, which meet no scheduler."""
+    model = ("solve", "zero_one_big_m", "--set", "penalty=1", "big_m=derived", "--data", file)
+    answer = run(*model, *words, "--json")
+    assert answer.code == 0, answer.complaint
+    assert answer.json["solver"]["options"] == options
+    assert answer.json["solver"]["name"] == "tightmargin"
+
+
+@pytest.mark.parametrize(
     ("words", "holds"),
     [
+        (("--workers", "2"), "has no option 'workers'"),
+        (("--workers", "0"), "--workers"),
         (("--option", "max_iter=2"), "--option max_iter: whose option is it? Name a solver"),
         (("--solver", "auto", "--option", "max_iter=2"), "whose option is it?"),
         (("--solver", "clarabel", "--option", "max_itr=2"), "did you mean max_iter"),

@@ -139,6 +139,22 @@ def test_an_interrupt_counts_the_nodes_that_are_lent(
     assert 0 < found.bound < own.objective * (1 - 1e-5)
 
 
+def test_the_search_does_not_wait_for_processes_that_are_being_started(
+    own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Starting(Here):
+        def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+            next(self.calls)
+            called.append(function.__name__)
+            return Future()
+
+    called: list[str] = []
+    found = with_workers(monkeypatch, Starting(), hard())
+    assert called == ["woken", "woken"]
+    assert found.stop is StopReason.PROVEN
+    assert (found.objective, found.bound) == (own.objective, own.bound)
+
+
 def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -201,7 +201,69 @@ def test_auto_passes_workers_to_the_search_that_it_takes(monkeypatch: pytest.Mon
         solve(model, options={"workers": 0})
 
 
-def test_no_number_of_workers_is_refused() -> None:
+def test_a_scheduler_is_that_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+    search = searched_module.conflict_search
+
+    def noted(*args: Any, scheduler: str | None = None, **words: Any) -> Any:
+        asked.append(scheduler)
+        return search(*args, **words)
+
+    monkeypatch.setattr(searched_module, "conflict_search", noted)
+    monkeypatch.setattr(searched_module, "suits", lambda *args: False)
     model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
-    with pytest.raises(ValueError, match="workers must be 1 or more"):
-        solve(model, method="conflict-search", options={"workers": 0})
+    for method in ("auto", "conflict-search"):
+        result = solve(model, method=method, options={"scheduler": "tcp://HOST:8786"})
+        assert result.certificate.verdict is Verdict.CERTIFIED
+    assert asked == ["tcp://HOST:8786"] * 2
+
+
+@pytest.mark.parametrize("method", ["auto", "conflict-search"])
+def test_workers_share_the_search_of_an_edited_model(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    search = searched_module.conflict_search
+
+    def noted(*args: Any, workers: int = 1, **words: Any) -> Any:
+        asked.append(workers)
+        return search(*args, **words)
+
+    monkeypatch.setattr(searched_module, "conflict_search", noted)
+    monkeypatch.setattr(searched_module, "suits", lambda *args: False)
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    model.w[0].setlb(0.1)
+    result = solve(model, method=method, options={"workers": 2})
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert asked == [2]
+
+
+def test_an_edited_search_that_ends_early_is_not_given_up_where_it_has_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search = searched_module.conflict_search
+
+    def stopped(*args: Any, workers: int, **words: Any) -> Any:
+        return search(*args, **words, step_limit=1)
+
+    monkeypatch.setattr(searched_module, "conflict_search", stopped)
+    monkeypatch.setattr(searched_module, "suits", lambda *args: False)
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    model.w[0].setlb(0.1)
+    result = solve(model, options={"workers": 2})
+    assert result.solver == "tightmargin"
+    assert "step limit" in result.message
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"workers": 0}, "workers must be 1 or more"),
+        ({"scheduler": 8786}, "scheduler must be an address"),
+        ({"scheduler": "tcp://HOST:8786", "workers": 2}, "with a scheduler all of its workers"),
+    ],
+)
+def test_options_that_name_no_processes_are_refused(options: dict[str, Any], match: str) -> None:
+    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
+    with pytest.raises(ValueError, match=match):
+        solve(model, method="conflict-search", options=options)

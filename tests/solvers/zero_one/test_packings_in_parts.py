@@ -18,6 +18,7 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.zero_one.conflict_search import parts
+from tightmargin.solvers.zero_one.conflict_search import tree as trees
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 from tightmargin.solvers.zero_one.packings import document as packing_document
 from tightmargin.solvers.zero_one.packings import parts as parts_of_files
@@ -122,6 +123,42 @@ def test_an_interrupt_and_the_end_of_time_leave_a_file_of_what_was_proven(
     assert part is not None
     assert 0 < part.lower < whole.lower
     assert len(seen) < 6
+
+
+def test_the_heuristic_of_a_part_has_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    heuristic, given = trees.zero_one_incumbent, list[float]()
+
+    def limited(data: TrainingData, *, time_limit: float | None, **words: Any) -> Any:
+        given.append(np.inf if time_limit is None else time_limit)
+        return heuristic(data, time_limit=time_limit, **words)
+
+    monkeypatch.setattr(trees, "zero_one_incumbent", limited)
+    parts_of_files.recorded_parts(
+        points(0), penalty=C, intercept="free", incumbent=(np.ones(2), 0.0), gap=1e-6,
+        seconds=8.0, longest=1000,
+    )  # fmt: skip
+    assert len(given) >= 3
+    assert max(given) <= 8.0 * trees.LOOKING
+
+
+@pytest.mark.parametrize("at", ["heuristic", "root"])
+def test_an_interrupt_before_a_part_is_split_leaves_its_root(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, result = opened(points(0), "free")
+    name = {"heuristic": "_heuristic", "root": "root"}[at]
+    real, calls = getattr(trees.Tree, name), list[int]()
+
+    def pressed(tree: trees.Tree) -> Any:
+        calls.append(tree.data.n)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(tree)
+
+    monkeypatch.setattr(trees.Tree, name, pressed)
+    proof = accepted(in_parts(monkeypatch, case, result))
+    assert proof is not None
+    assert 0 < proof.lower <= proof.upper
 
 
 # --- forged files --------------------------------------------------------------------------------

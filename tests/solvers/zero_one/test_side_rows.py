@@ -11,11 +11,13 @@ import pyomo.environ as pyo
 import pytest
 
 from tests.references.reference_solutions import points
+from tests.support.both_checkers import accepted
 from tests.support.edited_models import build
 from tests.support.side_edits import SideEdit, side_edit
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.proof_files.checker import read
 from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 from tightmargin.solvers.proofs.packings.signed_points import (
     certified_norm2,
@@ -350,19 +352,28 @@ def test_a_stated_m_that_cuts_the_optimum_off_is_told() -> None:
     assert solve(model).solver != "tightmargin", "auto is asked about the model as it is written"
 
 
-def test_a_solver_a_proof_file_and_a_budget_are_asked_as_before(tmp_path: Any) -> None:
+def test_a_solver_and_a_budget_are_asked_as_before() -> None:
     def edited() -> pyo.ConcreteModel:
         model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
         EDITS["w_0 <= .3"](model)
         return model
 
-    path = tmp_path / "proof.json"
     assert solve(edited(), "scip").solver == "scip"
-    assert solve(edited(), proof=path).certificate.facts.get("engine") != SEARCH
-    assert path.exists()
     assert solve(edited(), prove=5).certificate.facts.get("engine") != SEARCH
     with pytest.raises(ValueError, match="starts"):
         solve(edited(), method=SEARCH, options={"starts": 3})
+
+
+@pytest.mark.parametrize("seed", [3002, 3009, 3028, 3064])
+def test_a_proof_file_leaves_an_edited_model_to_the_search(seed: int, tmp_path: Any) -> None:
+    """A column that is fixed at 0 moves no margin; where b is free a derived M may not stand."""
+    edit, path = side_edit(seed), tmp_path / "proof.json"
+    result = solve(edit.model(), proof=path)
+    side_by_side(edit, result, edit.optimum())
+    proof = accepted(read(path))
+    assert proof is not None
+    assert proof.kind == "optimum"
+    assert float(proof.upper) + proof.model.constant == pytest.approx(result.objective, rel=1e-6)
 
 
 # --- behind a solver that is named ---------------------------------------------------------------
