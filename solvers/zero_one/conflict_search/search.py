@@ -126,8 +126,8 @@ def conflict_search(
         several = None
         if workers > 1 or scheduler:
             several = Lender(search, opened.enter_context(opened_workers(workers, scheduler)))
-        search.start(incumbent)
         try:
+            search.start(incumbent)
             limits = _Limits(lambda: clock() - started, time_limit, step_limit)
             stop = _searched(search, several, limits, progress)
         except OutOfTimeError:
@@ -196,7 +196,7 @@ def _searched(
             way.go()
             if not parts_tried and parts_are_due(search):
                 parts_tried = True
-                _search_parts(search, limits, progress)
+                _search_parts(search, several, limits, progress)
                 if search.bound >= search.target:
                     break
             if several and way is search and seconds >= FRONTIER and several.awake():
@@ -206,7 +206,12 @@ def _searched(
     return StopReason.PROVEN
 
 
-def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint], None]) -> None:
+def _search_parts(
+    search: Tree,
+    several: Lender | None,
+    limits: _Limits,
+    progress: Callable[[TracePoint], None],
+) -> None:
     """Add up bounds of parts, and of larger ones once all are finished within their share."""
     for parts in larger_splits(search.data, search.best.w, search.best.b):
         many, finished = len(parts), True
@@ -218,7 +223,6 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
             share = limits.shared(search, 1 / (many / OF_PARTS - k))
             if share.seconds is not None and np.isfinite(search.until):
                 part.until = time.monotonic() + share.seconds
-
             part.start(None)
             search.cover.add_part(own, part.cover)
 
@@ -227,7 +231,8 @@ def _search_parts(search: Tree, limits: _Limits, progress: Callable[[TracePoint]
 
             try:
                 name = f"conflict search, part {k + 1} of {many}"
-                stop = _searched(part, None, share, told, name)
+                others = Lender(part, several.workers) if several else None
+                stop = _searched(part, others, share, told, name)
             except OutOfTimeError:
                 stop = StopReason.TIME_LIMIT
             part.note(share.elapsed(), told, last_one=True)

@@ -71,9 +71,16 @@ class Tree:
         self.trace: list[TracePoint] = []
 
     def start(self, incumbent: tuple[Array, float] | None) -> None:
-        """Take the best hyperplane that is known, or a cutoff where there is none."""
+        """Take the best hyperplane that is known, or a cutoff where there is none.
+
+        An interrupt of the heuristic leaves the best one with w = 0.
+        """
         if incumbent is None:
-            incumbent = self._heuristic()
+            try:
+                incumbent = self._heuristic()
+            except KeyboardInterrupt:
+                self.best.start(self.points, np.zeros(self.data.d), 0.0)
+                raise
         w, b = np.asarray(incumbent[0], dtype=float), float(incumbent[1])
         self.best.start(self.points, w, b)
         if np.isinf(self.objective):

@@ -238,6 +238,18 @@ def test_an_interrupt_keeps_the_incumbent_and_the_bound(
     assert (found.bound > 0) == (at > 1)
 
 
+def test_an_interrupt_of_the_heuristic_leaves_a_hyperplane(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*args: object, **words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(growing, "zero_one_incumbent", pressed)
+    data = overlapping(30, 3, 8)
+    found = conflict_search(data, penalty=1.0, intercept="free")
+    assert found.stop is StopReason.INTERRUPTED
+    assert (found.objective, found.bound) == (min(data.n_pos, data.n_neg), 0.0)
+    check_result(data, 1.0, "free", found)
+
+
 def test_progress_is_told_as_it_is_kept() -> None:
     told: list[TracePoint] = []
     data = overlapping(24, 3, 9)

@@ -19,7 +19,7 @@ from tests.references.brute_force import zero_one_optima
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.conflict_search import loans
+from tightmargin.solvers.zero_one.conflict_search import loans, parts
 from tightmargin.solvers.zero_one.conflict_search import search as searching
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
 from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
@@ -105,6 +105,27 @@ def test_workers_find_the_optimum_of_brute_force(
         (optimum,) = zero_one_optima(data, (0.9,), intercept)
         assert found.objective == pytest.approx(optimum, rel=2e-6)
         assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("lost", ["nobody", "every second"])
+def test_workers_search_parts_of_the_points(lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"POINTS": 12, "AFTER": 1, "OPEN": 0.01}.items():
+        monkeypatch.setattr(parts, name, value)
+    sizes: list[int] = []
+    real = loans.searched
+
+    def noted(loan: loans.Loan) -> loans.Return:
+        sizes.append(loan.data.n)
+        return real(loan)
+
+    monkeypatch.setattr(loans, "searched", noted)
+    data = hard(48)
+    optimum = conflict_search(data, **WORDS).objective
+    found = with_workers(monkeypatch, Here(LOSSES[lost]), data)
+    assert {size for size in sizes if size < 48} >= {12}
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(optimum, rel=2e-6)
+    assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-12)
 
 
 def test_workers_search_again_below_a_raised_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
