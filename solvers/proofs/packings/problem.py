@@ -15,6 +15,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.proofs.packings.signed_points import (
@@ -39,12 +40,22 @@ class PackingProblem:
     intercept : str
         "penalised", "free" or "none".
     side : SideRows
+
+    Raises
+    ------
+    ValueError
+        Weighted points, or a price that is no positive number: they are counted one by one.
     """
 
     data: TrainingData
     penalty: float
     intercept: str
     side: SideRows
+
+    def __post_init__(self) -> None:
+        """Refuse what a packing does not bound."""
+        if is_weighted(self.data) or not 0 < self.penalty < np.inf:
+            raise ValueError("packings bound points of one positive price, each counted once")
 
     @cached_property
     def name(self) -> str:

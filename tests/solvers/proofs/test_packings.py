@@ -454,6 +454,21 @@ def test_names_tell_problems_apart() -> None:
     assert problem().name == own.name
 
 
+def test_points_of_several_prices_are_no_problem_of_packings() -> None:
+    data = points(0)
+    weighted = TrainingData(data.X, data.y, sample_weight=np.linspace(0.5, 2.0, N))
+    nothing = SideRows.nothing(N, D)
+    for some, penalty in (
+        (weighted, 1.0),
+        (data, 0.0),
+        (data, -1.0),
+        (data, np.inf),
+        (data, np.nan),
+    ):
+        with pytest.raises(ValueError, match="one positive price"):
+            PackingProblem(some, penalty, "free", nothing)
+
+
 # --- parts ---------------------------------------------------------------------------------------
 
 
