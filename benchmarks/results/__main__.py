@@ -23,8 +23,9 @@ from typing import Any
 
 from PIL import Image
 
-from benchmarks.results.page import index, page
+from benchmarks.results.page import page
 from benchmarks.results.record import FOLDER, Record, kept, trimmed, write
+from benchmarks.results.summary import index
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import machine
 from tightmargin.experiments.reproduce.papers import Effort, Reproduction, chosen, everything
 from tightmargin.experiments.studies.code_digest import versions

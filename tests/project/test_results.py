@@ -30,8 +30,9 @@ from benchmarks.results.outcomes import (
     reasons,
     repeated,
 )
-from benchmarks.results.page import index, page
+from benchmarks.results.page import page
 from benchmarks.results.record import FOLDER, Record, kept, read, short, trimmed, write
+from benchmarks.results.summary import index
 from tightmargin.experiments.plots.style import new_figure
 from tightmargin.experiments.reproduce.framework.comparison import (
     Cell,
