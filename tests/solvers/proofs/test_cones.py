@@ -19,7 +19,8 @@ from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover, cover_lemma, cover_value
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, Sides, cone_problem
+from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, cone_problem
+from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
 from tightmargin.solvers.zero_one.cones.search import cone_search
 from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
@@ -81,8 +82,8 @@ def test_a_dear_point_hides_no_cheap_one(intercept: str) -> None:
 
 def test_a_count_of_a_point_without_a_price_is_of_no_other() -> None:
     X, y = np.array([[1.0], [2.0], [-1.0], [0.5]]), np.array([1.0, 1.0, -1.0, -1.0])
-    one = (np.array([True, False, False, False]), 0)
-    sides = replace(Sides.nothing(4, 1), counts=(one,))
+    one = Count(np.array([True, False, False, False]), 0)
+    sides = replace(SideRows.nothing(4, 1), counts=(one,))
     prices = np.array([0.0, 1.0, 1.0, 1.0])
     problem = cone_problem(X, y, prices, intercept="none", sides=sides)
     # w = 1 keeps the counted point, and gives up the last one.
@@ -248,7 +249,7 @@ def test_what_rounding_takes_from_a_margin_is_taken_from_the_bound(
     X, y = np.array([[0.0], [1.0], [1.0]]), np.array([-1.0, 1.0, 1.0])
     kept = slice(None) if intercept == "free" else slice(1, None)
     X, y = X[kept], y[kept]
-    nothing = Sides.nothing(len(y), 1)
+    nothing = SideRows.nothing(len(y), 1)
     moved = np.where(y > 0, missed / READ, 0.0)
     problem = cone_problem(
         X, y, np.full(len(y), 1e3), intercept=intercept, sides=replace(nothing, moved=moved)
