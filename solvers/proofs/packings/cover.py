@@ -275,8 +275,11 @@ class PackingCover:
         Raises
         ------
         ValueError
-            A point is in another part, or the cover is one of another problem.
+            A point is in another part, there are more parts than were to be, or the cover is one of
+        another problem.
         """
+        if len(self._parts) >= self._many or own.min(initial=0) < 0:
+            raise ValueError(f"it is none of {self._many} parts of the points")
         before = np.concatenate([np.zeros(0, np.intp), *(points for points, _ in self._parts)])
         if len(np.unique(np.r_[before, own])) < len(before) + len(own):
             raise ValueError("a point is in two parts")

@@ -80,7 +80,7 @@ def narrowed(
             raise ValueError("the evidence names a node or a point that is not there")
     nodes = _Nodes(points, penalty, kept.copy(), violated.copy(), found)
     nodes.keep_counted()
-    for k in range(int(some.kind.max(initial=-1)) + 1):
+    for k in np.unique(some.kind[some.kind >= 0]):
         nodes.give_up(some.take(np.flatnonzero(some.kind == k)))
     bound = nodes.packed()
     return Narrowed(

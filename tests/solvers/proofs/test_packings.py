@@ -511,6 +511,14 @@ def test_parts_that_are_none_are_refused() -> None:
         whole.add_part(np.arange(3, N), both)
     with pytest.raises(ValueError, match="in two parts"):
         whole.add_part(np.array([5, 5]), PackingCover(whole.problem.part(np.array([5, 6]), 2)))
+    last = np.array([-1])
+    with pytest.raises(ValueError, match="none of 2 parts"):
+        whole.add_part(last, PackingCover(whole.problem.part(np.array([N - 1, 0]), 2)))
+    rest = np.arange(4, N - 2)
+    whole.add_part(rest, PackingCover(whole.problem.part(rest, 2)))
+    third = np.arange(N - 2, N)
+    with pytest.raises(ValueError, match="none of 2 parts"):
+        whole.add_part(third, PackingCover(whole.problem.part(third, 2)))
     assert whole.value == 0.0
 
 
