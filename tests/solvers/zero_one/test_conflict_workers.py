@@ -119,10 +119,10 @@ def test_workers_search_parts_of_the_points(lost: str, monkeypatch: pytest.Monke
         return real(loan)
 
     monkeypatch.setattr(loans, "searched", noted)
-    data = hard(48)
+    data = hard(36)
     optimum = conflict_search(data, **WORDS).objective
     found = with_workers(monkeypatch, Here(LOSSES[lost]), data)
-    assert {size for size in sizes if size < 48} >= {12}
+    assert {size for size in sizes if size < 36} >= {12}
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(optimum, rel=2e-6)
     assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-12)
