@@ -22,6 +22,7 @@ from tightmargin.solvers.proofs.packings.evidence import (
     Conflicts,
     Evidence,
 )
+from tightmargin.solvers.proofs.packings.node_bounds import packed_bounds
 from tightmargin.solvers.proofs.packings.signed_points import (
     Index,
     Mask,
@@ -303,18 +304,6 @@ def check_time(until: float) -> None:
 
 
 def packed(heights: list[float], own: float, penalty: float, room: float = np.inf) -> float:
-    """The bound of the module's docstring without c, from heights h_j in any order and h(K).
-
-    Infinite where not even `room` = 0 points may be violated, and one would have to be.
-    """
-    if room < 0:
-        return np.inf
-    if not heights:
-        return own
-    ordered = np.sort(heights)[::-1]
-    hit = penalty * np.arange(len(ordered))
-    whole = np.minimum.accumulate(ordered + hit)
-    chains = np.minimum(whole, own + hit + penalty)
-    if room < len(ordered):
-        chains[int(room)] = whole[int(room)]
-    return max(own, float(chains.max()))
+    """packed_bounds of one node, from heights h_j in any order and h(K)."""
+    found = packed_bounds(np.array([heights]), np.array([own]), penalty, np.array([room]))
+    return float(found[0])

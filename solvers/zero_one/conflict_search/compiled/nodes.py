@@ -69,7 +69,7 @@ class Problem(NamedTuple):
 
 @compiled
 def packed_heights(heights: Array, own: float, penalty: float, room: float) -> float:
-    """`packed` of node_bounds.py."""
+    """packed_bounds of the kernel, for one node."""
     if room < 0:
         return np.inf
     best, whole = own, np.inf
