@@ -137,22 +137,6 @@ def test_the_ways_through_the_rooms_name_files_that_exist_and_none_twice() -> No
         assert [name for name in files if not (ROOT / name).is_file()] == []
 
 
-def test_folders_and_files_are_of_a_size_to_live_in() -> None:
-    """At most 15 files in a folder and 350 lines in a file; a package's face is not counted.
-
-    The checker of proof files is one file, so that it can be handed to a referee; a test of its own
-    holds what decides in it to 400 lines.
-    """
-    modules = [p for p in source_files() if p.name != "__init__.py" and p.suffix == ".py"]
-    sizes = {p: len((ROOT / p).read_text(encoding="utf-8").splitlines()) for p in modules}
-    folders: dict[Path, int] = {}
-    for path in sizes:
-        folders[path.parent] = folders.get(path.parent, 0) + 1
-    assert {str(folder): count for folder, count in folders.items() if count > 15} == {}
-    alone = {str(Path("solvers/proof_files/checker.py"))}
-    assert {str(path) for path, lines in sizes.items() if lines > 350} == alone
-
-
 SOLVER_PACKAGES = [
     "highspy",
     "gurobipy",

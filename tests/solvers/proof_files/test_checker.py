@@ -360,31 +360,3 @@ def test_it_needs_the_standard_library_alone() -> None:
     called = {node.func.id for node in ast.walk(tree)
               if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
     assert not called & {"eval", "exec", "compile", "__import__"}
-
-
-def test_its_core_is_read_in_an_hour() -> None:
-    """What decides, beside the reading of JSON and the printing of words, in numbers of lines."""
-    text = SOURCE.read_text("utf-8")
-    docstrings = {
-        line
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)
-        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
-    }
-    parts = {"": 0}
-    for k, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("# ---"):
-            parts[line.strip("# -")] = 0
-        elif line.strip() and k not in docstrings:
-            parts[[*parts][-1]] += 1
-    outside = {
-        "", "reading what nobody vouches for", "exp and log", "trees", "directions", "cones",
-        "packings", "the door",
-    }  # fmt: skip
-    assert outside < parts.keys()
-    assert sum(count for name, count in parts.items() if name not in outside) <= 400
-    assert parts["exp and log"] <= 150
-    assert parts["trees"] <= 150
-    assert parts["directions"] <= 100
-    assert parts["cones"] <= 300
-    assert parts["packings"] <= 100
