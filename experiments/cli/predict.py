@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.experiments.cli import options
 from tightmargin.experiments.cli.certify import Saved
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
-from tightmargin.experiments.data.labels import Labelling, named, signed
-from tightmargin.experiments.data.specs import load, read_points
-from tightmargin.experiments.data.tables import Table, from_table, read_table
+from tightmargin.experiments.data.labels import as_written, named, same_label, signed
+from tightmargin.experiments.data.sources import recorded_option
+from tightmargin.experiments.data.specs import read_points
 from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, labels_of
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import training_data
-from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.class_labels import SIGNS
+from tightmargin.formulations.data.feature_names import features_text
 from tightmargin.solvers.probability.binary_result import ENTRY, ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 
@@ -50,32 +52,33 @@ def predict_command(
     """
     with working(f"applying {file}"):
         machine = read_fitted(file)
-        X, y = new_points(data, label, positive, several=bool(machine.classes))
-        told = _told(machine, X)
+        X, y = new_points(data, machine.data, label, positive)
+        predicted = _predicted(machine, X)
     # Of the points on the hyperplane the errors of a result count all, whatever their label.
-    found = told.columns["label"].astype(str) if machine.classes else told.columns["label"]
-    errors = None if y is None else int((found != y).sum())
+    errors, remark = compared(predicted.columns["label"], y, machine.classes)
+    if remark:
+        complain(remark)
     if json:
-        about = {"spec": data, "n": len(X), "d": X.shape[1]}
-        emit("predict", {**told.document, "data": about, "errors": errors})
+        about = {"spec": data, "n": X.shape[0], "d": X.shape[1]}
+        emit("predict", {**predicted.document, "data": about, "errors": errors})
     else:
         table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(told.columns)
-        table.writerows(zip(*(c.tolist() for c in told.columns.values()), strict=True))
+        table.writerow(predicted.columns)
+        table.writerows(zip(*(c.tolist() for c in predicted.columns.values()), strict=True))
         if errors is not None:
-            complain(f"{errors} of {len(X)} points get another label than the file gives")
+            complain(f"{errors} of {X.shape[0]} points get another label than the file gives")
     return 0
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What is said of new points: columns of a table, the first "label", and a document."""
+class Predicted:
+    """Columns of a table for new points, the first one "label", and a document."""
 
     columns: Columns
     document: dict[str, Any]
 
 
-def _told(machine: Fitted | FittedProbabilities, X: Array) -> Told:
+def _predicted(machine: Fitted | FittedProbabilities, X: ArrayLike) -> Predicted:
     if isinstance(machine, FittedProbabilities):
         return _probabilities(machine, X)
     values = machine.decision_values(X)
@@ -86,17 +89,17 @@ def _told(machine: Fitted | FittedProbabilities, X: Array) -> Told:
         "decision_values": values,
     }
     if values.ndim == 1:
-        return Told({"label": labels, "decision_value": values}, document)
+        return Predicted({"label": labels, "decision_value": values}, document)
     columns = {"label": labels} | {
         f"decision_value_{name}": values[:, k] for k, name in enumerate(machine.classes)
     }
-    return Told(columns, document | {"classes": list(machine.classes)})
+    return Predicted(columns, document | {"classes": list(machine.classes)})
 
 
-def _probabilities(machine: FittedProbabilities, X: Array) -> Told:
+def _probabilities(machine: FittedProbabilities, X: ArrayLike) -> Predicted:
     estimator = machine.machine
     assert isinstance(estimator, ClassProbabilities)  # what a file holds
-    reading = estimator.reading(machine.mapped(X))
+    reading = estimator.reading(machine.points(X))
     low, high = np.sort(reading.intervals, axis=1).T
     columns: Columns = {
         "label": reading.labels,
@@ -111,7 +114,7 @@ def _probabilities(machine: FittedProbabilities, X: Array) -> Told:
         "intervals": np.column_stack([low, high]),
         "monotone": reading.monotone,
     }
-    return Told(columns, document)
+    return Predicted(columns, document)
 
 
 def decision_values(result: SolveResult, X: Array) -> Array:
@@ -120,45 +123,67 @@ def decision_values(result: SolveResult, X: Array) -> Array:
 
 
 def new_points(
-    spec: str, label: str | None, positive: str | None, *, several: bool = False
-) -> tuple[Array, NDArray[Any] | None]:
-    """Points and, when the file has them, labels.
+    spec: str, trained: Mapping[str, Any], label: str | None, positive: str | None
+) -> tuple[Any, NDArray[np.str_]]:
+    """New points and their labels as text.
 
     Parameters
     ----------
-    several : bool
-        Labels are names of classes, whatever they are; else -1 and +1.
+    trained : mapping
+        What the result's record says of its training data. Its column of labels and its positive
+        label are those of the new points too, unless they are given.
 
     Returns
     -------
-    array (m, d), array (m,) or None
+    data frame, array or sparse matrix (m, d), array of str (m,)
+        A data frame where the source names its columns; labels are "" where it has none.
 
     Raises
     ------
     ValueError
         Beginning with the spec; see tightmargin.experiments.data.specs.load.
     """
-    labelling: Labelling = named if several else signed
-    path = Path(spec).expanduser()
+    several, one = bool(trained.get("classes")), recorded_option(trained, "positive")
+
+    def labelling(cells: Sequence[str], given: str | None, where: str) -> NDArray[Any]:
+        if given is not None:
+            return (named if several else signed)(cells, given, where)
+        if several or one is None:
+            return as_written(cells)
+        return as_written(["1" if same_label(cell, one) else "-1" for cell in cells])
+
+    known_source = spec.partition(":")[0] in ("sklearn", "uci")  # which have a class that is +1
+    plus = positive if recorded_option({"spec": spec}, "positive") else positive or one
     try:
-        if path.suffix.lower() == ".csv" and path.is_file():
-            return _table(read_table(path), label, positive, labelling)
-        if several:
-            X, names, *_ = read_points(spec, labelling, label, positive)
-            points = real_array("X", X)
-            refuse_non_finite("X", points)
-            return points, names
+        if known_source and not several:
+            found = read_points(spec, signed, label, plus, trained)
+        else:
+            found = read_points(spec, labelling, label, positive, trained)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from error
-    found = load(spec, label=label, positive=positive)
-    return found.X, found.y
+    X, labels = found.X, found.labels
+    if labels.dtype.kind == "f":
+        labels = labels.astype(int)
+    from pandas import DataFrame
+
+    return DataFrame(X, columns=found.names) if found.names else X, labels.astype(str)
 
 
-def _table(
-    table: Table, label: str | None, positive: str | None, labelling: Labelling
-) -> tuple[Array, NDArray[Any] | None]:
-    if label is not None or "y" in table.columns:
-        X, y, *_ = from_table(table, label or "y", positive, labelling=labelling)
-        return X, y
-    labelled = Table([*table.columns, "y"], [[*row, "1"] for row in table.rows], table.lines)
-    return from_table(labelled, "y", None).X, None
+def compared(
+    predicted: NDArray[Any], labels: NDArray[np.str_], classes: Sequence[Any]
+) -> tuple[int | None, str]:
+    """How many predicted labels differ from those of the source; None and why, if it has others.
+
+    Among several classes, a class that the training data lacks is an error; "0" alone, which files
+    of unknown classes hold, is no class.
+    """
+    known = {str(name) for name in classes or SIGNS}
+    given = set(labels.tolist())
+    if given == {""}:
+        return None, ""
+    if given <= known or (len(known) > 2 and given != {"0"}):
+        return int((predicted.astype(str) != labels).sum()), ""
+    shown = features_text(sorted(given))
+    remark = f"the labels {shown} are not compared: those of the training data are "
+    remark += features_text(sorted(known))
+    return None, remark if classes else f"{remark}; say which one is +1 with --positive"

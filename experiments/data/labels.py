@@ -33,12 +33,15 @@ class Points(Printed):
         What the points weigh, where a column says so.
     names : tuple of str
         Of the features, where the source has them.
+    first_index : int or None
+        The number of the first feature, 0 or 1, where the source numbers them.
     """
 
     X: Any
     labels: NDArray[Any]
     weights: Array | None = None
     names: tuple[str, ...] = ()
+    first_index: int | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.labels, self.weights, self.names))
@@ -65,7 +68,8 @@ def as_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
-def _equal(cell: str, wanted: str) -> bool:
+def same_label(cell: str, wanted: str) -> bool:
+    """Whether two labels are equal, as text or as numbers."""
     number = number_in(cell)
     return cell == wanted or (number is not None and number == number_in(wanted))
 
@@ -104,11 +108,19 @@ def signed(labels: Sequence[str], positive: str | None, where: str) -> Array:
                 f"{takers() if len(distinct) > 2 else ''}"
             )
         return np.array([float(cell) for cell in labels])
-    chosen = {cell for cell in distinct if _equal(cell, positive)}
+    chosen = {cell for cell in distinct if same_label(cell, positive)}
     if not chosen:
         hint = nearest(positive, distinct)
         raise ValueError(f"{where} holds no label {positive!r}: {hint}it holds {shown}")
     return np.array([1.0 if cell in chosen else -1.0 for cell in labels])
+
+
+def as_written(labels: Sequence[str]) -> NDArray[np.str_]:
+    """Labels of new points as text; of numbers, 2.0 is also 2."""
+    numbers = [number_in(cell) for cell in labels]
+    return np.array(
+        [cell if v is None else as_text(v) for cell, v in zip(labels, numbers, strict=True)]
+    )
 
 
 def named(labels: Sequence[str], positive: str | None, where: str) -> NDArray[np.str_]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.data.arrays import Array, finite_points, real_array
+from tightmargin.formulations.data.feature_names import paired
 from tightmargin.formulations.data.kernel_centring import GramNormaliser
 from tightmargin.formulations.data.kernel_pca import KernelPca
 from tightmargin.formulations.data.kernels import cross_gram
@@ -86,7 +87,7 @@ class Prepared(Printed):
         # F has orthogonal columns, so w = F'c with c = F w / ||column||^2, and <w, f(x)> = k(x) c.
         factor = self.data.factor
         coefficients = factor @ (w / (factor**2).sum(axis=0))
-        return self._kernel_rows(X) @ coefficients + b
+        return self._kernel_rows(self._paired(X)) @ coefficients + b
 
     def mapped(self, X: ArrayLike) -> Points:
         """New points as the builder would read them; for a kernel matrix, its rows (m, n).
@@ -96,6 +97,7 @@ class Prepared(Printed):
         ValueError
             Points that preprocessing refuses.
         """
+        X = self._paired(X)
         if self.components is not None:
             X = real_array("X", X)
             points = X if self.centring is None else self._kernel_rows(X)
@@ -104,6 +106,10 @@ class Prepared(Printed):
             return self._kernel_rows(X)
         mapped = Normaliser.from_json(self.record).apply(X) if self.record else X
         return kept_points("X", mapped)
+
+    def _paired(self, X: ArrayLike) -> Any:
+        extra = 0 if self.centring is None else 1  # k(x, x)
+        return paired(X, getattr(self.raw, "feature_names", ()), extra=extra)
 
     def _kernel_rows(self, X: ArrayLike) -> Array:
         X = real_array("X", X)

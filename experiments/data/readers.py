@@ -11,10 +11,14 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
+from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tightmargin.experiments.data.labels import Labelling, Points, as_text, number_in, signed
 from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
@@ -73,6 +77,15 @@ def read_npz(
     return Points(points, y, weights)
 
 
+def holds_array(name: str, array: str) -> bool:
+    """Whether a file is an archive with an array of that name."""
+    path = Path(name).expanduser()
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return f"{array}.npy" in archive.namelist()
+
+
 def refuse_damage(path: Path) -> None:
     """Compare checksums first: numpy would read damaged headers as Python."""
     try:
@@ -101,9 +114,12 @@ def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed)
     from sklearn.datasets import load_svmlight_file
 
     try:
-        X, labels = load_svmlight_file(str(path))
+        X, labels = load_svmlight_file(str(path), zero_based=True)
     except ValueError as error:
         raise ValueError(f"this is no libsvm file: {error}") from error
+    first = None if not X.indices.size else min(1, int(X.indices.min()))
+    if first == 1:
+        X = X[:, 1:]
     cells = X.tocoo()
     bad = np.flatnonzero(~np.isfinite(cells.data))
     if bad.size:
@@ -111,7 +127,40 @@ def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed)
         raise ValueError(f"X holds {cells.data[bad[0]]} in row {row}, column {column}")
     _refuse_non_finite_label(labels)
     found = labelling([as_text(value) for value in labels], positive, "the first column")
-    return Points(X, found)
+    return Points(X, found, first_index=first)
+
+
+def as_trained(new: Points, trained: Mapping[str, Any], d: int) -> Points:
+    """New points of a libsvm file with the columns of the training points.
+
+    Parameters
+    ----------
+    trained : mapping
+        What the record of the result says of its data: `d`, and `first_index` where a file of
+        the same kind was read.
+    d : int
+        Number of columns: features that do not occur are 0.
+
+    Raises
+    ------
+    ValueError
+        Features counted from 0 where the training file counts from 1; a feature beyond `d`.
+    """
+    X, first = new.X, trained.get("first_index")
+    if first == 1 and new.first_index == 0:
+        raise ValueError(
+            "the features are counted from 0, and from 1 in the training file: write every index "
+            "one higher"
+        )
+    if first == 0 and new.first_index == 1:  # the feature 0 occurs in no row
+        X = sp.hstack([sp.csr_matrix((X.shape[0], 1)), X], format="csr")
+    if X.shape[1] > d:
+        start = new.first_index if first is None else first
+        raise ValueError(
+            f"the feature of index {X.shape[1] - 1 + (start or 0)} occurs, and the training points "
+            f"have {d} features"
+        )
+    return replace(new, X=sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], d)))
 
 
 def read_brooks(path: Path, positive: str | None, labelling: Labelling = signed) -> Points:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightmargin.experiments.data.gaussian_classes import gaussian_class_data
 from tightmargin.experiments.data.labels import Labelling, Points, as_text, nearest, signed, takers
@@ -43,6 +45,40 @@ def _csv(name: str, options: Options, labelling: Labelling) -> Points:
         labelling=labelling,
         weight=options.get("weight"),
     )
+
+
+def new_csv(
+    name: str, options: Options, labelling: Labelling, trained: Mapping[str, Any]
+) -> Points:
+    """New points of a csv file; the training data's columns of labels and weights may be absent."""
+    table = read_table(existing(name))
+    label = options.get("label") or recorded_option(trained, "label") or "y"
+    weight = options.get("weight") or recorded_option(trained, "weight")
+    if "weight" not in options and weight not in table.columns:
+        weight = None
+    if "label" not in options and label not in table.columns:
+        rows = [[*row, "-"] for row in table.rows]
+        table, labelling = replace(table, columns=[*table.columns, label], rows=rows), _none
+    return from_table(
+        table,
+        label,
+        options.get("positive"),
+        complete="complete" in options,
+        labelling=labelling,
+        weight=weight,
+    )
+
+
+def _none(cells: Sequence[str], positive: str | None, where: str) -> NDArray[np.str_]:
+    return np.full(len(cells), "")
+
+
+def recorded_option(trained: Mapping[str, Any], name: str) -> str | None:
+    """An option of the SPEC in a result's record, or of the call beside it; None without one."""
+    if trained.get(name) is not None:
+        return str(trained[name])
+    parts = (part.partition("=") for part in str(trained.get("spec", "")).split(",")[1:])
+    return next((text.strip() for key, _, text in parts if key.strip() == name), None)
 
 
 def _npz(name: str, options: Options, labelling: Labelling) -> Points:

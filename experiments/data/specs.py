@@ -31,6 +31,8 @@ is guessed: a cell that is no finite number is refused with its row and column.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,11 +48,14 @@ from tightmargin.experiments.data.labels import (
     signed,
 )
 from tightmargin.experiments.data.public_data import UCI, data_folder
+from tightmargin.experiments.data.readers import as_trained, holds_array
 from tightmargin.experiments.data.sources import (
     GAUSSIANS,
     READERS,
     SKLEARN,
     SPREAD,
+    new_csv,
+    recorded_option,
     synthetic,
     unknown,
 )
@@ -114,6 +119,7 @@ def load(spec: str, *, label: str | None = None, positive: str | None = None) ->
         return TrainingData(
             _smaller(found.X), found.labels, spec=spec, sample_weight=found.weights,
             class_weight=class_weight_of(spec, positive), feature_names=found.names,
+            first_index=found.first_index,
         )  # fmt: skip
     except ValueError as error:
         raise _with_spec(spec, error) from error
@@ -162,13 +168,18 @@ def load_classes(
         return MulticlassData(
             found.X, y, spec=spec, classes=classes, sample_weight=found.weights,
             class_weight=class_weight_of(spec), feature_names=found.names,
+            first_index=found.first_index,
         )  # fmt: skip
     except ValueError as error:
         raise _with_spec(spec, error) from error
 
 
 def read_points(
-    spec: str, labelling: Labelling, label: str | None = None, positive: str | None = None
+    spec: str,
+    labelling: Labelling,
+    label: str | None = None,
+    positive: str | None = None,
+    trained: Mapping[str, Any] | None = None,
 ) -> Points:
     """Points of a SPEC, and what `labelling` makes of their labels; see `load`.
 
@@ -182,6 +193,9 @@ def read_points(
         What makes labels of the words that are read.
     label, positive : str, optional
         As for `load`.
+    trained : mapping, optional
+        For new points, what a result's record says of its training data: a libsvm file is then
+        read with their features, and a csv file may lack labels, which are "" then.
 
     Examples
     --------
@@ -198,7 +212,20 @@ def read_points(
         if scheme == "synthetic":
             found = synthetic(name, options, labelling)
             return replace(found, X=found.X[:, columns_of(options, found.X.shape[1])])
-        return subset(READERS[scheme](name, options, labelling), options)
+        if trained is not None and scheme == "csv":
+            return subset(new_csv(name, options, labelling, trained), options)
+        recorded = None if trained is None else recorded_option(trained, "label")
+        if scheme == "npz" and recorded is not None and holds_array(name, recorded):
+            options = {"label": recorded} | options
+        found = READERS[scheme](name, options, labelling)
+        if trained is not None and scheme == "libsvm":
+            chosen = recorded_option(trained, "features")
+            options = ({} if chosen is None else {"features": chosen}) | options
+            d = trained["d"]
+            if "features" in options:
+                d = max(found.X.shape[1], 1 + max(columns_of(options, sys.maxsize)))
+            found = as_trained(found, trained, d)
+        return subset(found, options)
 
 
 def class_weight_of(spec: str, positive: str | None = None) -> ClassWeight:

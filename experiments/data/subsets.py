@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def subset(points: Points, options: Options) -> Points:
     columns = columns_of(options, X.shape[1])
     names = tuple(names[c] for c in columns) if names else ()
     if "n" not in options:
-        return Points(X[:, columns], y, weights, names)
+        return replace(points, X=X[:, columns], names=names)
     size = whole(options, "n")
     classes = np.unique(y)
     fewest = max(len(classes), 2)
@@ -59,7 +60,7 @@ def subset(points: Points, options: Options) -> Points:
         rows = np.sort(rng.choice(len(y), size, replace=False))
         _refuse_lost_classes(y[rows], classes)
     drawn = None if weights is None else weights[rows]
-    return Points(X[rows][:, columns], y[rows], drawn, names)
+    return Points(X[rows][:, columns], y[rows], drawn, names, points.first_index)
 
 
 def _refuse_lost_classes(drawn: NDArray[Any], classes: NDArray[Any]) -> None:

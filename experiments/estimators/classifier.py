@@ -23,6 +23,7 @@ from tightmargin.experiments.estimators.certification import (
     judge,
     judge_grid,
 )
+from tightmargin.experiments.estimators.distinct_points import all_points, distinct_points
 from tightmargin.experiments.estimators.fitted import (
     FittedProbabilities,
 )
@@ -116,6 +117,10 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         As everywhere in scikit-learn; the names only where X has some.
     coef_, intercept_ : array (1, d) or (K, d), array (1,) or (K,)
         Without a kernel: the hyperplane in the coordinates after `normalise`.
+    points_ : array (m,)
+        Indices of the training points that the model reads, in the order of its rows: what
+        `result_` says of points it says of X[points_]. All in their order where no weights are
+        given and no two points are equal.
     dual_coef_ : array (1, n)
         f(x) = sum_i c_i k(x_i, x) + b, of kernel machines and of duals, for all training points.
     support_ : array
@@ -215,7 +220,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         ----------
         sample_weight : array (n,), optional
             Numbers s_i of at least 0: the fit is that of point i repeated s_i times, and of weight
-            0 left out.
+            0 left out. Equal points of one label are one point of the model, with their weights
+            added up: see `points_`.
 
         Returns
         -------
@@ -232,14 +238,19 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         refuse_strange(X, y)
         points, found = checked(partial(validate_data, self), X, y=y)
         labels, weights = known_labels(found), checked_sample_weight(sample_weight, len(found))
-        kept = above_zero(weights, len(labels))[0]
-        if len(kept) < len(labels) and self.kernel == "precomputed":
+        n, kept = len(labels), above_zero(weights, len(labels))[0]
+        if len(kept) < n and self.kernel == "precomputed":
             raise ValueError(
                 "sample_weight: with kernel=precomputed leave points of weight 0 out of X and y, "
                 "its columns too"
             )
-        left = None if weights is None else weights[kept]
-        raw = as_data(entry, points[kept], labels[kept], left, of_data)
+        by_point = any(np.size(value) == n > 1 for value in given.values())
+        if not entry.weighted or self.kernel == "precomputed" or by_point:
+            distinct = all_points(weights, n)
+        else:
+            distinct = distinct_points(points, labels, weights)
+        rows = distinct.rows
+        raw = as_data(entry, points[rows], labels[rows], distinct.weights, of_data)
         given = with_weights_in_order(given, raw)
         limits = {word: plain(getattr(self, word)) for word in ("time_limit", "threads", "seed")}
         machine, prepared = machine_of(
@@ -257,8 +268,9 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
         for name in (*PARTS, "probabilities_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.classes_, self._machine = np.unique(labels[kept]), machine
+        self.points_ = rows
         self.result_, self.certificate_ = machine.result, machine.result.certificate
-        for name, value in among_all(parts_of(machine, prepared), kept, len(found)).items():
+        for name, value in among_all(parts_of(machine, prepared), distinct).items():
             setattr(self, name, value)
         if stopped:
             raise KeyboardInterrupt

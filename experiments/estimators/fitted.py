@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, overload
 
@@ -18,6 +18,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin, en
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.class_labels import SIGNS
+from tightmargin.formulations.data.feature_names import paired
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.point_weights import ClassWeight
@@ -83,7 +84,12 @@ class Fitted(Printed, Drawn):
     @property
     def classes(self) -> tuple[Any, ...]:
         """Labels of the classes, the negative one first; empty for two classes -1 and +1."""
-        return tuple(self.result.data.get("classes", ()))
+        return tuple(self.data.get("classes", ()))
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What the record of the result says of the training data."""
+        return self.result.data
 
     def decision_values(self, X: ArrayLike) -> Array:
         """Decision values of new points.
@@ -92,7 +98,8 @@ class Fitted(Printed, Drawn):
         ----------
         X : array or sparse matrix (m, d)
             Before preprocessing; for a precomputed kernel, kernel values against the training
-            points.
+            points. Columns of a data frame are paired with the training features by name where
+            both have names.
 
         Returns
         -------
@@ -102,10 +109,12 @@ class Fitted(Printed, Drawn):
         Raises
         ------
         ValueError
-            Points with another number of features, or that preprocessing refuses; training data
-            that is no longer the same.
+            Points with other features, or that preprocessing refuses; training data that is no
+            longer the same.
         """
-        points, record = kept_points("X", X), self.result.normalisation
+        record = self.result.normalisation
+        X = paired_points(X, self.data, record)
+        points = kept_points("X", X)
         w, b = self.hyperplane
         if self.in_variables:
             _refuse_other_features(points, record["d"] if record else w.shape[-1])
@@ -169,6 +178,15 @@ def labels_of(values: Array, classes: tuple[Any, ...]) -> NDArray[Any]:
     return np.array(classes or SIGNS)[at]
 
 
+def paired_points(X: ArrayLike, data: Mapping[str, Any], record: Mapping[str, Any]) -> Any:
+    """New points with their columns as the training data has them, by name where both have names.
+
+    A kernel matrix that is centred has one column more, k(x, x).
+    """
+    centred = record.get("kernel") == "precomputed" and record.get("normalise") == "centred"
+    return paired(X, data.get("feature_names", ()), extra=int(centred))
+
+
 def _refuse_other_features(X: Points, d: int) -> None:
     if X.shape[1] != d:
         raise ValueError(f"the new points have {X.shape[1]} features, the training points {d}")
@@ -196,19 +214,30 @@ class FittedProbabilities(Printed):
         New points as `machine` reads them.
     classes : tuple of str
         Names of the classes; empty for two classes -1 and +1.
+    data, record : mapping
+        What is kept of the training data, and of its preprocessing.
     """
 
     machine: Estimator
     mapped: Callable[[ArrayLike], Array]
     classes: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
 
     def probabilities(self, X: ArrayLike) -> Array:
-        """P(Y = 1 | x) (m,) of new points, or P(Y = k | x) (m, K)."""
-        return self.machine.probabilities(self.mapped(X))
+        """P(Y = 1 | x) (m,) of new points, or P(Y = k | x) (m, K).
+
+        Columns of a data frame are paired with the training features by name.
+        """
+        return self.machine.probabilities(self.points(X))
+
+    def points(self, X: ArrayLike) -> Array:
+        """New points as `machine` reads them."""
+        return self.mapped(paired_points(X, self.data, self.record))
 
     def labels(self, X: ArrayLike) -> NDArray[Any]:
         """Labels (m,) of new points: -1 and +1, or names of classes."""
-        found = self.machine.labels(self.mapped(X))
+        found = self.machine.labels(self.points(X))
         return np.array(self.classes)[found] if self.classes else found
 
 
@@ -271,7 +300,8 @@ def fit(
     if not isinstance(method, str):
         prepared = prepare(data, own)
         classes = data.classes if isinstance(data, MulticlassData) else ()
-        return FittedProbabilities(method(prepared.data, **words), prepared.mapped, classes)
+        kept = about(prepared.raw), prepared.record
+        return FittedProbabilities(method(prepared.data, **words), prepared.mapped, classes, *kept)
     prepared = prepare(data, own)
     return fitted(solve(build(method, prepared.data, **words), solver), prepared)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.estimators.distinct_points import DistinctPoints
 from tightmargin.experiments.estimators.fitted import Fitted
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
@@ -41,13 +41,16 @@ def parts_of(machine: Fitted, prepared: Prepared) -> dict[str, Any]:
     return found
 
 
-def among_all(parts: dict[str, Any], kept: NDArray[np.intp], n: int) -> dict[str, Any]:
-    """The parts for all n points, where the machine has seen those at the places `kept` alone."""
-    if "dual_coef_" not in parts or len(kept) == n:
+def among_all(parts: dict[str, Any], points: DistinctPoints) -> dict[str, Any]:
+    """The parts for all training points; equal ones share a coefficient by their weights."""
+    if "dual_coef_" not in parts:
         return parts
-    coefficients = np.zeros((1, n))
-    coefficients[:, kept] = parts["dual_coef_"]
-    return parts | {"dual_coef_": coefficients, "support_": kept[parts["support_"]]}
+    share, group = points.share, points.group
+    support = np.isin(group, parts["support_"]) & (share > 0)
+    return parts | {
+        "dual_coef_": parts["dual_coef_"][:, group] * share,
+        "support_": np.flatnonzero(support),
+    }
 
 
 def _expansion(machine: Fitted, prepared: Prepared, w: Array) -> Array | None:

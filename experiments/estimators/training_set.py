@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.experiments.estimators.inputs import known_labels, refuse_strange
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.feature_names import paired
 
 Index = NDArray[np.intp]
 
@@ -70,6 +71,7 @@ def training_set(
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
     refuse_strange(X, y)
+    X = paired(X, tuple(getattr(estimator, "feature_names_in_", ())))
     points = check_array(X, accept_sparse="csr", dtype=np.float64)
     if sp.issparse(points):
         points = sp.csr_matrix(points)

@@ -74,11 +74,12 @@ def _probabilities(file: Path, document: Mapping[str, Any]) -> FittedProbabiliti
         record = dict(document["normalisation"])
         if "kernel" not in record:
             mapped = Normaliser.from_json(record).apply if record else np.asarray
-            return FittedProbabilities(ClassProbabilities.from_document(document), mapped)
+            machine = ClassProbabilities.from_document(document)
+            return FittedProbabilities(machine, mapped, (), document["data"], record)
         prepared = restore(_same_data(document["data"]), record)
         assert isinstance(prepared.data, TrainingData | GramData)
         machine = ClassProbabilities.from_document(document, prepared.data)
-        return FittedProbabilities(machine, prepared.mapped)
+        return FittedProbabilities(machine, prepared.mapped, (), document["data"], record)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{file} is not a readable path: {error}") from None
     except ValueError as error:

@@ -49,7 +49,7 @@ class MulticlassData(Printed, WeightedPoints):
         Names of the classes in their order; by default the labels.
     sample_weight, class_weight : optional
         As for `TrainingData`; of class_weight a sequence has K numbers in the order of the classes.
-    feature_names : sequence of str, optional
+    feature_names, first_index : optional
         As for `TrainingData`.
 
     Raises
@@ -72,6 +72,7 @@ class MulticlassData(Printed, WeightedPoints):
     sample_weight: Array | None = field(default=None, kw_only=True)
     class_weight: ClassWeight = field(default=None, kw_only=True)
     feature_names: Sequence[str] = field(default=(), kw_only=True)
+    first_index: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         points = real_array("X", self.X)

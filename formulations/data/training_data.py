@@ -58,6 +58,9 @@ class TrainingData(TwoClasses):
         What the labels -1 and +1 are called; by default as `y` calls them.
     feature_names : sequence of str, optional
         By default the columns of a data frame that are words. No part of the digest.
+    first_index : int, optional
+        The number, 0 or 1, that the file of the points gives to the first feature, where it numbers
+        them: new points of such a file are paired with the features by it.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class TrainingData(TwoClasses):
     y: Array
     spec: str = ""
     feature_names: Sequence[str] = field(default=(), kw_only=True)
+    first_index: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         points = sparse_points("X", self.X) if sp.issparse(self.X) else _dense_points(self.X)

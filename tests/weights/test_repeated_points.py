@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from sklearn.base import clone
 
 import tightmargin as tm
 from tests.faults.settings import modes
@@ -280,3 +281,33 @@ def test_edited_models(name: str, edit: str) -> None:
         # Of models with an M that an edit outdates the bound is about the written model or none.
         if result.certificate.verdict is Verdict.CERTIFIED:
             assert first == pytest.approx(second, rel=1e-6)
+
+
+# scikit-learn's check_sample_weight_equivalence asks for 1e-7 between decision values.
+
+CLASSIFIERS = [
+    name for name, entry in CATALOGUE.items() if entry.classifier is not None and entry.weighted
+]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_classifier_is_the_same_whether_points_are_weighted_or_repeated(name: str) -> None:
+    """In any order of the points: equal points are one point of the model, with added weights."""
+    words = dict(SETTINGS[name])
+    if tm.GramData in CATALOGUE[name].takes and tm.TrainingData not in CATALOGUE[name].takes:
+        words |= {"kernel": "rbf", "width": 0.5}
+    X, y = points_of(name), THREE if name.startswith("multiclass") else labels_of(name)
+    weighted, repeated = np.random.default_rng(3).permutation(7), np.repeat(np.arange(7), S)
+    repeated = np.random.default_rng(4).permutation(repeated)
+    machine = tm.FormulationClassifier(name, uncertified="ignore", **words)
+    one = clone(machine).fit(X[weighted], y[weighted], S[weighted])
+    other = clone(machine).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(
+        one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-9
+    )
+    np.testing.assert_array_equal(X[weighted][one.points_], X[repeated][other.points_])
+    if hasattr(one, "dual_coef_"):  # of equal points the sum
+        sums = [np.zeros(7), np.zeros(7)]
+        np.add.at(sums[0], weighted, one.dual_coef_[0])
+        np.add.at(sums[1], repeated, other.dual_coef_[0])
+        np.testing.assert_allclose(*sums, atol=1e-9)

@@ -95,17 +95,17 @@ def test_errors_are_counted_against_names_and_a_new_class_is_one(fit: Path, fold
     assert answer.json["errors"] == (labels != truth).sum() > 0
     assert answer.json["classes"] == list(load_iris().target_names)
     assert np.shape(answer.json["decision_values"]) == (150, 3)
-    rows = "5.1,3.5,1.4,0.2"
+    rows, header = "5.1,3.5,1.4,0.2", ",".join(load_iris().feature_names)
     file = folder / "new.csv"
     for y, errors in (("setosa", 0), ("rugosa", 1)):
-        file.write_text(f"a,b,c,d,y\n{rows},{y}\n")
+        file.write_text(f"{header},y\n{rows},{y}\n")
         assert run("predict", fit, "--data", file, "--json").json["errors"] == errors
-    file.write_text(f"a,b,c,d\n{rows}\n")
+    file.write_text(f"{header}\n{rows}\n")
     assert run("predict", fit, "--data", file, "--json").json["errors"] is None
     file.write_text("a,b\n1,2\n")
     answer = run("predict", fit, "--data", file)
     assert answer.code == 2
-    assert "2 features, the training points 4" in answer.complaint
+    assert "lack the columns sepal length (cm)" in answer.complaint
 
 
 def test_prediction_needs_no_training_data_without_a_kernel(folder: Path) -> None:

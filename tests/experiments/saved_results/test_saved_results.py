@@ -402,8 +402,8 @@ def test_new_points_need_no_labels_and_no_training_data(tmp_path: Path) -> None:
     """A hyperplane is all it takes; two columns, or labels of one class, are as good."""
     out = solved(tmp_path, "c_svc", "normalise=zscore")
     (tmp_path / "train.csv").unlink()
-    (tmp_path / "bare.csv").write_text("a,b\n0.5,-1\n2,0.25\n")
-    (tmp_path / "one.csv").write_text("a,b,y\n0.5,-1,1\n2,0.25,1\n")
+    (tmp_path / "bare.csv").write_text("x0,x1\n0.5,-1\n2,0.25\n")
+    (tmp_path / "one.csv").write_text("x0,x1,y\n0.5,-1,1\n2,0.25,1\n")
     bare = run("predict", out, "--data", tmp_path / "bare.csv", "--json").json
     one = run("predict", out, "--data", tmp_path / "one.csv", "--json").json
     assert bare["errors"] is None
@@ -416,10 +416,11 @@ def test_new_points_need_no_labels_and_no_training_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a,b,c\n1,2,3\n", "3 features, the training points 2"),
-        ("a,b\n1,x\n", "'x'"),
-        ("a,b\n1,inf\n", "finite"),
-        ("a,b,y\n1,2,yes\n", "--positive"),
+        ("a,x0,x1\n1,2,3\n", "the new points have the unknown column a:"),
+        ("x1\n1\n", "the new points lack the column x0:"),
+        ("b,x1\n1,2\n", "lack the column x0 and have the unknown column b: the machine"),
+        ("x0,x1\n1,x\n", "'x'"),
+        ("x0,x1\n1,inf\n", "finite"),
     ],
 )
 def test_bad_new_points_are_refused(text: str, expected: str, tmp_path: Path) -> None:
