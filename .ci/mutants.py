@@ -1,0 +1,318 @@
+"""Mutants: what the test suite notices when a line of the product is changed.
+
+    python .ci/mutants.py cover [arguments of pytest]     lines and times of each test
+    python .ci/mutants.py draw --seed 1 --count 300       which lines are changed
+    python .ci/mutants.py run [--workers 2]               the tests of each line; resumes
+    python .ci/mutants.py table OLD NEW                   two runs side by side, as markdown
+
+What was drawn is kept in benchmarks/mutants.json, all else in out/mutants. A mutant changes one
+operator, constant, condition, return or statement of a line that some test runs. The lines are
+drawn uniformly from the covered ones of the product, at least a third of them from `KERNEL`. A
+mutant is killed if one of the tests that run its line fails; the fastest runs first, and the first
+failure ends the run. What no test kills is a survivor: a missing test, or an equivalent mutant.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "out" / "mutants"
+DRAWN = ROOT / "benchmarks" / "mutants.json"
+ROOMS = ("formulations", "solvers", "cuts", "experiments")
+KERNEL = ("solvers/proofs/", "solvers/kernel/", "solvers/proof_files/checker.py")
+SECONDS = 300  # one test may take; a mutant that does not end is killed
+
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+ARITHMETIC = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Div, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.MatMult: ast.Mult,
+}  # fmt: skip
+CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum",
+         "maximum": "minimum", "floor": "ceil", "ceil": "floor"}  # fmt: skip
+
+
+# --- mutants of a file ---------------------------------------------------------------------------
+
+
+def variants(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:  # noqa: C901, one line a kind
+    """What a node may be changed to: a name of the operator, and the new node."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+        other = COMPARISONS[type(node.ops[0])]
+        yield "comparison", ast.Compare(node.left, [other()], node.comparators)
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield "arithmetic", ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "connective", ast.BoolOp(other, node.values)
+        yield "condition dropped", node.values[0]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield "sign", node.operand
+    if isinstance(node, ast.IfExp):
+        yield "branch", ast.IfExp(node.test, node.orelse, node.body)
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield "constant", ast.Constant(node.value + 1)
+        if node.value:
+            yield "constant", ast.Constant(0)
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield "constant", ast.Constant(not node.value)
+    name = node.func if isinstance(node, ast.Call) else None
+    if isinstance(name, ast.Name) and name.id in CALLS:
+        yield "function", ast.Call(ast.Name(CALLS[name.id]), node.args, node.keywords)
+    if isinstance(name, ast.Attribute) and name.attr in CALLS:
+        called = ast.Attribute(name.value, CALLS[name.attr])
+        yield "function", ast.Call(called, node.args, node.keywords)
+    if isinstance(node, ast.Return) and node.value is not None:
+        yield "return", ast.Return(ast.Constant(None))
+    if isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
+        yield "statement dropped", ast.Pass()
+
+
+def mutants_of(path: Path) -> dict[int, list[dict[str, Any]]]:
+    """Mutants of a file by line; annotations, messages of errors and docstrings have none."""
+    text = path.read_text("utf-8")
+    tree = ast.parse(text)
+    left = set()
+    for node in ast.walk(tree):
+        parts = [getattr(node, name, None) for name in ("annotation", "returns")]
+        parts += getattr(node, "decorator_list", [])
+        if isinstance(node, ast.Raise | ast.JoinedStr | ast.Subscript | ast.Assert):
+            parts.append(node.slice if isinstance(node, ast.Subscript) else node)
+            if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Name):
+                parts.pop()
+        for part in parts:
+            if part is not None:
+                left.update(id(inner) for inner in ast.walk(part))
+    found: dict[int, list[dict[str, Any]]] = {}
+    for node in ast.walk(tree):
+        if id(node) in left or getattr(node, "end_lineno", None) != getattr(node, "lineno", 0):
+            continue
+        for kind, new in variants(node):
+            old = ast.get_source_segment(text, node)
+            found.setdefault(node.lineno, []).append({
+                "file": str(path.relative_to(ROOT)), "line": node.lineno, "kind": kind,
+                "start": node.col_offset, "end": node.end_col_offset, "old": old,
+                "new": written(new),
+            })  # fmt: skip
+    return found
+
+
+def written(node: ast.AST) -> str:
+    """Source of a changed node; an expression in brackets, so that it stays one operand."""
+    text = ast.unparse(ast.fix_missing_locations(node))
+    return f"({text})" if isinstance(node, ast.expr) else text
+
+
+def changed(text: str, mutant: dict[str, Any]) -> str:
+    """A file with its mutant in; columns of Python count bytes."""
+    lines = text.splitlines(keepends=True)
+    line = lines[mutant["line"] - 1].encode()
+    assert line[mutant["start"] : mutant["end"]].decode() == mutant["old"], mutant
+    new = line[: mutant["start"]] + mutant["new"].encode() + line[mutant["end"] :]
+    lines[mutant["line"] - 1] = new.decode()
+    return "".join(lines)
+
+
+# --- the steps -----------------------------------------------------------------------------------
+
+
+def cover(arguments: list[str]) -> int:
+    """Run the suite once with the lines and the seconds of each test."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    settings = KEPT / "coveragerc"
+    sources = "\n    ".join(str(ROOT / "tightmargin" / room) for room in ROOMS)
+    settings.write_text(f"[run]\nsource =\n    {sources}\ndata_file = {KEPT / 'coverage'}\n")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--cov-config={settings}",
+         "--cov", "--cov-context=test", "--cov-report=", f"--junitxml={KEPT / 'times.xml'}",
+         *arguments],
+        cwd=ROOT, check=False,
+    ).returncode  # fmt: skip
+
+
+def contexts() -> dict[str, dict[int, list[str]]]:
+    """Tests that run each line, by file."""
+    import coverage
+
+    data = coverage.CoverageData(str(KEPT / "coverage"))
+    data.read()
+    found: dict[str, dict[int, list[str]]] = {}
+    for name in data.measured_files():
+        path = Path(name).resolve()
+        if ROOT not in path.parents:
+            continue
+        lines = data.contexts_by_lineno(name)
+        tests = {
+            line: sorted({c.rpartition("|")[0] for c in by if c.endswith("|run")})
+            for line, by in lines.items()
+        }
+        found[str(path.relative_to(ROOT))] = {k: v for k, v in tests.items() if v}
+    return found
+
+
+def draw(seed: int, count: int) -> int:
+    """Draw lines uniformly from the covered ones, and one mutant of each."""
+    rng = random.Random(seed)
+    sites: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for file, lines in sorted(contexts().items()):
+        for line, mutants in sorted(mutants_of(ROOT / file).items()):
+            if line in lines:
+                sites[file, line] = mutants
+    kernel = [site for site in sites if site[0].startswith(KERNEL)]
+    chosen = rng.sample(kernel, min(len(kernel), -(-count // 3)))
+    others = [site for site in sites if site not in set(chosen)]
+    chosen += rng.sample(others, min(len(others), count - len(chosen)))
+    mutants = [rng.choice(sites[site]) for site in sorted(chosen)]
+    head = {"seed": seed, "lines": len(sites), "kernel": len(kernel)}
+    DRAWN.write_text(json.dumps({**head, "mutants": mutants}, indent=1) + "\n")
+    print(f"{len(mutants)} mutants of {len(sites)} covered lines, into {DRAWN.relative_to(ROOT)}")
+    return 0
+
+
+def times() -> dict[str, float]:
+    """Seconds of each test by its name in a report of pytest."""
+    import xml.etree.ElementTree as ElementTree
+
+    found = {}
+    for case in ElementTree.parse(KEPT / "times.xml").getroot().iter("testcase"):
+        file = case.get("classname", "").replace(".", "/") + ".py"
+        found[f"{file}::{case.get('name')}"] = float(case.get("time", "0"))
+    return found
+
+
+def copies(count: int) -> Iterator[Path]:
+    """Copies of the tracked files, each with the links and data beside it that tests look for."""
+    files = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    for _ in range(count):
+        folder = Path(tempfile.mkdtemp(prefix="mutants-")) / "checkout"
+        for name in filter(None, files):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target, follow_symlinks=False)
+        yield folder
+
+
+def outcome(folder: Path, mutant: dict[str, Any], tests: list[str]) -> str:
+    """`killed` with the test that failed first, or `survived`."""
+    target = folder / mutant["file"]
+    text = target.read_text("utf-8")
+    target.write_text(changed(text, mutant), "utf-8")
+    variables = os.environ | {
+        "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+    }  # fmt: skip
+    try:
+        for k in range(0, len(tests), 200):
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
+                 f"--timeout={SECONDS}", *tests[k : k + 200]],
+                cwd=folder, env=variables, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                failed = [x for x in done.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
+                return f"killed: {failed[0][:200] if failed else f'exit {done.returncode}'}"
+        return "survived"
+    finally:
+        target.write_text(text, "utf-8")
+
+
+def run(workers: int, only_survivors_of: str | None) -> int:
+    """Run every mutant that has no outcome yet; the fastest of its tests first."""
+    kept = KEPT / "killed.jsonl"
+    mutants = json.loads(DRAWN.read_text())["mutants"]
+    done = {}
+    if kept.exists():
+        done = {row["mutant"]: row for row in map(json.loads, kept.read_text().splitlines())}
+    reach, seconds = contexts(), times()
+    wanted = range(len(mutants))
+    if only_survivors_of is not None:
+        rows = map(json.loads, Path(only_survivors_of).read_text().splitlines())
+        wanted = [row["mutant"] for row in rows if row["outcome"] == "survived"]
+    folders: Queue[Path] = Queue()
+    for folder in copies(workers):
+        folders.put(folder)
+
+    def one(k: int) -> dict[str, Any]:
+        mutant = mutants[k]
+        tests = reach.get(mutant["file"], {}).get(mutant["line"], [])
+        tests = sorted(tests, key=lambda test: seconds.get(test, 1.0))
+        folder = folders.get()
+        try:
+            return {"mutant": k, "tests": len(tests), "outcome": outcome(folder, mutant, tests)}
+        finally:
+            folders.put(folder)
+
+    with ThreadPoolExecutor(workers) as pool, kept.open("a") as stream:
+        for row in pool.map(one, [k for k in wanted if k not in done]):
+            stream.write(json.dumps(row) + "\n")
+            stream.flush()
+            at = mutants[row["mutant"]]
+            print(f"{row['mutant']:4d} {at['file']}:{at['line']} {row['outcome'][:90]}", flush=True)
+    while not folders.empty():
+        shutil.rmtree(folders.get().parent)
+    return 0
+
+
+def table(old: str, new: str) -> int:
+    """Print how many mutants two suites kill, in the kernel and elsewhere."""
+    mutants = json.loads(DRAWN.read_text())["mutants"]
+    rows = []
+    for name in (old, new):
+        read = map(json.loads, Path(name).read_text().splitlines())
+        rows.append({row["mutant"]: row["outcome"].startswith("killed") for row in read})
+    print("| mutants of | drawn | killed before | killed now | now, of those killed before |")
+    print("|:---|---:|---:|---:|---:|")
+    for title, inside in (("kernel and checker", True), ("the rest", False)):
+        chosen = [k for k, m in enumerate(mutants) if m["file"].startswith(KERNEL) is inside]
+        before, now = ({k for k in chosen if row.get(k)} for row in rows)
+        share = 100 * len(before & now) / max(1, len(before))
+        print(f"| {title} | {len(chosen)} | {len(before)} | {len(now)} | {share:.1f} % |")
+    return 0
+
+
+def main() -> int:
+    """Read the arguments and run one step."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    steps = parser.add_subparsers(dest="step", required=True)
+    steps.add_parser("cover")
+    one = steps.add_parser("draw")
+    one.add_argument("--seed", type=int, required=True)
+    one.add_argument("--count", type=int, default=300)
+    one = steps.add_parser("run")
+    one.add_argument("--workers", type=int, default=2)
+    one.add_argument("--only-survivors-of", help="a killed.jsonl of another suite")
+    one = steps.add_parser("table")
+    one.add_argument("old")
+    one.add_argument("new")
+    given, rest = parser.parse_known_args()
+    if given.step == "cover":
+        return cover(rest)
+    if rest:
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    if given.step == "draw":
+        return draw(given.seed, given.count)
+    if given.step == "run":
+        return run(given.workers, given.only_survivors_of)
+    return table(given.old, given.new)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
