@@ -180,7 +180,7 @@ def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
     ValueError
         The record is not that of these data, and which of its entries is not.
     """
-    prepared = prepare(raw, _words_of(record))
+    prepared = prepare(raw, words_of(record))
     fitted = prepared.components
     if fitted is not None and isinstance(record.get("components"), Mapping):
         prepared = _turned(raw, prepared, fitted.turned(record["components"].get("basis")))
@@ -190,8 +190,8 @@ def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
     return prepared
 
 
-def _words_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked of `prepare`, from what it recorded."""
+def words_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What `prepare` was asked for, from what it recorded."""
     if "kind" in record and "kernel" not in record:
         return {"normalise": record["kind"]}
     return {name: value for name, value in record.items() if name in PREPROCESSING}

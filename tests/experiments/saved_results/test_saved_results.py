@@ -20,7 +20,7 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import DERIVED, SolveResult
 
 SEPARABLE = reference_solutions.points("separable", 5, n=12)
 OVERLAPPING = reference_solutions.points("overlapping", 5, n=12)
@@ -114,7 +114,8 @@ def solved(
 def edit(file: Path, change: Any) -> None:
     """Change a saved document and write a checksum that fits, as a forger would."""
     document = json.loads(file.read_text())
-    document.pop("sha256")
+    for name in ("sha256", *DERIVED):
+        document.pop(name, None)
     change(document)
     text = json.dumps(document, sort_keys=True)
     document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
