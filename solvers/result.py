@@ -183,7 +183,7 @@ class SolveResult(Printed, Drawn):
         They are the bound and the objective of an exactly feasible point; None without one of them.
         """
         bound, upper = self.bound, self.certificate.upper
-        if bound is None or upper is None:
+        if bound is None or upper is None or not np.isfinite([bound, upper]).all():
             return None
         return min(bound, upper), max(bound, upper)
 
@@ -377,7 +377,8 @@ def _refuse_other_kinds(document: Mapping[str, Any]) -> None:
             # Files of earlier versions have no ray and no versions.
             if word in part and (isinstance(part[word], bool) or not isinstance(part[word], kind)):
                 where = f"{name}.{word}" if name else word
-                raise ValueError(f"its {where} is {str(part[word])[:40]!r}, which is none")
+                names = " or ".join("null" if k is type(None) else k.__name__ for k in kind)
+                raise ValueError(f"its {where} is {str(part[word])[:40]}, and no {names}")
 
 
 def _what_else(content: bytes) -> str:

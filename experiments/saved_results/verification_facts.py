@@ -55,7 +55,8 @@ def unchecked_parts(
 
     Multipliers are tried for what they prove, which a repair may make of wrong ones too.
     """
-    saved, names = result.certificate, ("dual_residual", "complementarity")
+    saved, names = result.certificate, ["dual_residual", "complementarity"]
+    names += ["primal_residual"] if result.objective is None else []
     parts = [_words(name) for name in names if getattr(saved, name) is not None]
     told = {"reason": judgement.reason, "bound_method": bound_method, "unproven": unproven}
     parts += [
@@ -65,6 +66,8 @@ def unchecked_parts(
     parts += [_words(name) for name in saved.facts if name not in again and name != "unit"]
     if result.ray and result.status is not Status.UNBOUNDED:
         parts.append("ray")
+    data = (name for name in result.data if name not in ("n", "d", "sha256", "total_weight"))
+    parts += [f"{_words(name)} of its data" for name in data]
     known = {name for name, words in _SOLVED.items() if getattr(result, name) not in (None, "", {})}
     return (*parts, *(words for name, words in _SOLVED.items() if name in known))
 

@@ -275,6 +275,9 @@ def _against_itself(
         return f"the saved violation {residual:.3g} is not that of a feasible point"
     if upper is not None and not objective - rounding <= upper:
         return f"the saved upper end {upper:.17g} is below the objective {objective:.17g}"
+    room = rounding + CLOSED * unit(objective, objective, constant)
+    if upper is not None and saved.verdict.closed and not upper <= objective + room:
+        return f"the saved upper end {upper:.17g} is above the objective {objective:.17g}"
     return _other_gap(result, objective, constant)
 
 
@@ -290,7 +293,9 @@ def _other_gap(result: SolveResult, objective: float, constant: float) -> str:
         shares = [max(each - result.bound, 0.0) / size for each, size in ends if size > 0]
         if not any(abs(gap - share) <= CLOSED * max(1.0, gap) for share in shares):
             return f"the saved gap {gap:.3g} is that of another bound, {apart:.3g} away"
-    if result.unit is not None and result.bound is not None:
+    if "unit" in result.certificate.facts and result.bound is not None:
+        if result.unit is None:
+            return "the saved unit of the gap is no number"
         ends = [objective] if upper is None else [objective, upper]
         units = [unit(end, result.bound, constant) for end in ends]
         if not any(math.isclose(result.unit, each, rel_tol=CLOSED) for each in units):
