@@ -184,7 +184,7 @@ def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
     fitted = prepared.components
     if fitted is not None and isinstance(record.get("components"), Mapping):
         prepared = _turned(raw, prepared, fitted.turned(record["components"].get("basis")))
-    found = {"largest": None} | prepared.record
+    found = {"largest": None} | dict(prepared.record)
     for name in sorted({*record, *found}):
         _refuse_other_record(name, record.get(name), found.get(name), name in found)
     return prepared
@@ -222,10 +222,9 @@ def _refuse_other_record(name: str, saved: Any, fitted: Any, known: bool) -> Non
 
 def _same_up_to_rounding(saved: Any, fitted: Any, within: float) -> bool:
     """Numbers relative to the largest of their list, everything else exactly."""
-    numbers = _numbers(saved), _numbers(fitted)
-    if numbers[0] is None or numbers[1] is None:
+    one, other = _numbers(saved), _numbers(fitted)
+    if one is None or other is None:
         return type(saved) is type(fitted) and bool(saved == fitted)
-    one, other = numbers
     if one.shape != other.shape:
         return False
     size = float(np.abs(other).max(initial=0.0))

@@ -75,21 +75,18 @@ def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -
             f"{raw.spec or 'this data'} {found[:12]}"
             + ("; its points were weighted: give the data itself" if weighted else "")
         )
-    again = about(raw)
-    classes = again.get("classes", list(SIGNS))
-    for word, what in (("n", again["n"]), ("d", again["d"]), ("classes", classes),
-                       ("total_weight", again.get("total_weight"))):  # fmt: skip
-        if word in result.data and not same_fact(result.data[word], what):
-            if word == "classes" and what == list(SIGNS):
-                continue  # data as numbers, whose classes have names in the file alone
-            raise ValueError(
-                f"the result says of its data that {word} is {_listed(result.data[word])}; that of "
-                f"{raw.spec or 'this data'} is {_listed(what)}"
-            )
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    again, whose = about(raw), raw.spec or "this data"
+    for word in ("n", "d", "total_weight"):
+        said, counted = result.data.get(word), again.get(word)
+        if word in result.data and not same_fact(said, counted):
+            raise ValueError(f"the result says {word} = {said} of its data; {whose}: {counted}")
+    names, own = result.data.get("classes"), again.get("classes", list(SIGNS))
+    # Of data as -1 and +1 the file alone may know the names.
+    if names is not None and names != own and own != list(SIGNS):
+        named = ", ".join(map(str, names)) if isinstance(names, list) else str(names)
+        raise ValueError(
+            f"the result names the classes {named}; those of {whose} are {', '.join(map(str, own))}"
+        )
 
 
 def verification(

@@ -102,10 +102,12 @@ class Verification(Framed):
             (row.name, *(value_text(getattr(row, name)) or "-" for name in names), told_of(row))
             for row in self.numbers
         ]
-        claims = f"{count_text(len(self.claims), 'claim')} left: .claims" if self.claims else ""
+        parts = [(count_text(len(self.claims), "claim"), "claims", self.claims)]
+        parts += [(count_text(len(self.unchecked), "word"), "unchecked", self.unchecked)]
+        left = "; ".join(f"{count} of the file: .{name}" for count, name, of in parts if of)
         told = "; ".join(part for part in (self.allowance, told) if part)
         title = f"Verification: {self.verdict}" + (told and f", {told}")
-        return Page(title, columns=("number", *names, "confirmed"), rows=rows, more=claims)
+        return Page(title, columns=("number", *names, "confirmed"), rows=rows, more=left)
 
     @property
     def confirmed(self) -> bool:
@@ -296,8 +298,8 @@ def _other_gap(result: SolveResult, objective: float, constant: float) -> str:
     if "unit" in result.certificate.facts and result.bound is not None:
         if result.unit is None:
             return "the saved unit of the gap is no number"
-        ends = [objective] if upper is None else [objective, upper]
-        units = [unit(end, result.bound, constant) for end in ends]
+        known = [objective] if upper is None else [objective, upper]
+        units = [unit(each, result.bound, constant) for each in known]
         if not any(math.isclose(result.unit, each, rel_tol=CLOSED) for each in units):
             return f"the saved unit {result.unit:.9g} of the gap is {units[-1]:.9g}"
     return ""

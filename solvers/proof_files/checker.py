@@ -220,9 +220,9 @@ def number(text: Any, where: str) -> Fraction:
     need_room(len(text) <= LONGEST_NUMBER, f"{where}: a number has {len(text)} characters")
     try:
         if "p" in text:
-            value = float.fromhex(text)
-            need(value.hex() == text, f"{where}: no double as float.hex writes it")
-            return Fraction(value)
+            double = float.fromhex(text)
+            need(double.hex() == text, f"{where}: no double as float.hex writes it")
+            return Fraction(double)
         above, slash, below = text.removeprefix("-").partition("/")
         for part in (above, below) if slash else (above,):
             need(WHOLE.fullmatch(part), f"{where}: that is no number")
@@ -1739,8 +1739,8 @@ def check_file(path: str, seconds: float = LONGEST_TIME, largest: int = LARGEST_
 
 def main(arguments: list[str]) -> int:
     """Check one file; 0 where everything is proven."""
-    words = {"prog": "checker.py", "formatter_class": argparse.RawDescriptionHelpFormatter}
-    parser = argparse.ArgumentParser(description=__doc__, **words)
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("checker.py", description=__doc__, formatter_class=plain)
     parser.add_argument("file", metavar="FILE", help="a proof file, .json or .json.gz")
     add = parser.add_argument
     add("--time-limit", type=float, default=LONGEST_TIME, metavar="SECONDS", help="3600")

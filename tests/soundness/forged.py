@@ -26,13 +26,14 @@ import tightmargin as tm
 from tests.soundness import questions as q
 from tests.soundness.asking import said_by
 from tests.soundness.catalogue import TRIALS
-from tests.soundness.exact import constant_of
+from tests.soundness.exact import constant_of, objective_at
 from tests.soundness.judge import REFUSALS, Answer, Case, Kind, Said, Truth
 from tightmargin.experiments.cli.options import recorded
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Verification
+from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.solvers.plain_json import checksum
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import DERIVED
@@ -42,6 +43,7 @@ Path_ = tuple[str | int, ...]
 
 AGAIN = 1e-7  # of the unit of a gap: within it a saved number and the one computed again agree
 REUSED = 24  # cases of one honest file
+ALLOWANCE = 1e9
 
 
 @dataclass(frozen=True)
@@ -249,46 +251,48 @@ def _stated(document: Document, objective: float, bound: float, **certificate: A
 
 
 def allowed(case: Honest, rng: np.random.Generator) -> Document:
-    """Another bound, or another objective, within a huge allowance."""
-    document = case.document
-    value, room = document["objective"] or 1.0, 1e9
-    apart = abs(value) * float(rng.choice([1e-4, 0.5, 10.0])) + 1e-3
-    ends = (value, value - apart) if rng.random() < 0.5 else (value + apart, value)
-    forged = _stated(document, *ends)
-    forged["certificate"]["facts"]["absolute_gap"] = room
-    return forged
+    """The optimum of other hyperparameters as a worse point of these, within a huge allowance."""
+    document = other_machine(case, rng)
+    model = tm.build(case.kind.entry, case.prepared.data, **case.parameters)
+    values = {name: np.asarray(array) for name, array in document["values"].items()}
+    at = objective_at(model, values)
+    value = case.document["objective"] if at is None else float(at[0])
+    bound = case.document["bound"] or -1.0
+    document["duals"] = case.document["duals"]
+    document = _stated(document, (value or 0.0) if rng.random() < 0.7 else bound, bound)
+    document["certificate"]["facts"]["absolute_gap"] = ALLOWANCE
+    return document
 
 
 def other_machine(case: Honest, _: np.random.Generator) -> Document:
     """The optimum for other hyperparameters, stated as that of the file's."""
     moves = {k: 1.25 if k == "exponent" else 0.75 for k in case.parameters}
     words = {k: v * moves[k] for k, v in case.parameters.items() if isinstance(v, float)}
-    model = tm.build(case.kind.entry, case.prepared.data, **case.parameters | words)
-    found = tm.solve(model, **dict(case.kind.solving)).to_json()
-    document = copy.deepcopy(case.document)
-    for name in ("values", "duals", "ray", "status", "objective", "bound", "certificate"):
-        document[name] = found[name]
-    return document
+    return _solved_for(case, case.prepared.data, case.parameters | words)
 
 
 def other_points(case: Honest, rng: np.random.Generator) -> Document:
-    """The optimum of the same points in other units, with a record that says so."""
-    record, factor = copy.deepcopy(case.document["normalisation"]), float(rng.choice([1e-3, 7.0]))
-    for part in (record, record.get("components", {})):
-        for name in ("shift", "scale", "basis", "means", "eigenvalues"):
-            if part.get(name) is not None and not isinstance(part[name], float):
-                part[name] = (np.asarray(part[name]) * factor).tolist()
-    data = case.prepared.data
-    if isinstance(data, tm.GramData):
-        scaled: Any = tm.GramData(data.gram / factor**2, data.y)
-        record["width"] = record.get("width", 1.0) * factor
-    else:
-        scaled = replace(data, X=data.X / factor)
-    found = tm.solve(tm.build(case.kind.entry, scaled, **case.parameters)).to_json()
-    document = copy.deepcopy(case.document) | {"normalisation": record}
-    for name in ("values", "duals", "ray", "status", "objective", "bound", "certificate"):
-        document[name] = found[name]
-    return document
+    """The optimum of the points in other units, with a record that says so."""
+    record = copy.deepcopy(case.document["normalisation"])
+    factor, data = float(rng.choice([1e-3, 7.0])), case.prepared.data
+    if "components" in record:
+        basis = np.asarray(record["components"]["basis"]) / factor
+        record["components"]["basis"] = basis.tolist()
+        data = replace(data, X=data.X / factor)
+    elif "kind" in record:
+        for name, move in (("scale", factor), ("shift", 1.25)):
+            if record[name] is not None:
+                record[name] = (np.asarray(record[name]) * move + (name == "shift")).tolist()
+        data = replace(data, X=Normaliser.from_json(record).apply(case.raw.X))
+    return _solved_for(case, data, case.parameters) | {"normalisation": record}
+
+
+def _solved_for(case: Honest, data: Any, parameters: Document) -> Document:
+    """The honest file with the point, multipliers and certificate of another model."""
+    model = tm.build(case.kind.entry, data, **parameters)
+    found = tm.solve(model, **dict(case.kind.solving)).to_json()
+    parts = ("values", "duals", "ray", "status", "objective", "bound", "certificate")
+    return copy.deepcopy(case.document) | {name: found[name] for name in parts}
 
 
 def doubled(case: Honest, rng: np.random.Generator) -> Document:
@@ -321,7 +325,10 @@ def forged_case(rng: np.random.Generator, index: int) -> Case:
             words, document, at = _forged(case, rng, turn, scheme)
         except REFUSALS as error:  # of the harness, and no refusal of the product
             raise RuntimeError(f"{label}: no file: {error}") from error
-        return [_judged(f"{label}: {words}", case, document, at)]
+        answers = [_judged(f"{label}: {words}", case, document, at)]
+        if scheme is allowed:
+            answers.append(_judged(f"{label}: {words} by us", case, document, at, ALLOWANCE))
+        return answers
 
     return Case(label, ask)
 
@@ -348,14 +355,21 @@ def _forged(
     return words, document, at
 
 
-def _judged(label: str, case: Honest, document: Document, at: Path_) -> Answer:
+def _judged(
+    label: str, case: Honest, document: Document, at: Path_, allowance: float = 0.0
+) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "forged.json")
         file.write_text(json.dumps(document | {"sha256": checksum(document)}))
         result = tm.SolveResult.load(file)
-        found = certify(result, case.raw)
+        found = certify(result, case.raw, absolute_gap=allowance)
     if not found.confirmed:
         return Answer(label, Said(status=found.reason), case.truth)
+    if found.absolute_gap:  # the two ends are true, and no optimum is said to be known
+        objective, _, bound = (row.recomputed for row in found.numbers)
+        assert objective is not None
+        upper = objective + AGAIN * abs(objective)
+        return Answer(label, Said(bound=bound, upper=upper), case.truth)
     model = tm.build(case.kind.entry, case.prepared.data, **case.parameters)
     said = said_by(result, model)
     numbers = {row.name: row.recomputed for row in found.numbers}

@@ -277,7 +277,9 @@ def test_a_result_with_neither_point_nor_proof_is_refused(tmp_path: Path) -> Non
     out = solved(tmp_path, "c_svc")
     edit(out, lambda d: d.update(objective=None, bound=None, status="limit_no_solution"))
     assert "no point to prove: its status is limit_no_solution" in run("certify", out).complaint
-    nothing = dict.fromkeys(("gap", "upper", "bound"), None) | {"verdict": "CERTIFIED"}
+    nothing = dict.fromkeys(("gap", "upper", "bound", "solver_bound"), None) | {
+        "verdict": "CERTIFIED"
+    }
     edit(out, lambda d: (d.update(status="infeasible"), d["certificate"].update(nothing)))
     answer = run("certify", out)
     assert answer.code == 1
