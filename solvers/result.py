@@ -22,6 +22,7 @@ from tightmargin.solvers.proofs.verdict import Verdict
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
 GROUPS = ("values", "duals", "ray")
+DERIVED = ("interval", "absolute_gap", "relative_gap")  # of the other numbers of a file
 TINY = 1e-6  # of the unit of a gap: what a certificate leaves open
 
 Arrays = Mapping[str, NDArray[np.float64]]
@@ -182,7 +183,7 @@ class SolveResult(Printed, Drawn):
         They are the bound and the objective of an exactly feasible point; None without one of them.
         """
         bound, upper = self.bound, self.certificate.upper
-        if bound is None or upper is None:
+        if bound is None or upper is None or not np.isfinite([bound, upper]).all():
             return None
         return min(bound, upper), max(bound, upper)
 
@@ -277,20 +278,29 @@ class SolveResult(Printed, Drawn):
         Raises
         ------
         ValueError
-            When the file is truncated, altered, of another schema, or its arrays are missing.
+            When the file is truncated, altered, or none that `save` wrote, or contradicts itself.
         """
         path = Path(path)
         try:
-            document = json.loads(path.read_bytes())
-            if "sha256" not in document and "rows" in document:
-                raise ValueError("it holds the rows of a path, and a result of solve is needed")
+            content = path.read_bytes()
+            other = _what_else(content)
+            if other:
+                raise ValueError(other)
+            document = json.loads(content)
             stated = document.pop("sha256")
-            if document["schema"] != SCHEMA:
-                raise ValueError(f"schema {document['schema']!r}, expected {SCHEMA!r}")
             if stated != checksum(document):
                 raise ValueError("the checksum does not match: the file was altered")
+            _refuse_other_kinds(document)
             arrays = companion_arrays(path, document)
-            return cls._from_json(document, arrays)
+            found = cls._from_json(document, arrays)
+            again = found.to_json()
+            for name in DERIVED:
+                if name in document and document[name] != again[name]:
+                    raise ValueError(
+                        f"it contradicts itself: its {name} is {document[name]}, and its other "
+                        f"numbers make it {again[name]}"
+                    )
+            return found
         except _UNREADABLE as error:
             raise ValueError(f"{path} is not a readable result: {error}") from None
 
@@ -332,6 +342,65 @@ class SolveResult(Printed, Drawn):
     def with_data(self, **entries: Any) -> SolveResult:
         """Copy with more said about the data."""
         return replace(self, data=dict(self.data) | entries)
+
+
+_NUMBER, _TEXT = (int, float, type(None)), (str,)
+# What every part of a file is. A bool counts as none of the numbers.
+_KINDS: dict[str, dict[str, tuple[type, ...]]] = {
+    "": {
+        **dict.fromkeys(("formulation", "problem_class", "status", "message"), _TEXT),
+        **dict.fromkeys(("objective", "bound"), _NUMBER),
+        **dict.fromkeys(("parameters", "data", "normalisation", *GROUPS, "versions"), (dict,)),
+        **dict.fromkeys(("certificate", "solver"), (dict,)),
+        "seconds": (int, float),
+    },
+    "certificate": {
+        **dict.fromkeys(("verdict", "reason", "level", "bound_method", "unproven"), _TEXT),
+        **dict.fromkeys(("primal_residual", "dual_residual", "complementarity"), _NUMBER),
+        **dict.fromkeys(("gap", "upper", "bound", "solver_bound"), _NUMBER),
+        "facts": (dict,),
+    },
+    "solver": {
+        **dict.fromkeys(("name", "version"), _TEXT),
+        **dict.fromkeys(("seed", "threads"), (int, type(None))),
+        "time_limit": _NUMBER,
+        "options": (dict,),
+    },
+}
+
+
+def _refuse_other_kinds(document: Mapping[str, Any]) -> None:
+    """Raise ValueError where a number is expected and something else stands, and the like."""
+    for name, kinds in _KINDS.items():
+        part = document[name] if name else document
+        for word, kind in kinds.items():
+            # Files of earlier versions have no ray and no versions.
+            if word in part and (isinstance(part[word], bool) or not isinstance(part[word], kind)):
+                where = f"{name}.{word}" if name else word
+                names = " or ".join("null" if k is type(None) else k.__name__ for k in kind)
+                raise ValueError(f"its {where} is {str(part[word])[:40]}, and no {names}")
+
+
+def _what_else(content: bytes) -> str:
+    """What a file is that no `save` wrote, and who takes it; empty for a saved result."""
+    written = "a result is what `tightmargin solve --out FILE.json` or result.save() writes"
+    if content[:2] == b"\x1f\x8b":
+        return f"it is packed, as proof files are, which `tightmargin check` decides; {written}"
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        truncated = content.lstrip()[:1] == b"{"
+        return f"it is {'cut off' if truncated else 'no JSON'}; {written}"
+    if not isinstance(document, dict) or "schema" not in document:
+        rows = isinstance(document, dict) and "rows" in document
+        return f"it holds {'the rows of a path' if rows else 'no result'}; {written}"
+    if str(document["schema"]).startswith("tightmargin-proof/"):
+        return f"it is a proof file, which `tightmargin check` decides; {written}"
+    if document["schema"] != SCHEMA:
+        return f"schema {document['schema']!r}, expected {SCHEMA!r}; {written}"
+    if document.get("command", "solve") != "solve":
+        return f"it is what `tightmargin {document['command']}` wrote; {written}"
+    return "" if "sha256" in document else f"it has no checksum; {written}"
 
 
 def was_interrupted(result: SolveResult) -> bool:

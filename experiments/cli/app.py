@@ -2,7 +2,7 @@
 
 Standard output carries only results; errors are one line on standard error. Exit codes: 0 optimum,
 1 error or not certified, 2 usage or refused input, 3 infeasible or unbounded, 4 limit reached with
-an incumbent, 130 interrupted.
+an incumbent, 5 a gap that an allowance alone closes, 130 interrupted.
 """
 
 from __future__ import annotations

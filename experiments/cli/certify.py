@@ -12,6 +12,8 @@ from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Verification
+from tightmargin.solvers.plain_json import plain
+from tightmargin.solvers.proof_files.checker import BY_ALLOWANCE
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
@@ -23,6 +25,7 @@ def certify_command(
     data: options.OptionalSpec = None,
     label: options.Label = None,
     positive: options.Positive = None,
+    absolute_gap: options.AbsoluteGap = 0.0,
     json: options.Json = False,
 ) -> int:
     """Prove the point and our own bounds of a saved result again, without any solver.
@@ -31,11 +34,12 @@ def certify_command(
     highspy; and that of a search over cones of directions takes semidefinite ones, by Clarabel.
 
     Leaves with 0 when all of it was proven again, with 3 when what was proven is that the model is
-    infeasible or unbounded, and with 1 when something in the file was not confirmed.
+    infeasible or unbounded, with 5 when the gap is closed by --absolute-gap alone, and with 1 when
+    something in the file was not confirmed.
     """
     with working(f"proving {file}"):
         result = SolveResult.load(file)
-        found = certify(result, data, label=label, positive=positive)
+        found = certify(result, data, label=label, positive=positive, absolute_gap=absolute_gap)
     if json:
         emit("certify", {"file": str(file)} | _document(result, found))
     else:
@@ -48,6 +52,8 @@ def certify_command(
         return 1
     if found.verdict is Verdict.WITHIN_TOLERANCE:
         complain(f"{file}: {found.verdict}, the bound is proven, and the point misses a row")
+    if found.absolute_gap:
+        return BY_ALLOWANCE
     return 3 if found.without_optimum else 0
 
 
@@ -55,6 +61,8 @@ def _document(result: SolveResult, found: Verification) -> dict[str, Any]:
     return {
         "formulation": result.formulation,
         "problem_class": result.problem_class,
+        "parameters": plain(dict(result.parameters)),
+        "normalisation": plain(dict(result.normalisation)),
         "status": str(result.status),
         "numbers": {
             number.name: {
@@ -68,6 +76,7 @@ def _document(result: SolveResult, found: Verification) -> dict[str, Any]:
             "verdict": str(found.verdict),
             "reason": found.reason,
             "bound_method": found.bound_method,
+            "absolute_gap": found.absolute_gap or None,
         },
         "claims": list(found.claims),
         "unchecked": list(found.unchecked),

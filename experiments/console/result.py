@@ -143,7 +143,8 @@ def verification_page(found: Verification) -> Group:
         if row.saved is None and row.recomputed is None:
             continue
         table.add_row(row.name, number(row.saved, 12), number(row.recomputed, 12), mark)
-    lines: list[RenderableType] = [table, Text()] if found.numbers else []
+    lines: list[RenderableType] = [Text(found.problem)] if found.problem else []
+    lines += [table, Text()] if found.numbers else []
     if found.bound_method:
         what = "bound" if found.numbers else str(found.status)
         lines.append(Text(f"{what} proven again by {found.bound_method}"))
@@ -151,5 +152,5 @@ def verification_page(found: Verification) -> Group:
     if found.unchecked:
         words = "not computed again, the word of the file: "
         lines.append(Text(words + ", ".join(found.unchecked), style=WARN))
-    lines.append(verdict_text(found.verdict, found.reason))
+    lines.append(verdict_text(found.verdict, found.reason or found.allowance))
     return Group(*lines)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.data.prepared import Prepared, Raw
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernel_centring import GramNormaliser, centred_gram
 from tightmargin.formulations.data.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
 from tightmargin.formulations.data.kernels import KERNELS, gram_data
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import (
     NORMALISERS,
-    Normaliser,
     fit_normaliser,
     known_word,
     normalise,
@@ -28,6 +28,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData, 
 KERNEL_WORDS = ("width", "degree", "coef0")
 KPCA_WORDS = ("kpca", "kpca_tolerance")
 PREPROCESSING = ("normalise", "kernel", "shift", *KERNEL_WORDS, *KPCA_WORDS)
+# Of the largest number of an entry: what another processor's sums, or its eigenvectors, differ by.
+FITTED_AGAIN, TURNED_AGAIN = 1e-9, 1e-6
 
 
 def prepare(raw: Raw, options: Mapping[str, Any]) -> Prepared:
@@ -168,28 +170,74 @@ def _refuse_extra(options: Mapping[str, Any]) -> None:
 
 
 def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
-    """Repeat a recorded preparation on the same training data, with the recorded numbers."""
-    if "components" in record:
-        if isinstance(raw, TrainingData):
-            return _components_again(raw, record)
-        found = _components_again(in_two(raw), record)
-        return replace(found, raw=raw, data=with_points(raw, found.data))
-    if "kernel" in record:
-        return prepare(raw, record)
-    if not record:
-        return Prepared(raw, raw, {})
-    return Prepared(raw, replace(raw, X=Normaliser.from_json(record).apply(raw.X)), record)
+    """Repeat a recorded preparation on the same training data: every number is fitted again.
+
+    Of the record only the words are taken, such as zscore or rbf. Its numbers must be the fitted
+    ones up to rounding; of equal eigenvalues, whose directions are arbitrary, it names the turn.
+
+    Raises
+    ------
+    ValueError
+        The record is not that of these data, and which of its entries is not.
+    """
+    prepared = prepare(raw, words_of(record))
+    fitted = prepared.components
+    if fitted is not None and isinstance(record.get("components"), Mapping):
+        prepared = _turned(raw, prepared, fitted.turned(record["components"].get("basis")))
+    found = {"largest": None} | dict(prepared.record)
+    for name in sorted({*record, *found}):
+        _refuse_other_record(name, record.get(name), found.get(name), name in found)
+    return prepared
 
 
-def _components_again(raw: TrainingData, record: Mapping[str, Any]) -> Prepared:
-    kept = ("normalise", "shift", *KERNEL_WORDS)
-    how = {word: value for word, value in record.items() if word in kept}
-    how["kernel"] = record["kernel"]
-    points, centring = _kernel_points(raw, how)
-    found = KernelPca.from_json(
-        points, {} if isinstance(points, GramData) else how, record["components"]
-    )
-    return Prepared(raw, found.data, record, found, centring)
+def words_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What `prepare` was asked for, from what it recorded."""
+    if "kind" in record and "kernel" not in record:
+        return {"normalise": record["kind"]}
+    return {name: value for name, value in record.items() if name in PREPROCESSING}
+
+
+def _turned(raw: Raw, prepared: Prepared, found: KernelPca) -> Prepared:
+    """The same components in the directions of a record."""
+    data = found.data if isinstance(raw, TrainingData) else with_points(raw, found.data)
+    record = dict(prepared.record) | {"components": found.to_json()}
+    return replace(prepared, data=data, record=record, components=found)
+
+
+def _refuse_other_record(name: str, saved: Any, fitted: Any, known: bool) -> None:
+    """Raise ValueError where an entry is not what the data make it."""
+    if isinstance(saved, Mapping) and isinstance(fitted, Mapping):
+        for part in sorted({*saved, *fitted}):
+            _refuse_other_record(part, saved.get(part), fitted.get(part), part in fitted)
+        return
+    if name == "largest" and saved is None:  # files of an earlier version lack it
+        return
+    within = TURNED_AGAIN if name == "basis" else FITTED_AGAIN
+    if not known or not _same_up_to_rounding(saved, fitted, within):
+        raise ValueError(
+            f"the recorded preparation is not that of these data: its entry {name!r} is not what "
+            "is fitted again"
+        )
+
+
+def _same_up_to_rounding(saved: Any, fitted: Any, within: float) -> bool:
+    """Numbers relative to the largest of their list, everything else exactly."""
+    one, other = _numbers(saved), _numbers(fitted)
+    if one is None or other is None:
+        return type(saved) is type(fitted) and bool(saved == fitted)
+    if one.shape != other.shape:
+        return False
+    size = float(np.abs(other).max(initial=0.0))
+    return bool(np.abs(one - other).max(initial=0.0) <= within * size)
+
+
+def _numbers(value: Any) -> Array | None:
+    """A number or nested lists of them; None for anything else."""
+    try:
+        found = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return None
+    return found.astype(float) if found.dtype.kind in "iuf" else None
 
 
 # --- points of several classes for what reads two -------------------------------------------------

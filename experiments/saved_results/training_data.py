@@ -11,6 +11,7 @@ from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.experiments.saved_results.verification import refuse_other_data, verification
 from tightmargin.experiments.saved_results.verification_verdict import Verification
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.result import SolveResult
 
 
@@ -40,6 +41,7 @@ def certify(
     *,
     label: str | None = None,
     positive: str | None = None,
+    absolute_gap: float = 0.0,
 ) -> Verification:
     """Prove the point and our own bounds of a result again, without any solver.
 
@@ -54,11 +56,14 @@ def certify(
         Where its data is now, or the data itself before any preparation; by default where it was.
     label, positive : str, optional
         The column of labels and the positive label, as when it was solved by default.
+    absolute_gap : float
+        In the units of the objective: a gap of so much is closed too. No file allows itself one.
 
     Raises
     ------
     ValueError
-        Other data, no formulation of the catalogue, an edited model, or arrays that do not fit it.
+        Other data, no formulation of the catalogue, an edited model, a preparation that is not
+        that of the data, or arrays that do not fit the model.
 
     Examples
     --------
@@ -67,11 +72,12 @@ def certify(
     >>> tm.certify(tm.solve(tm.c_svc(data, C=1.0)), data).verdict.value
     'CERTIFIED'
     """
+    allowed = checked_limits(absolute_gap=absolute_gap).absolute_gap
     found = result if isinstance(result, SolveResult) else SolveResult.load(result)
     if data is None or isinstance(data, str):
-        return verification(found, training_data(found, data, label, positive))
+        return verification(found, training_data(found, data, label, positive), allowed)
     refuse_other_data(found, data)
-    return verification(found, restore(data, found.normalisation))
+    return verification(found, restore(data, found.normalisation), allowed)
 
 
 def training_data(

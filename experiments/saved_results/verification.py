@@ -7,12 +7,12 @@ bound at nu_bar, need the linear programs of highspy. What cannot be computed (a
 one whose multipliers are not in the file) is listed as a claim.
 
 Nothing that a file says of itself is believed: not its checksum, which anybody can compute, not its
-verdict, and no fact. Numbers that contradict each other are refused, whichever of them is wrong.
+verdict, no fact, no allowance and no preparation of its data. Numbers that contradict each other
+are refused, whichever of them is wrong.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,10 @@ import numpy as np
 
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.saved_bounds import search_again
+from tightmargin.experiments.data.loading import about
+from tightmargin.experiments.data.preparation import words_of
 from tightmargin.experiments.data.prepared import Prepared, origin_of
+from tightmargin.experiments.saved_results.verification_facts import same_fact, unchecked_parts
 from tightmargin.experiments.saved_results.verification_verdict import (
     NO_OPTIMUM,
     Verification,
@@ -30,10 +33,13 @@ from tightmargin.experiments.saved_results.verification_verdict import (
     refuse_missing,
 )
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck, ProblemClass
+from tightmargin.formulations.data.class_labels import SIGNS
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
+from tightmargin.number_words import short
+from tightmargin.printing import value_text
 from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify_point import certify_point
@@ -54,6 +60,7 @@ from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 MISSING = "with multipliers that are not in the file"
+PATIENCE = 1200.0  # seconds: no search is repeated for more than three times as long
 # What a file raises whose arrays do not belong to its model.
 _ILL_FITTING = (KeyError, IndexError, TypeError, AttributeError, np.linalg.LinAlgError)
 
@@ -68,21 +75,31 @@ def refuse_other_data(result: SolveResult, raw: TrainingData | MulticlassData) -
             f"{raw.spec or 'this data'} {found[:12]}"
             + ("; its points were weighted: give the data itself" if weighted else "")
         )
-    names = result.data.get("classes")
-    if isinstance(raw, MulticlassData) and names is not None and tuple(names) != raw.classes:
+    again, whose = about(raw), raw.spec or "this data"
+    for word in ("n", "d", "total_weight"):
+        said, counted = result.data.get(word), again.get(word)
+        if word in result.data and not same_fact(said, counted):
+            raise ValueError(f"the result says {word} = {said} of its data; {whose}: {counted}")
+    names, own = result.data.get("classes"), again.get("classes", list(SIGNS))
+    # Of data as -1 and +1 the file alone may know the names.
+    if names is not None and names != own and own != list(SIGNS):
+        named = ", ".join(map(str, names)) if isinstance(names, list) else str(names)
         raise ValueError(
-            f"the result names the classes {', '.join(map(str, names))}; those of "
-            f"{raw.spec or 'this data'} are {', '.join(raw.classes)}"
+            f"the result names the classes {named}; those of {whose} are {', '.join(map(str, own))}"
         )
 
 
-def verification(result: SolveResult, prepared: Prepared) -> Verification:
+def verification(
+    result: SolveResult, prepared: Prepared, absolute_gap: float = 0.0
+) -> Verification:
     """Prove a saved result again.
 
     Parameters
     ----------
     prepared : Prepared
         The training data, preprocessed as recorded in the result.
+    absolute_gap : float
+        What the caller allows the two ends to be apart, whatever the file says.
 
     Raises
     ------
@@ -90,19 +107,28 @@ def verification(result: SolveResult, prepared: Prepared) -> Verification:
         Other data, no formulation of the catalogue, an edited model, a result with neither a point
         nor a proof, or arrays that do not fit the model.
     """
-    case = rebuilt_case(result, prepared)
+    case = rebuilt_case(result, prepared, absolute_gap)
     proven_empty = _proven_empty(result)
     try:
-        return _no_optimum(result, case) if proven_empty else _with_point(result, case)
+        found = _no_optimum(result, case) if proven_empty else _with_point(result, case)
+        return replace(found, problem=_problem(result, prepared))
     except _ILL_FITTING as error:
         raise ValueError(f"the saved arrays do not fit the model: {error!r}") from error
+
+
+def _problem(result: SolveResult, prepared: Prepared) -> str:
+    """The problem in a line: what a file may choose, and nothing checks."""
+    asked = {**words_of(prepared.record), **result.parameters}
+    told = " ".join(f"{name}={short(value_text(value), 24)}" for name, value in asked.items())
+    raw = prepared.raw
+    return f"{result.formulation} {told}, {raw.n} points, {raw.d} features, {raw.sha256[:12]}"
 
 
 def _proven_empty(result: SolveResult) -> bool:
     return result.status in NO_OPTIMUM and result.certificate.verdict is Verdict.CERTIFIED
 
 
-def rebuilt_case(result: SolveResult, prepared: Prepared) -> Case:
+def rebuilt_case(result: SolveResult, prepared: Prepared, absolute_gap: float = 0.0) -> Case:
     """The model of a saved result built again; a ValueError as `verification` raises it."""
     refuse_other_data(result, prepared.raw)
     origin = origin_of(result, prepared)
@@ -116,7 +142,11 @@ def rebuilt_case(result: SolveResult, prepared: Prepared) -> Case:
             f"the result belongs to a {origin.entry} model that was edited: its hyperparameters do "
             "not say how, so it cannot be built again"
         )
-    return _rebuilt(origin, _stated_gap(result))
+    case = _rebuilt(origin, absolute_gap)
+    built, stated = str(case.classification.problem_class), result.problem_class
+    if stated != built:
+        raise ValueError(f"the result calls a model {stated or 'nothing'} that is of class {built}")
+    return case
 
 
 def _with_point(result: SolveResult, case: Case) -> Verification:
@@ -131,7 +161,7 @@ def _with_point(result: SolveResult, case: Case) -> Verification:
         best = larger(best, proof)
     why = MISSING
     if _was_searched(result, None if best is None else best.value(case.constant)):
-        lemma, reason = search_again(origin, result.values, result.seconds)
+        lemma, reason = search_again(origin, result.values, min(result.seconds, PATIENCE))
         best = larger(best, by_lemma(case.form, lemma, case.constant))
         why = f"but not again here: {reason}" if reason else MISSING
     return compared(result, case, checked, best, why)
@@ -146,12 +176,6 @@ def _was_searched(result: SolveResult, bound: float | None) -> bool:
     return not reaches(bound, result.bound, 0.0)
 
 
-def _stated_gap(result: SolveResult) -> float:
-    """The absolute gap the result was asked for, which its page and this page print."""
-    stated = result.certificate.facts.get("absolute_gap", 0.0)
-    return stated if isinstance(stated, float) and 0 <= stated < math.inf else 0.0
-
-
 def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
     """The model built again from its hyperparameters."""
     model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
@@ -164,7 +188,9 @@ def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
 
 def _no_optimum(result: SolveResult, case: Case) -> Verification:
     """Check the saved Farkas multipliers, or the saved point and ray, in exact arithmetic."""
-    if result.objective is not None or result.bound is not None:
+    numbers = ("gap", "upper", "bound", "solver_bound")
+    stated = [name for name in numbers if getattr(result.certificate, name) is not None]
+    if result.objective is not None or result.bound is not None or stated:
         said = f"it is {result.status} and has an objective or a bound"
         return Verification((), Verdict.NOT_CERTIFIED, "", (), said, result.status)
     if result.status is Status.INFEASIBLE:
@@ -183,7 +209,12 @@ def _no_optimum(result: SolveResult, case: Case) -> Verification:
         reason = f"that the model has {what} could not be proven again"
         return Verification((), Verdict.NOT_CERTIFIED, "", (), reason, result.status)
     judgement = judged_without_optimum(proof)
-    return Verification((), judgement.verdict, proof.words, (), judgement.reason, result.status)
+    unchecked = unchecked_parts(
+        result, {}, judgement, proof.words, why_infeasible(case.origin) if case.origin else ""
+    )
+    return Verification(
+        (), judgement.verdict, proof.words, (), judgement.reason, result.status, unchecked
+    )
 
 
 def _own_bounds(result: SolveResult, case: Case, checked: PaperCheck) -> list[LowerBound | None]:

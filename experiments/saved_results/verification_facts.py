@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.proofs.verdict import Judgement
+from tightmargin.solvers.result import SolveResult, Status
 
 # Counts are equal; numbers may differ by what arithmetic on another machine does, and by what a
 # fact of a point lost that was repaired before it was saved.
@@ -17,6 +18,12 @@ RELATIVE = 1e-6
 SPREAD = 1e-6  # of the largest number of a variable: what a point may be off its rows by
 ROUNDED = 1e-12
 NOUGHT = 1e-12  # rounding beside numbers near 1
+# How it was solved, which no data say.
+_SOLVED = {
+    "solver": "solver", "version": "its version", "options": "its options", "seed": "seed",
+    "threads": "threads", "time_limit": "time limit", "seconds": "seconds", "message": "message",
+    "versions": "versions",
+}  # fmt: skip
 
 
 def contradicted_fact(saved: Mapping[str, Any], again: Mapping[str, Any]) -> str:
@@ -37,16 +44,32 @@ def contradicted_fact(saved: Mapping[str, Any], again: Mapping[str, Any]) -> str
     return ""
 
 
-def unchecked_parts(result: SolveResult, again: Mapping[str, Any]) -> tuple[str, ...]:
+def unchecked_parts(
+    result: SolveResult,
+    again: Mapping[str, Any],
+    judgement: Judgement,
+    bound_method: str,
+    unproven: str = "",
+) -> tuple[str, ...]:
     """What the file says and nothing here computes: its own word and no more.
 
     Multipliers are tried for what they prove, which a repair may make of wrong ones too.
     """
-    saved = result.certificate
-    parts = [_words(name) for name in ("dual_residual", "complementarity")
-             if getattr(saved, name) is not None]  # fmt: skip
+    saved, names = result.certificate, ["dual_residual", "complementarity"]
+    names += ["primal_residual"] if result.objective is None else []
+    parts = [_words(name) for name in names if getattr(saved, name) is not None]
+    told = {"reason": judgement.reason, "bound_method": bound_method, "unproven": unproven}
+    parts += [
+        _words(name) for name, words in told.items() if getattr(saved, name) not in ("", words)
+    ]
     parts += [f"multipliers of {name}" for name in result.duals]
-    return (*parts, *(_words(name) for name in saved.facts if name not in again))
+    parts += [_words(name) for name in saved.facts if name not in again and name != "unit"]
+    if result.ray and result.status is not Status.UNBOUNDED:
+        parts.append("ray")
+    data = (name for name in result.data if name not in ("n", "d", "sha256", "total_weight"))
+    parts += [f"{_words(name)} of its data" for name in data]
+    known = {name for name, words in _SOLVED.items() if getattr(result, name) not in (None, "", {})}
+    return (*parts, *(words for name, words in _SOLVED.items() if name in known))
 
 
 def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:

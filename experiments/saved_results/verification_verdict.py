@@ -30,8 +30,8 @@ from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.gap import CLOSED, unit
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict, judged, weakest
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
+from tightmargin.solvers.result import Certificate, SolveResult, Status
 from tightmargin.solvers.standard_form.residuals import primal_residual
 
 # Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the
@@ -77,7 +77,11 @@ class Verification(Framed):
     status : Status
         That of the file.
     unchecked : tuple of str
-        Facts of the file that nothing here computes again.
+        Words of the file that nothing here computes again.
+    absolute_gap : float
+        The caller's allowance where the verdict rests on it; 0 where the gap is closed without.
+    problem : str
+        What was proven again is of this: the file's formulation, hyperparameters and preparation.
     """
 
     numbers: tuple[Repeated, ...]
@@ -87,6 +91,8 @@ class Verification(Framed):
     reason: str
     status: Status = Status.OPTIMAL
     unchecked: tuple[str, ...] = ()
+    absolute_gap: float = 0.0
+    problem: str = ""
     _table = "numbers"
 
     def _page(self) -> Page:
@@ -96,14 +102,28 @@ class Verification(Framed):
             (row.name, *(value_text(getattr(row, name)) or "-" for name in names), told_of(row))
             for row in self.numbers
         ]
-        claims = f"{count_text(len(self.claims), 'claim')} left: .claims" if self.claims else ""
+        parts = [(count_text(len(self.claims), "claim"), "claims", self.claims)]
+        parts += [(count_text(len(self.unchecked), "word"), "unchecked", self.unchecked)]
+        left = "; ".join(f"{count} of the file: .{name}" for count, name, of in parts if of)
+        told = "; ".join(part for part in (self.allowance, told) if part)
         title = f"Verification: {self.verdict}" + (told and f", {told}")
-        return Page(title, columns=("number", *names, "confirmed"), rows=rows, more=claims)
+        return Page(title, columns=("number", *names, "confirmed"), rows=rows, more=left)
 
     @property
     def confirmed(self) -> bool:
         """Whether everything the file states was proven again or is marked as a claim."""
         return not self.reason
+
+    @property
+    def allowance(self) -> str:
+        """What the verdict rests on beside the proofs, in words; empty where it is nothing."""
+        if not self.absolute_gap:
+            return ""
+        objective, bound = (row.recomputed for row in self.numbers if row.name != "violation")
+        assert objective is not None
+        assert bound is not None
+        gap = f"{abs(objective - bound):.3g}"
+        return f"by an absolute gap of {self.absolute_gap:g} that the caller allows; it is {gap}"
 
     @property
     def without_optimum(self) -> bool:
@@ -149,6 +169,9 @@ def compared(
         )
     if checked.unproven:
         claims.append(f"that an optimum of the problem is one of the model: {checked.unproven}")
+    point = _point(result, case, checked, proof) if feasible else None
+    allowed = case.limits.absolute_gap
+    strict, again = judged(point, proof), judged(point, proof, absolute_gap=allowed)
     reason = ""
     if not same:
         reason = (
@@ -159,10 +182,11 @@ def compared(
     else:
         reason = (
             _against_itself(result, checked.objective, bound, k, rounding)
+            or _foreign_names(result, case)
             or contradicted_variable(result, checked.repaired)
             or _other_objective(result, case, rounding)
             or contradicted_fact(saved.facts, checked.facts)
-            or _unfounded(result, case, checked, proof, claims)
+            or _unfounded(result, case, checked, proof, point, again, claims)
         )
     numbers = (
         Repeated("objective", stated, checked.objective, same),
@@ -170,11 +194,19 @@ def compared(
         Repeated("bound", result.bound, bound, held),
     )
     verdict = Verdict.NOT_CERTIFIED if reason else saved.verdict
-    unchecked = unchecked_parts(result, checked.facts)
+    words = "" if proof is None else proof.words
     return Verification(
-        numbers, verdict, "" if proof is None else proof.words, tuple(claims), reason,
-        result.status, unchecked=unchecked,
+        numbers, verdict, words, tuple(claims), reason, result.status,
+        unchecked_parts(result, checked.facts, again, words, checked.unproven),
+        0.0 if strict.verdict.closed or not verdict.closed else allowed,
     )  # fmt: skip
+
+
+def _foreign_names(result: SolveResult, case: Case) -> str:
+    """Names of variables that the model does not have, in words; empty where there are none."""
+    known = {component.name for component in variables(case.model)}
+    foreign = [name for name in (*result.values, *result.ray) if name not in known]
+    return f"the model has no variable {', '.join(foreign)}" if foreign else ""
 
 
 def _violation(result: SolveResult, case: Case, checked: PaperCheck) -> float:
@@ -227,6 +259,8 @@ def _against_itself(
     saved = result.certificate
     if result.status in NO_OPTIMUM:
         return f"it is {result.status} and has a feasible point"
+    if saved.verdict.closed and result.status is not Status.OPTIMAL:
+        return f"it is {saved.verdict}, and its status is {result.status}"
     for name, number, room in (
         ("saved bound", result.bound, CLOSED),
         ("bound proven here", bound, CLOSED),
@@ -238,12 +272,20 @@ def _against_itself(
             return f"the {name} {number:.17g} exceeds the objective {objective:.17g}"
     if saved.bound != result.bound:
         return f"the saved bound is {result.bound} and that of its certificate {saved.bound}"
-    residual, gap = saved.primal_residual, saved.gap
+    residual, upper = saved.primal_residual, saved.upper
     if residual is not None and not 0 <= residual <= FEASIBILITY_TOLERANCE:
         return f"the saved violation {residual:.3g} is not that of a feasible point"
-    upper = saved.upper
     if upper is not None and not objective - rounding <= upper:
         return f"the saved upper end {upper:.17g} is below the objective {objective:.17g}"
+    room = rounding + CLOSED * unit(objective, objective, constant)
+    if upper is not None and saved.verdict.closed and not upper <= objective + room:
+        return f"the saved upper end {upper:.17g} is above the objective {objective:.17g}"
+    return _other_gap(result, objective, constant)
+
+
+def _other_gap(result: SolveResult, objective: float, constant: float) -> str:
+    """Where the saved gap, or its unit, is not that of objective and bound; empty if they are."""
+    gap, upper = result.certificate.gap, result.certificate.upper
     if gap is not None and result.bound is not None:
         # Beside an optimum of 0 the objective may be rounding, and a proven upper end is more.
         end = objective if upper is None else upper
@@ -253,6 +295,13 @@ def _against_itself(
         shares = [max(each - result.bound, 0.0) / size for each, size in ends if size > 0]
         if not any(abs(gap - share) <= CLOSED * max(1.0, gap) for share in shares):
             return f"the saved gap {gap:.3g} is that of another bound, {apart:.3g} away"
+    if "unit" in result.certificate.facts and result.bound is not None:
+        if result.unit is None:
+            return "the saved unit of the gap is no number"
+        known = [objective] if upper is None else [objective, upper]
+        units = [unit(each, result.bound, constant) for each in known]
+        if not any(math.isclose(result.unit, each, rel_tol=CLOSED) for each in units):
+            return f"the saved unit {result.unit:.9g} of the gap is {units[-1]:.9g}"
     return ""
 
 
@@ -261,35 +310,46 @@ def _unfounded(
     case: Case,
     checked: PaperCheck,
     proof: LowerBound | None,
+    point: FeasiblePoint | None,
+    again: Judgement,
     claims: list[str],
 ) -> str:
     """Why the saved verdict does not follow from what was proven again; empty if it does."""
-    saved, k = result.certificate, case.constant
+    saved, k, stated = result.certificate, case.constant, result.objective
+    assert stated is not None
     last = "".join(f": {claim}" for claim in claims[-1:])
     bound = None if proof is None else proof.value(k)
-    closed = case.closes(checked.objective, proof)
+    held = result.bound is None or reaches(bound, result.bound, k)
+    closed = case.closes(checked.objective, proof) and case.closes(stated, proof)
     if saved.verdict is Verdict.NOT_CERTIFIED:
         return f"it was saved as NOT_CERTIFIED: {saved.reason}"
-    if saved.verdict.closed and not closed:
+    if held and saved.verdict.closed and weakest([again.verdict, saved.verdict]) != saved.verdict:
+        why = again.reason + asked_gap(saved)
+        return f"it was saved as {saved.verdict}, and is not again: {why}"
+    if not held or (saved.verdict.closed and not closed):
         return f"the saved bound could not be proven again{last}"
-    point = _point(result, case, checked, proof)
-    if saved.verdict.closed:
-        again = judged(point, proof, absolute_gap=case.limits.absolute_gap)
-        if weakest([again.verdict, saved.verdict]) is not saved.verdict:
-            return f"it was saved as {saved.verdict}, and is not again: {again.reason}"
     if saved.upper is not None:
         most = point.value(k) if point is not None and point.exact else math.inf
-        room = CLOSED * unit(saved.upper, saved.upper, k) + case.limits.absolute_gap
+        room = CLOSED * unit(saved.upper, saved.upper, k)
         if not most <= saved.upper + room:
             return f"the saved upper end {saved.upper:.17g} could not be proven again"
-    if result.bound is not None and not reaches(bound, result.bound, k):
-        return f"the saved bound could not be proven again{last}"
     # A bound on the problem itself needs no proof that the model keeps its optimum.
     if checked.unproven and not saved.unproven and (case.classification.convex or not closed):
         return f"the saved bounds rest on what nothing proves: {checked.unproven}"
     if saved.verdict is Verdict.SOLVER_BOUND and saved.solver_bound is None:
         return "it rests on a solver's bound and holds none"
     return ""
+
+
+def asked_gap(saved: Certificate) -> str:
+    """What a file that was saved with an allowance needs of the caller; empty for others."""
+    asked = saved.facts.get("absolute_gap")
+    if not asked:
+        return ""
+    return (
+        f"; it was saved with an absolute gap of {asked}, and no file allows itself one: certify it"
+        f" with --absolute-gap {asked} (in Python absolute_gap={asked}) if you allow it"
+    )
 
 
 def _point(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
@@ -31,7 +31,6 @@ from tightmargin.formulations.data.arrays import (
     finite_points,
     keep_read_only,
     plain_numbers,
-    saved_numbers,
 )
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.kernel_centring import centred_rows
@@ -169,28 +168,43 @@ class KernelPca(Printed):
         constant = b - float(a @ self.means) + float(self.means.mean() * a.sum())
         return a - a.mean(), constant
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers and lists, to be saved beside a result; the points are not among them."""
-        return plain_numbers(self, _SAVED)
+    def turned(self, basis: ArrayLike) -> KernelPca:
+        """The same components in the directions that another fit has chosen.
 
-    @classmethod
-    def from_json(
-        cls,
-        points: TrainingData | GramData,
-        options: Mapping[str, Any],
-        saved: Mapping[str, Any],
-    ) -> KernelPca:
-        """Read back what `to_json` wrote; numbers survive bit for bit.
+        An eigenvector may have either sign, and those of equal eigenvalues, an arbitrary basis of
+        their space, are turned towards those of `basis` and nowhere else.
 
-        Eigenvectors are saved, not computed again: another machine may turn those of equal
-        eigenvalues another way, and the saved weights would belong to other directions.
+        Parameters
+        ----------
+        basis : array (n, r)
+            Of a KernelPca of the same points, perhaps fitted on another machine.
 
         Raises
         ------
         ValueError
-            Naming the missing key, or the entry that does not fit the points.
+            Another shape, or a number that is none.
         """
-        return cls(points, dict(options), **saved_numbers("kernel PCA", saved, _SAVED))
+        other = np.asarray(basis, dtype=np.float64)
+        if other.shape != self.basis.shape or not np.isfinite(other).all():
+            raise ValueError(f"basis of a kernel PCA must hold {self.basis.shape} finite numbers")
+        found, start = self.basis.copy(), 0
+        if np.array_equal(found, other):
+            return self
+        rounding = 10 * len(found) * np.finfo(float).eps * float(self.eigenvalues[0])
+        for end in range(1, self.r + 1):
+            if end < self.r:
+                last, following = self.eigenvalues[end - 1 : end + 1]
+                if last - following <= EQUAL * last + rounding:
+                    continue
+            own = slice(start, end)
+            left, _, right = np.linalg.svd(self.basis[:, own].T @ other[:, own])
+            found[:, own] = self.basis[:, own] @ (left @ right)
+            start = end
+        return replace(self, basis=found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and lists, to be saved beside a result; the points are not among them."""
+        return plain_numbers(self, _SAVED)
 
 
 @reads_dense_points

@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """Decides a proof file in exact arithmetic: python checker.py FILE. Nothing but Python is needed.
 
+Leaves with 0 where all that the file claims is proven, with 1 where it is not, with 2 where there
+is no such file, with 4 where a limit of the checker was reached before that was decided, and with 5
+where the gap is closed by the allowance that the file claims, and by nothing else.
+
 FORMAT  JSON (gzip where the name ends in .gz), schema "tightmargin-proof/1". A number is a string:
-a double as float.hex writes it, or "p/q" or "p" in whole numbers, decimal or after 0x. A vector is
-a list of [index, number], zeros left out; a limit or side may be null, for none.
+a double as float.hex writes it, or "p/q" or "p" in whole numbers, decimal (up to 4,300 digits) or
+after 0x, in the digits 0 to 9 and a to f alone, with - before p if it is negative. A vector is a
+list of [index, number], zeros left out; a limit or side may be null, for none. The checker reads
+numbers of at most 65,536 characters, and if not told otherwise 268,435,456 bytes, once unpacked.
 
     model    minimise f(x) = x'Qx + a'x + constant over the columns x_0, x_1, ...
         variables   their names              lower, upper   their limits
@@ -131,9 +137,12 @@ other points cost nothing; the mean of these is proven of f.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+import re
 import sys
+import threading
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
@@ -143,6 +152,9 @@ from typing import Any
 
 SCHEMA = "tightmargin-proof/1"
 LARGEST_FILE, LONGEST_NUMBER = 1 << 28, 1 << 16  # bytes once unpacked, characters
+LONGEST_TIME = 3600.0  # seconds
+LIMIT_REACHED, BY_ALLOWANCE = 4, 5  # exit codes
+WHOLE = re.compile("0|[1-9][0-9]{0,4299}|0x[0-9a-f]+")
 LARGEST_ORDER, LARGEST_DENOMINATOR = 200, 1 << 20  # of an elimination; bits
 CLOSED = Fraction(1, 10**6)
 GRID = 1 << 1200  # terms with large denominators are rounded down to whole multiples of 1 / GRID
@@ -160,10 +172,20 @@ class ProofError(Exception):
     """Something that the file says is not proven."""
 
 
+class LimitError(ProofError):
+    """The checker stopped before it was decided."""
+
+
 def need(condition: object, why: str) -> None:
     """Stop unless a condition holds."""
     if not condition:
         raise ProofError(why)
+
+
+def need_room(condition: object, why: str) -> None:
+    """Stop unless a limit of the checker is kept."""
+    if not condition:
+        raise LimitError(why)
 
 
 # --- reading what nobody vouches for -------------------------------------------------------------
@@ -194,14 +216,19 @@ def index(entry: Any, size: int, where: str) -> int:
 
 def number(text: Any, where: str) -> Fraction:
     """The exact value of a number."""
-    need(type(text) is str and len(text) <= LONGEST_NUMBER, f"{where}: that is no number")
+    need(type(text) is str, f"{where}: that is no number")
+    need_room(len(text) <= LONGEST_NUMBER, f"{where}: a number has {len(text)} characters")
     try:
         if "p" in text:
-            value = float.fromhex(text)
-            need(value.hex() == text, f"{where}: no double as float.hex writes it")
-            return Fraction(value)
-        above, slash, below = text.partition("/")
-        return Fraction(int(above, 0), int(below, 0) if slash else 1)
+            double = float.fromhex(text)
+            need(double.hex() == text, f"{where}: no double as float.hex writes it")
+            return Fraction(double)
+        above, slash, below = text.removeprefix("-").partition("/")
+        for part in (above, below) if slash else (above,):
+            need(WHOLE.fullmatch(part), f"{where}: that is no number")
+        value = Fraction(int(above, 0), int(below, 0) if slash else 1)
+        need(value or text[0] != "-", f"{where}: that is no number")
+        return -value if text[0] == "-" else value
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ProofError(f"{where}: that is no number") from None
 
@@ -241,7 +268,8 @@ def whole(numbers: list[Fraction]) -> tuple[list[int], int]:
     for value in numbers:
         if common % value.denominator:
             common = lcm(common, value.denominator)
-            need(common.bit_length() <= LARGEST_DENOMINATOR, "the denominators are too large")
+            size = common.bit_length()
+            need_room(size <= LARGEST_DENOMINATOR, f"a common denominator has {size} bits")
     return [value.numerator * (common // value.denominator) for value in numbers], common
 
 
@@ -355,7 +383,8 @@ def semidefinite(lower: Triangle, squares: Any, size: int, where: str) -> None:
                     beside[j] += abs(value)
         if all(rest.get(i, {}).get(i, 0) >= beside[i] for i in block):
             continue
-        need(len(block) <= LARGEST_ORDER, f"{where}: a block of order {len(block)} lacks squares")
+        order = len(block)
+        need_room(order <= LARGEST_ORDER, f"{where}: a block of order {order} lacks squares")
         full = [[rest.get(max(i, j), {}).get(min(i, j), 0) for j in block] for i in block]
         need(no_negative_pivot(full), f"{where} is not semidefinite")
 
@@ -1575,6 +1604,7 @@ class Proof:
         self.kind, low, high, allowed = fields(claim, "kind | lower upper absolute_gap", "claim")
         self.lower, self.upper = limit(low, "lower"), limit(high, "upper")
         self.allowed = number("0" if allowed is None else allowed, "absolute_gap")
+        need(self.allowed >= 0, "absolute_gap is negative")
         given = (self.lower is not None) + (self.upper is not None)
         counts = {"optimum": (2,), "bounds": (1, 2), "infeasible": (0,), "unbounded": (0,)}
         need(given in counts.get(str(self.kind), ()), "the claim is of no known kind")
@@ -1606,9 +1636,14 @@ class Proof:
         return upper - lower, max(abs(upper), abs(lower))
 
     def closed(self) -> bool:
-        """Whether the gap is what CERTIFIED allows."""
+        """Whether the gap is what CERTIFIED allows, or what the file asks to be allowed."""
+        return self.gap()[0] <= max(CLOSED * self.gap()[1], self.allowed)
+
+    @property
+    def by_allowance(self) -> bool:
+        """Whether the claim rests on what the file asks to be allowed."""
         gap, unit = self.gap()
-        return gap <= CLOSED * unit or gap <= self.allowed
+        return None not in (self.lower, self.upper) and CLOSED * unit < gap <= self.allowed
 
 
 # --- the door ------------------------------------------------------------------------------------
@@ -1637,6 +1672,8 @@ def told(proof: Proof) -> list[str]:
             lines.append(f"PROVEN: the minimum is {side} {shown(end + model.constant)}")
     if proof.lower is not None and proof.upper is not None:
         verdict = "CERTIFIED" if proof.closed() else "not closed"
+        if proof.by_allowance:
+            verdict += f" only by the absolute gap of {shown(proof.allowed)} that the file allows"
         share = shown(gap / unit if unit else ZERO)
         lines.append(f"gap: {shown(gap)}, which is {share} of {shown(unit)}: {verdict}")
     return lines
@@ -1649,11 +1686,11 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read(path: str) -> Any:
+def read(path: str, largest: int = LARGEST_FILE) -> Any:
     """The document in a file."""
     with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    need(len(content) <= LARGEST_FILE, f"the file holds more than {LARGEST_FILE} bytes")
+        content = file.read(largest + 1)
+    need_room(len(content) <= largest, f"the file holds more than {largest} bytes (--size-limit)")
     return json.loads(content, object_pairs_hook=unique)
 
 
@@ -1667,23 +1704,62 @@ def check(document: Any) -> Proof:
     """
     try:
         return Proof(document)
-    except (RecursionError, MemoryError, OverflowError, TypeError, ValueError) as error:
+    except MemoryError:
+        raise LimitError("memory ran out") from None
+    except (RecursionError, OverflowError, TypeError, ValueError) as error:
         raise ProofError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
+
+
+def check_file(path: str, seconds: float = LONGEST_TIME, largest: int = LARGEST_FILE) -> Proof:
+    """The proof that a file holds, within limits of time and size.
+
+    Raises
+    ------
+    ProofError
+        Something in it is not proven; a LimitError where a limit was reached before.
+    """
+    ends = list[Any]()
+
+    def run() -> None:
+        try:
+            ends.append(check(read(path, largest)))
+        except BaseException as error:  # raised again below
+            ends.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)  # it ends with the program
+    worker.start()
+    worker.join(seconds)
+    if not ends:
+        raise LimitError(f"it was not decided within {seconds:g} seconds (--time-limit)")
+    if isinstance(ends[0], BaseException):
+        raise ends[0]
+    proof: Proof = ends[0]
+    return proof
 
 
 def main(arguments: list[str]) -> int:
     """Check one file; 0 where everything is proven."""
-    if len(arguments) != 1:
-        print("usage: python checker.py FILE")
-        return 2
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("checker.py", description=__doc__, formatter_class=plain)
+    parser.add_argument("file", metavar="FILE", help="a proof file, .json or .json.gz")
+    add = parser.add_argument
+    add("--time-limit", type=float, default=LONGEST_TIME, metavar="SECONDS", help="3600")
+    add("--size-limit", type=int, default=LARGEST_FILE, metavar="BYTES", help="once unpacked")
+    asked = parser.parse_args(arguments)
+    if not (0 < asked.time_limit <= threading.TIMEOUT_MAX and asked.size_limit > 0):
+        parser.error("--time-limit and --size-limit are positive numbers")
     try:
-        lines = told(check(read(arguments[0])))
+        proof = check_file(asked.file, asked.time_limit, asked.size_limit)
+    except FileNotFoundError:
+        parser.error(f"{asked.file}: there is no such file")
     except Exception as error:  # whatever a damaged file may cause ends in one line
+        undecided = isinstance(error, LimitError)
         said = "" if isinstance(error, ProofError) else f"cannot be read: {type(error).__name__}: "
-        print(f"REJECTED: {said}{error}"[:300].replace("\n", " "))
-        return 1
-    print("\n".join(lines))
-    return 0
+        line = f"{'UNDECIDED' if undecided else 'REJECTED'}: {said}{error}"
+        print(line[:300].replace("\n", " "))
+        return LIMIT_REACHED if undecided else 1
+    print("\n".join(told(proof)))
+    return BY_ALLOWANCE if proof.by_allowance else 0
 
 
 if __name__ == "__main__":

@@ -358,7 +358,15 @@ def resealed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
         (lambda d: d["values"].update(w="text"), "could not convert"),
         (lambda d: d["values"].update(w=[[1.0], [1.0, 2.0]]), "inhomogeneous"),
         (lambda d: d["values"].update(w={"npz": "values/w"}), "values/w"),
-        (lambda d: d.update(solver=None), "NoneType"),
+        (lambda d: d.update(solver=None), "its solver is None, and no dict"),
+        (lambda d: d.update(bound="1"), "its bound is 1, and no int or float or null"),
+        (lambda d: d["certificate"].update(gap=True), "its certificate.gap is True, and no int"),
+        (
+            lambda d: d.update(interval=[0.0, 0.0]),
+            r"contradicts itself: its interval is \[0.0, 0.0",
+        ),
+        (lambda d: d.update(relative_gap=0.5), "contradicts itself: its relative_gap is 0.5"),
+        (lambda d: d.update(command="compare"), "it is what `tightmargin compare` wrote"),
     ],
 )
 def test_a_sealed_file_that_makes_no_sense_is_refused(

@@ -15,6 +15,7 @@ from tests.soundness import (
     edited,
     fitted,
     foreign,
+    forged,
     integer,
     planted,
     saved,
@@ -55,13 +56,14 @@ FAMILIES: dict[str, Draw] = {
     "searched_models": searches.searched_case,
     "paths": searches.path_case,
     "saved": saved.file_case,
+    "forged": forged.forged_case,
 }
 
 # Families of more than one problem: entries by turns, or many kinds of edits and forgeries.
 WEIGHTS = {
     "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
     "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
-    "fitted": 2,
+    "fitted": 2, "forged": 3,
 }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from tightmargin.experiments.saved_results.verification_facts import same_fact
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.plain_json import checksum
+from tightmargin.solvers.result import DERIVED
 
 Document = dict[str, Any]
 
@@ -71,7 +72,8 @@ def honest(folder: Path, name: str, method: str = "") -> Document:
 def certified(folder: Path, document: Document, change: Callable[[Document], Any]) -> Answer:
     """What certify says of a document after a change, with a checksum that fits."""
     forged = copy.deepcopy(document)
-    forged.pop("sha256")
+    for name in ("sha256", *DERIVED):
+        forged.pop(name, None)
     change(forged)
     forged["sha256"] = checksum(forged)
     (folder / "forged.json").write_text(json.dumps(forged))

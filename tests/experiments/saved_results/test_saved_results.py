@@ -20,7 +20,7 @@ from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import DERIVED, SolveResult
 
 SEPARABLE = reference_solutions.points("separable", 5, n=12)
 OVERLAPPING = reference_solutions.points("overlapping", 5, n=12)
@@ -114,7 +114,8 @@ def solved(
 def edit(file: Path, change: Any) -> None:
     """Change a saved document and write a checksum that fits, as a forger would."""
     document = json.loads(file.read_text())
-    document.pop("sha256")
+    for name in ("sha256", *DERIVED):
+        document.pop(name, None)
     change(document)
     text = json.dumps(document, sort_keys=True)
     document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
@@ -265,7 +266,9 @@ def test_an_infeasible_result_is_proven_again_and_predicts_nothing(tmp_path: Pat
     assert run("solve", "hard_margin_svc", "--data", file, "--out", out).code == 3
     answer = run("certify", out)
     assert answer.code == 3
-    assert answer.stdout.startswith("infeasible proven again by exact rational Farkas bound")
+    problem, proven, *_ = answer.stdout.splitlines()
+    assert problem.startswith("hard_margin_svc intercept=free, 12 points, 2 features")
+    assert proven.startswith("infeasible proven again by exact rational Farkas bound")
     assert answer.stdout.rstrip().endswith("CERTIFIED")
     assert "no point" in run("predict", out, "--data", file).complaint
 
@@ -274,9 +277,10 @@ def test_a_result_with_neither_point_nor_proof_is_refused(tmp_path: Path) -> Non
     out = solved(tmp_path, "c_svc")
     edit(out, lambda d: d.update(objective=None, bound=None, status="limit_no_solution"))
     assert "no point to prove: its status is limit_no_solution" in run("certify", out).complaint
-    edit(
-        out, lambda d: (d.update(status="infeasible"), d["certificate"].update(verdict="CERTIFIED"))
-    )
+    nothing = dict.fromkeys(("gap", "upper", "bound", "solver_bound"), None) | {
+        "verdict": "CERTIFIED"
+    }
+    edit(out, lambda d: (d.update(status="infeasible"), d["certificate"].update(nothing)))
     answer = run("certify", out)
     assert answer.code == 1
     assert "no point could not be proven again" in answer.stderr

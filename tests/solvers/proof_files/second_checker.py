@@ -96,16 +96,26 @@ def number(value: Any) -> Number:
     return value if isinstance(value, Number) else Number.ratio(int(value), 1)
 
 
+def digits(text: str) -> int:
+    """A whole number: no more than the sixteen digits is known."""
+    base, body = (16, text[2:]) if text.startswith("0x") else (10, text)
+    ask(body and set(body) <= set("0123456789abcdef"[:base]), "no digits")
+    ask(base == 16 or (len(body) <= 4300 and (body == "0" or body[0] != "0")), "no decimals")
+    return int(body, base)
+
+
 def read(text: Any) -> Number:
     ask(isinstance(text, str) and len(text) <= 1 << 16, "no number")
-    try:
-        if "p" in text:
+    if "p" in text:
+        try:
             ask(float.fromhex(text).hex() == text, "no double")
-            return Number.ratio(*float.fromhex(text).as_integer_ratio())
-        parts = text.split("/", 1)
-        return Number.ratio(int(parts[0], 0), int(parts[1], 0) if len(parts) == 2 else 1)
-    except (ValueError, OverflowError) as error:
-        raise RefusedError(str(error)) from None
+        except (ValueError, OverflowError) as error:
+            raise RefusedError(str(error)) from None
+        return Number.ratio(*float.fromhex(text).as_integer_ratio())
+    minus = text[:1] == "-"
+    above, *below = (digits(part) for part in text[minus:].split("/"))
+    ask(len(below) <= 1 and (above or not minus), "no number")
+    return Number.ratio(-above if minus else above, below[0] if below else 1)
 
 
 def end(text: Any) -> Number | None:
@@ -228,6 +238,7 @@ class File:
         claim = keys(document["claim"], "kind", "lower upper absolute_gap")
         kind, lower, upper = claim["kind"], end(claim.get("lower")), end(claim.get("upper"))
         allowed = end(claim.get("absolute_gap")) or ZERO
+        ask(allowed.sign() >= 0, "a negative allowance")
         count = sum(side is not None for side in (lower, upper))
         ask(
             (kind == "optimum" and count == 2)

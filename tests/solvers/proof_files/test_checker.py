@@ -10,7 +10,9 @@ import math
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -309,15 +311,13 @@ def damaged_files() -> dict[str, bytes]:
         "twice.json": whole.replace(b'"claim"', b'"claim": {}, "claim"', 1),
         "nan.json": whole.replace(b'"1"', b"NaN", 1),
         "long.json": whole.replace(b'"1"', b"1" * 5000, 1),
-        "missing.json": b"",
     }
 
 
 @pytest.mark.parametrize("name", damaged_files())
 def test_a_damaged_file_ends_in_one_line(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    if name != "missing.json":
-        file.write_bytes(damaged_files()[name])
+    file.write_bytes(damaged_files()[name])
     told = run(tmp_path, file)
     assert told.returncode == 1
     assert told.stderr == ""
@@ -325,21 +325,108 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, name: str) -> None:
     assert told.stdout.count("\n") == 1
 
 
-def test_a_file_that_unpacks_to_too_much_is_rejected(
+def test_what_is_beyond_a_limit_is_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bomb.json.gz"
     file.write_bytes(gzip.compress(b" " * 100_000 + json.dumps(documents.lp()).encode()))
-    monkeypatch.setattr(checker, "LARGEST_FILE", 50_000)
-    assert checker.main([str(file)]) == 1
-    assert "holds more than 50000 bytes" in capsys.readouterr().out
+    assert checker.main([str(file)]) == 0
+    assert checker.main([str(file), "--size-limit", "50000"]) == checker.LIMIT_REACHED
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "UNDECIDED: the file holds more than 50000 bytes (--size-limit)"
+    never = threading.Event()
+    monkeypatch.setattr(checker, "check", lambda document: never.wait(30))
+    assert checker.main([str(file), "--time-limit", "0.01"]) == checker.LIMIT_REACHED
+    never.set()
+    assert "not decided within 0.01 seconds (--time-limit)" in capsys.readouterr().out
 
 
-def test_denominators_that_explode_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "LARGEST_DENOMINATOR", 64)
-    thirds = changed(documents.lp_rational(), "point", to=[f"3/{7**40}", "2/7"])
-    with pytest.raises(checker.ProofError, match="denominators are too large"):
-        checker.check(thirds)
+@pytest.mark.parametrize(
+    ("limit", "document", "why"),
+    [
+        ("LARGEST_DENOMINATOR", documents.lp_rational() | {"point": [f"3/{7**40}", "2/7"]}, "bits"),
+        ("LONGEST_NUMBER", documents.lp_rational() | {"point": ["1" * 100, "2"]}, "100 characters"),
+    ],
+)
+def test_numbers_that_explode_are_undecided(
+    limit: str, document: Document, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checker, limit, 64)
+    with pytest.raises(checker.LimitError, match=why):
+        checker.check(document)
+
+
+@pytest.mark.parametrize("words", [[], ["a", "b"], ["none.json"], ["none.json", "--time-limit=0"]])
+def test_bad_words_are_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        checker.main(words)
+    assert caught.value.code == 2
+    assert "usage: checker.py" in capsys.readouterr().err
+
+
+def test_help_holds_the_format(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        checker.main(["--help"])
+    assert caught.value.code == 0
+    told = capsys.readouterr().out
+    for word in ("usage: checker.py", "FORMAT", "--time-limit SECONDS", "--size-limit BYTES"):
+        assert word in told
+
+
+# Every text that Python's int, float or Fraction would take, and FORMAT does not, and a few more.
+NO_NUMBERS = (
+    "", "-", " 1", "1 ", "1\n", "+1", "--1", "1_0", "01", "-01", "-0", "-0x0", "1.0", "1e3", "0b1",
+    "0o7", "0X1", "0xA", "0x", "0x1_0", "1/", "/1", "1/0", "1/-1", "1/+1", "1 /1", "1/2/3", "1/01",
+    "\u0663", "\uff13", "\u00b2", "1/\u0663", "0x\uff11", "nan", "inf", "-inf", "0x1p0",
+    "0x1.0p0", "0x1.0000000000000P+0", " 0x1.0000000000000p+0", "+0x1.0000000000000p+0",
+    "0x1.0000000000000p+00", "0x1.0000000000000p+\u0660", "9" * 4301,
+)  # fmt: skip
+NUMBERS = {
+    "0": 0, "-7": -7, "10/4": Fraction(5, 2), "-0x1f/0x02": Fraction(-31, 2), "0x00": 0,
+    "0x1.8000000000000p+1": 3, "-0x0.0p+0": 0, "9" * 4300: 10**4300 - 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_the_format_does_not_say_is_no_number(text: str) -> None:
+    assert "no" in rejected(changed(documents.lp(), "claim", "absolute_gap", to=text))
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_what_the_format_says_is_a_number(text: str) -> None:
+    assert checker.number(text, "") == NUMBERS[text]
+    value = second_checker.read(text)
+    whole = Fraction(NUMBERS[text])
+    assert (value - second_checker.Number.ratio(whole.numerator, whole.denominator)).sign() == 0
+
+
+def test_an_allowance_is_printed_where_the_verdict_rests_on_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """x + y >= 1 with the point (4, 4): only an allowance of 7 makes an optimum of it."""
+    goal, bound = {"linear": [[0, "1"], [1, "1"]]}, {"objective": "1", "rows": [[0, "1"]]}
+    model = hand_model(2, objective=goal, rows=[row("1", None, [0, "1"], [1, "1"])])
+    far = proof(model, "1", "8", ["4", "4"], bound=bound)
+    assert "the gap is not closed" in rejected(far)
+    file = tmp_path / "far.json"
+    for kind, allowed, code, said in (
+        ("optimum", "7", checker.BY_ALLOWANCE, "CERTIFIED only by the absolute gap of 7.0 that"),
+        ("bounds", "7", checker.BY_ALLOWANCE, "CERTIFIED only by the absolute gap of 7.0 that"),
+        ("bounds", "6", 0, "not closed"),
+    ):
+        claim = {"kind": kind, "lower": "1", "upper": "8", "absolute_gap": allowed}
+        assert second_checker.decides(far | {"claim": claim})
+        file.write_text(json.dumps(far | {"claim": claim}))
+        assert checker.main([str(file)]) == code
+        assert said in capsys.readouterr().out.splitlines()[-1]
+    # What is closed without it is CERTIFIED without a word of it.
+    near = documents.qp()
+    near["claim"]["absolute_gap"] = "7"
+    file.write_text(json.dumps(near))
+    assert checker.main([str(file)]) == 0
+    assert capsys.readouterr().out.endswith(": CERTIFIED\n")
+    negative = changed(near, "claim", "absolute_gap", to="-1")
+    assert "negative" in rejected(negative)
 
 
 def test_it_needs_the_standard_library_alone() -> None:
@@ -353,8 +440,8 @@ def test_it_needs_the_standard_library_alone() -> None:
         )
     }
     known = {
-        "__future__", "copy", "fractions", "functools", "gzip", "json", "math", "operator", "sys",
-        "typing",
+        "__future__", "argparse", "copy", "fractions", "functools", "gzip", "json", "math",
+        "operator", "re", "sys", "threading", "typing",
     }  # fmt: skip
     assert names == known
     called = {node.func.id for node in ast.walk(tree)
