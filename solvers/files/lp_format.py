@@ -110,7 +110,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _sections(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    lines: dict[str, list[str]] = {}
     kind = ""
     for line in text.splitlines():
         words = line.partition("\\")[0].strip()
@@ -119,11 +119,12 @@ def _sections(text: str) -> dict[str, str]:
         match = None if kind == "end" else _SECTION.match(words)
         if match:
             kind, words = _kind(match.group(1).lower()), words[match.end() :]
-            if kind in ("min", "max") and {"min", "max"} & set(found):
+            if kind in ("min", "max") and {"min", "max"} & set(lines):
                 raise ValueError(f"{_HERE} has one objective, and this one a second {kind}imise")
         elif not kind:
             raise ValueError(f"an LP file begins with minimize or maximize, not with {words!r}")
-        found[kind] = f"{found.get(kind, '')}\n{words}"
+        lines.setdefault(kind, []).append(words)
+    found = {kind: "\n".join(words) for kind, words in lines.items()}
     for kind in found.keys() - {known for _, known in _KNOWN}:
         if found[kind].strip():
             raise ValueError(f"the section {kind!r} of an LP file is not read here")

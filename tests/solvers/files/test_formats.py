@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
+from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
 from tests.references import reference_solutions
@@ -411,6 +412,34 @@ def test_cones_of_one_entry_and_sides_with_nothing_between(tmp_path: Path) -> No
     lp.write_text("min x\nst\n c: 2 <= x + y <= 1\nend")
     result = tm.solve(tm.read_model(lp))
     assert (result.status, result.certificate.verdict.value) == ("infeasible", "CERTIFIED")
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(0, "optimal"), (-1, "infeasible")])
+def test_a_cone_whose_first_entry_is_a_number(first: int, verdict: str, tmp_path: Path) -> None:
+    """2 f (x + 2) >= x^2 with f = 0 leaves x = 0, with f = -1 nothing."""
+    file = tmp_path / "cone.cbf"
+    file.write_text(
+        "VER\n1\nOBJSENSE\nMIN\nVAR\n1 1\nF 1\nCON\n3 1\nQR 3\nOBJACOORD\n1\n0 1.0\n"
+        f"ACOORD\n2\n1 0 1.0\n2 0 1.0\nBCOORD\n2\n0 {first}\n1 2\n"
+    )
+    found = tm.solve(tm.read_model(file))
+    assert found.status.value == verdict
+    assert first or found.objective == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_constant_that_no_side_takes_exactly_stays_in_its_row(tmp_path: Path) -> None:
+    """3 less the double 0.1 is no double; 0.75 - 0.25 is one."""
+    file = tmp_path / "one.lp"
+    file.write_text(
+        "min x\nst\n a: x + .1 ONE_VAR_CONSTANT >= 3\n b: x + .25 ONE_VAR_CONSTANT >= .75\n"
+        "bounds\n ONE_VAR_CONSTANT = 1\nend"
+    )
+    model = tm.read_model(file)
+    read = [
+        (generate_standard_repn(row.body).constant, pyo.value(row.lower))
+        for row in (model.a, model.b)
+    ]
+    assert read == [(0.1, 3), (0.0, 0.5)]
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
