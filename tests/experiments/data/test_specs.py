@@ -341,6 +341,10 @@ def test_a_draw_of_one_class_names_the_way_out(here):
         ("x,y\n1,1\n2,\n", "row 2 (line 3), column 'y' is empty: fill it"),
         ("x,y\n1,1\ninf,-1\n", "row 2 (line 3), column 'x' holds inf: features must be finite"),
         ("x,y\n1,1\nred,-1\n", "row 2 (line 3), column 'x' holds 'red': features must be numbers"),
+        (
+            "x,y\n1_000,1\n2,-1\n",
+            "row 1 (line 2), column 'x' holds '1_000': features must be numbers",
+        ),
         ("x,y\n1,1\n2,-1,3\n", "row 2 (line 3) has 3 cells, the header has 2"),
         ("x,x,y\n1,2,1\n", "the header names column 'x' twice"),
         ("y\n1\n-1\n", "there is no column besides the labels 'y'"),
