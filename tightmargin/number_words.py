@@ -1,8 +1,12 @@
-"""Numbers and counts in words; what is proven is rounded to the side on which it stays true."""
+"""Numbers and counts in words; what is proven is rounded to the side on which it stays true.
+
+And numbers that are read from files of others, where Python alone takes more for a number.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -10,6 +14,14 @@ import numpy as np
 
 CELL = 30  # characters of a cell
 DIGITS, BOUND_DIGITS = 15, 9  # at most, to tell two proven ends apart; of a bound by itself
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
+)
+
+
+def number_in(text: str) -> float | None:
+    """The number that a word of a file is; None for any other, as 1_000 or digits beyond 0 to 9."""
+    return float(text) if _NUMBER.fullmatch(text.strip()) else None
 
 
 def number_text(value: Any) -> str:

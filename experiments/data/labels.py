@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.number_words import number_in
 from tightmargin.printing import Printed
 
 # From cells of text, the class that is +1 if one was named, and what to call the labels.
@@ -51,14 +52,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean ...? ` when something known is spelled alike, else nothing."""
     close = get_close_matches(word, list(known), n=1)
     return f"did you mean {close[0]!r}? " if close else ""
-
-
-def number_in(text: str) -> float | None:
-    """The number that a cell holds; None for a word."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def as_text(value: Any) -> str:

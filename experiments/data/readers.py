@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.experiments.data.labels import Labelling, Points, as_text, number_in, signed
+from tightmargin.experiments.data.labels import Labelling, Points, as_text, signed
 from tightmargin.formulations.data.arrays import Array, real_array, refuse_non_finite
+from tightmargin.number_words import number_in
 
 
 def existing(name: str) -> Path:
@@ -113,10 +114,18 @@ def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed)
     """
     from sklearn.datasets import load_svmlight_file
 
+    # It takes 1_000 for a number, as Python does.
+    for line, content in enumerate(path.read_bytes().splitlines(), start=1):
+        words = content.partition(b"#")[0].split()
+        odd = next((word for word in words if b"_" in word), None)
+        if odd is not None:
+            shown = odd.decode("utf-8", errors="replace")
+            raise ValueError(f"this is no libsvm file: line {line} holds {shown!r}")
     try:
         X, labels = load_svmlight_file(str(path), zero_based=True)
-    except ValueError as error:
-        raise ValueError(f"this is no libsvm file: {error}") from error
+    except (ValueError, OverflowError) as error:
+        why = "an index is too large" if isinstance(error, OverflowError) else error
+        raise ValueError(f"this is no libsvm file: {why}") from error
     first = None if not X.indices.size else min(1, int(X.indices.min()))
     if first == 1:
         X = X[:, 1:]
@@ -172,14 +181,16 @@ def read_brooks(path: Path, positive: str | None, labelling: Labelling = signed)
         Another beginning, another number of lines or of numbers than announced, or a word that is
         no finite number, with its row, line and column.
     """
-    numbered = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    numbered = enumerate(text.splitlines(), start=1)
     lines = [(number, line.split()) for number, line in numbered if line.strip()]
     header_lines = 1 if lines and len(lines[0][1]) == 2 else 2
     header = [word for _, words in lines[:header_lines] for word in words]
     if len(header) != 2 or not all(word.isascii() and word.isdigit() for word in header):
         raise ValueError(
-            "a file without suffix must be Brooks text: the numbers n and d, then label and "
-            f"features of each point; this one begins {' '.join(header)[:40]!r}"
+            "this is no file of points: no csv with commas, no libsvm with index:value, and no "
+            "Brooks text, which is the numbers n and d, then label and features of each point; it "
+            f"begins {' '.join(header)[:40]!r}"
         )
     n, d = (int(word) for word in header)
     body = lines[header_lines:]

@@ -5,7 +5,8 @@ A SPEC is a source, then options after commas:
     file.csv                 header line; labels in column `y`, or label=NAME
     file.npz                 arrays X and y, or label=NAME instead of y
     file.libsvm              label index:value index:value ...
-    file                     (no suffix) Brooks text: n and d, then label and features per line
+    file                     any other name: npz by its first bytes, libsvm or csv by its first
+                             lines, else Brooks text: n and d, then label and features per line
     /dev/stdin               what is piped in, in any of these formats
     sklearn:NAME             breast_cancer, digits, iris or wine of scikit-learn, see `SKLEARN`
     uci:NAME                 a public data set of the papers, see `UCI`
@@ -43,7 +44,6 @@ from tightmargin.experiments.data.labels import (
     Labelling,
     Points,
     named,
-    number_in,
     numbered,
     signed,
 )
@@ -59,16 +59,18 @@ from tightmargin.experiments.data.sources import (
     synthetic,
     unknown,
 )
-from tightmargin.experiments.data.streams import STREAM, as_file, is_stream
+from tightmargin.experiments.data.streams import STREAM, as_file, is_stream, kind_of
 from tightmargin.experiments.data.subsets import Options, columns_of, subset
 from tightmargin.formulations.data.arrays import dense_bytes
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import BALANCED, ClassWeight
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.number_words import number_in
 
 __all__ = ["SKLEARN", "UCI", "data_folder", "load", "load_classes", "read_points"]
 
-_SUFFIXES = {".csv": "csv", ".npz": "npz", ".libsvm": "libsvm", "": "brooks"}
+_SUFFIXES = {".csv": "csv", ".npz": "npz", ".libsvm": "libsvm"}  # others by what they hold
+_HEAD = 2**20  # bytes that show what a file holds
 _SCHEMES = ("sklearn", "synthetic", "uci")
 _FLAGS = ("stratify", "complete")
 _SUBSET = ("n", "features", "stratify", "seed")
@@ -297,19 +299,18 @@ def _source(head: str) -> tuple[str, str]:
         return scheme, name
     if is_stream(head):
         return STREAM, head
-    suffix = Path(head).suffix.lower()
-    if suffix not in _SUFFIXES and not Path(head).expanduser().is_dir():
-        raise ValueError(
-            f"files ending in {suffix} are not known: use .csv, .npz, .libsvm, or no suffix for "
-            "Brooks text"
-        )
     if head in SKLEARN or head in UCI:
         found = [
             f"{s}:{head}" for s, names in (("sklearn", SKLEARN), ("uci", UCI)) if head in names
         ]
         if not Path(head).exists():
             raise ValueError(f"there is no such file: did you mean {' or '.join(found)}?")
-    return _SUFFIXES.get(suffix, "brooks"), head
+    path = Path(head).expanduser()
+    known = _SUFFIXES.get(path.suffix.lower())
+    if known is None and path.is_file():
+        with path.open("rb") as file:
+            known = kind_of(file.read(_HEAD))
+    return known or "brooks", head
 
 
 def _allowed(scheme: str, name: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""Data that is piped in: read once, and known by what its first line looks like."""
+"""Data that is piped in: read once, and known by what its first lines look like."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 STREAM = "stream"
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/")
 _ARCHIVE = b"PK\x03\x04"  # how npz files begin
+_LIBSVM = re.compile(r"[^\s,]+\s+(qid:\S+\s+)?[^\s,]*:")
 
 
 def is_stream(name: str) -> bool:
@@ -42,14 +44,19 @@ def as_file(scheme: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def kind_of(content: bytes) -> str:
-    """The format of what was piped in: npz by its first bytes, others by their first line.
+    """The format of what a file or a pipe holds: npz by its first bytes, others by their lines.
 
-    A comma makes it csv, `index:value` after a label libsvm; anything else is Brooks text.
+    `index:value` after a label makes it libsvm, a comma csv; anything else is Brooks text.
     """
     if content.startswith(_ARCHIVE):
         return "npz"
-    first = content.strip().splitlines()[0].decode("utf-8", errors="replace")
-    words = first.split()
-    if "," in first:
-        return "csv"
-    return "libsvm" if len(words) > 1 and ":" in words[1] else "brooks"
+    for line in content.decode("utf-8", errors="replace").splitlines():
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            if _LIBSVM.match(line.strip()):
+                return "libsvm"
+            if "," in line:
+                return "csv"
+            if len(words) > 1:  # one word alone may be a label without features, or n of n and d
+                return "brooks"
+    return "brooks"

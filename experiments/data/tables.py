@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tightmargin.experiments.data.labels import Labelling, Points, nearest, number_in, signed
+from tightmargin.experiments.data.labels import Labelling, Points, nearest, signed
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import number_in
 
 _MISSING = ("", "?", "NA", "NaN", "nan")
 
@@ -46,7 +47,7 @@ def read_table(path: Path) -> Table:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.reader(stream, skipinitialspace=True, strict=True)
             lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except csv.Error as error:
+    except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"this is no csv file: {error}") from error
     kept = [(number, row) for number, row in lines if row not in ([], [""])]
     if len(kept) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from tightmargin.solvers.backends.mosek_model import EPIGRAPH
 from tightmargin.solvers.files.program import ONE, Matrix, Program, Row, Sum
@@ -56,10 +57,19 @@ def _replace_by_one(program: Program, column: int) -> None:
                 each.add(j if i == column else i, number)
     rows, program.rows = program.rows, []
     for row in (*rows, *(sign for _, sign in program.signs)):
-        row.lower, row.upper = row.lower - row.body.constant, row.upper - row.body.constant
-        row.body.constant = 0.0
+        low, high = (_less(side, row.body.constant) for side in (row.lower, row.upper))
+        if low is not None and high is not None:  # else the constant stays where it is
+            row.lower, row.upper, row.body.constant = low, high, 0.0
     for row in rows:
         program.add_row(row)
+
+
+def _less(side: float, constant: float) -> float | None:
+    """The side without a constant, where that is a double."""
+    found = side - constant
+    if not math.isfinite(found):
+        return found
+    return found if Fraction(found) == Fraction(side) - Fraction(constant) else None
 
 
 def _put_below(program: Program, column: int) -> bool:
@@ -102,9 +112,17 @@ def _put_between(program: Program, column: int) -> bool:
     (row,) = at
     if row.lower != row.upper or any(column in pair for pair in row.body.products):
         return False
-    share = row.body.linear.pop(column)
-    ends = [-share * end for end in (program.lower[column], program.upper[column])]
-    row.lower, row.upper = row.lower + min(ends), row.upper + max(ends)
+    share = row.body.linear[column]
+    ends = [float(share * end) for end in (program.lower[column], program.upper[column])]
+    low, high = _less(row.lower, max(ends)), _less(row.upper, min(ends))
+    exact = all(
+        math.isinf(end) or Fraction(share) * Fraction(float(end)) == Fraction(moved)
+        for end, moved in zip((program.lower[column], program.upper[column]), ends, strict=True)
+    )
+    if low is None or high is None or not exact:
+        return False
+    del row.body.linear[column]
+    row.lower, row.upper = low, high
     program.rows = [other for other in program.rows if other is not row]
     program.add_row(row)
     return True

@@ -10,7 +10,7 @@ from typing import Any
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, order
 from tightmargin.solvers.canonical_form.conic_form import ROOT2
 from tightmargin.solvers.errors import SolverNotInstalledError
-from tightmargin.solvers.files.program import Matrix, Program, Row, Sum
+from tightmargin.solvers.files.program import INFINITE, Matrix, Program, Row, Sum, far_is_infinite
 
 FORMATS = (".task", ".jtask", ".ptf")
 
@@ -78,8 +78,8 @@ class _Reader:
         key, low, high = bound
         keys = self.mosek.boundkey
         return (
-            -math.inf if key in (keys.fr, keys.up) else low,
-            math.inf if key in (keys.fr, keys.lo) else high,
+            -math.inf if key in (keys.fr, keys.up) else far_is_infinite(low, INFINITE),
+            math.inf if key in (keys.fr, keys.lo) else far_is_infinite(high, INFINITE),
         )
 
     def _objective(self) -> None:

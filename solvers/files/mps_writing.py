@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from pyomo.core.base.component_namer import index_repr
 
+from tightmargin.solvers.files.program import read_sum
 from tightmargin.solvers.standard_form.standard_form import QuadraticRow, StandardForm
 
 
@@ -151,8 +152,12 @@ def _apart(form: StandardForm) -> list[int]:
     both = np.isfinite(form.row_lower) & np.isfinite(form.row_upper)
     low, high = np.where(both, form.row_lower, 0.0), np.where(both, form.row_upper, 0.0)
     with np.errstate(over="ignore"):
-        back = low + (high - low)
-    return np.flatnonzero((low < high) & (back != high)).tolist()
+        width = high - low
+        lost = low + width != high
+    # Readers add the doubles, and ours the numbers as they are written.
+    for r in np.flatnonzero((low < high) & ~lost).tolist():
+        lost[r] = read_sum([_text(low[r]), _text(width[r])], "a row") != high[r]
+    return np.flatnonzero((low < high) & lost).tolist()
 
 
 def _sides_of(row: QuadraticRow) -> list[int]:

@@ -18,17 +18,21 @@ get columns of their own first.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import number_in
 
 ONE = "ONE_VAR_CONSTANT"  # Pyomo's column for the constant of an objective
 UNBOUNDED = 1e20  # from here on a bound of an LP or MPS file is none
+INFINITE = 1e30  # from here on a side of a row is none, and a bound in any file
 ROUNDING = 8 * np.finfo(np.float64).eps  # of a sum that cancels
 
 Pair = tuple[int, int]
@@ -115,8 +119,11 @@ class Program:
     def add_row(self, row: Row) -> None:
         """Add a row; one without columns goes where it is true, and a bound becomes one.
 
-        Pyomo has no row whose sides leave nothing between them: such a one becomes two.
+        Pyomo has no row whose sides leave nothing between them: such a one becomes two. A side
+        of 1e30 or more is none.
         """
+        row.lower = far_is_infinite(row.lower, INFINITE)
+        row.upper = far_is_infinite(row.upper, INFINITE)
         if row.upper < row.lower < math.inf and row.upper > -math.inf:
             above = Sum(dict(row.body.products), dict(row.body.linear), row.body.constant)
             self.add_row(Row(row.name, above, lower=row.lower))
@@ -133,7 +140,7 @@ class Program:
     def _is_bound(self, row: Row) -> bool:
         """Whether a row could be stated as bounds without a rounding, and then it was."""
         body = row.body
-        if body.products or len(body.linear) > 1 or body.constant:
+        if body.products or len(body.linear) != 1 or body.constant:
             return False
         ((column, number),) = body.linear.items()
         sides = [side for side in (row.lower, row.upper) if math.isfinite(side)]
@@ -204,7 +211,7 @@ class Program:
         return columns
 
     def _add_sign(self, row: Row, name: str, entry: Sum) -> None:
-        body = Sum({}, dict(entry.linear))
+        body = Sum({}, {j: number for j, number in entry.linear.items() if number})
         self.signs.append((row, Row(name, body, lower=-entry.constant)))
 
     def refuse_odd_numbers(self) -> None:
@@ -233,7 +240,7 @@ class Program:
             if not (low < math.inf and high > -math.inf):
                 raise ValueError(
                     f"{owner} is between {low} and {high} (bounds from {UNBOUNDED:g} on are "
-                    "infinite in lp and mps files)"
+                    f"infinite in lp and mps files, sides of rows from {INFINITE:g} on in all)"
                 )
 
     def state_signs(self) -> None:
@@ -245,7 +252,7 @@ class Program:
 
     def _holds(self, sign: Row) -> bool:
         """Whether the bounds alone keep an affine function at its lower side or above."""
-        total = -sign.lower
+        total = sign.body.constant - sign.lower
         for column, number in sign.body.linear.items():
             end = (self.lower if number > 0 else self.upper)[column]
             total += number * end if number else 0.0
@@ -294,6 +301,49 @@ def _add_product_of(target: Sum, factor: float, p: Sum, q: Sum, size: bool) -> N
         target.constant += number(factor, p.constant, q.constant)
 
 
-def far_is_infinite(bound: float) -> float:
-    """A bound of an LP or MPS file, infinite where solvers take it for that."""
-    return math.copysign(math.inf, bound) if abs(bound) >= UNBOUNDED else bound
+def far_is_infinite(number: float, limit: float = UNBOUNDED) -> float:
+    """A bound or side of a file, infinite where solvers take it for that."""
+    return math.copysign(math.inf, number) if abs(number) >= limit else number
+
+
+# --- numbers of files -----------------------------------------------------------------------------
+
+
+def read_number(word: str, where: str) -> float:
+    """The double that is nearest to a decimal number of a file.
+
+    Raises
+    ------
+    ValueError
+        No number, or one so small that it would be lost.
+    """
+    found = number_in(word)
+    if found is None:
+        raise ValueError(f"{where} has {word!r} where a number belongs")
+    if not found and re.search("[1-9]", word.lower().partition("e")[0]):
+        raise ValueError(f"{where} has {word}, which is 0 in doubles: scale it, or leave it out")
+    return found
+
+
+def read_integer(word: str, where: str) -> int:
+    """An integer of a file."""
+    if not re.fullmatch(r"[+-]?[0-9]+", word):
+        raise ValueError(f"{where} has {word!r} where an integer belongs")
+    return int(word)
+
+
+def read_sum(words: Sequence[str], where: str) -> float:
+    """The double that is nearest to a sum of decimal numbers of a file: one rounding in all."""
+    numbers = [read_number(word, where) for word in words]
+    if len(words) == 1 or not all(map(math.isfinite, numbers)):
+        return float(sum(numbers))
+    total = sum(Fraction(Decimal(word)) for word in words)
+    try:
+        return float(total)
+    except OverflowError:
+        raise ValueError(f"{where} has numbers whose sum is beyond all doubles") from None
+
+
+def negated(word: str) -> str:
+    """The same number with the other sign."""
+    return word[1:] if word.startswith("-") else f"-{word.removeprefix('+')}"

@@ -29,10 +29,14 @@ READ = (*_LINEAR, *_CONIC, *mosek_format.FORMATS)
 def read_model(file: str | Path) -> pyo.ConcreteModel:
     """Read an lp, mps, cbf, dat-s, task, jtask or ptf file into a Pyomo model.
 
-    Every number is the nearest double of what is written. Second-order cones become quadratic
-    rows, of columns of their own (`..._entry`) where nothing else shows the cone, semidefinite ones
-    `tm.psd` rows, rows of one variable bounds where the format has no others, and the column above
-    a quadratic objective that conic formats need becomes the objective again.
+    Every number is the double nearest to what is written, a sum of several (a side less a constant
+    left of the row, a side and its range) as well. Sides of rows from 1e30 on are none, and bounds
+    from 1e20 on in lp and mps files. What solvers read differently is refused: in mps files second
+    sets of RHS, RANGES or BOUNDS, entries and bounds that come twice; in lp files `x free` after an
+    upper bound, bounds of binaries beyond 0 and 1 that come after them. Second-order cones become
+    quadratic rows, of columns of their own (`..._entry`) where nothing else shows the cone,
+    semidefinite ones `tm.psd` rows, rows of one variable bounds where the format has no others, and
+    the column above a quadratic objective that conic formats need becomes the objective again.
 
     Parameters
     ----------
@@ -82,13 +86,11 @@ def read_model(file: str | Path) -> pyo.ConcreteModel:
 def _program(path: Path, suffix: str, lifted: frozenset[str]) -> Program:
     if suffix in mosek_format.FORMATS:
         return mosek_format.read_mosek(path, lifted)
-    text = path.read_text(encoding="utf-8")
-    if suffix in _LINEAR:
-        return _LINEAR[suffix](text)
     try:
-        return _CONIC[suffix](text, lifted)
-    except IndexError as error:
-        raise ValueError(f"{path.name} has an entry outside of its own sizes") from error
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is no text in UTF-8: {error.reason}") from error
+    return _LINEAR[suffix](text) if suffix in _LINEAR else _CONIC[suffix](text, lifted)
 
 
 def _bent_cones(model: pyo.ConcreteModel, program: Program, rows: list[Any]) -> frozenset[str]:

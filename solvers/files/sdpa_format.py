@@ -22,10 +22,19 @@ from tightmargin.solvers.backends.mosek_model import EPIGRAPH, square_root
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ROOT2, ConicForm, conic_form
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.files.program import ONE, Matrix, Program, Row, Sum
+from tightmargin.solvers.files.program import (
+    ONE,
+    Matrix,
+    Program,
+    Row,
+    Sum,
+    read_integer,
+    read_number,
+)
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 SUFFIX = ".dat-s"
+_HERE = "the SDPA file"
 COLUMN, MAXIMISE = "* column", "* maximise: the objective here is minus that of the model"
 
 Entry = tuple[int, int, int, int, float]  # matrix, block, row, column, number
@@ -174,22 +183,18 @@ def read_sdpa(text: str, lifted: frozenset[str] = frozenset()) -> Program:
         What is no such file.
     """
     comments, words = _words(text)
-    try:
-        n, count = int(words[0]), int(words[1])
-        sizes = [int(float(word)) for word in words[2 : 2 + count]]
-        cost = [float(word) for word in words[2 + count : 2 + count + n]]
-        rest = words[2 + count + n :]
-        entries = [
-            (int(rest[k]), int(rest[k + 1]), int(rest[k + 2]), int(rest[k + 3]), float(rest[k + 4]))
-            for k in range(0, len(rest), 5)
-        ]
-        if len(cost) != n or len(sizes) != count:
-            raise ValueError
-    except (ValueError, IndexError):
+    n, count = (read_integer(word, _HERE) for word in words[:2])
+    orders = [read_number(word, _HERE) for word in words[2 : 2 + count]]
+    cost = [read_number(word, _HERE) for word in words[2 + count : 2 + count + n]]
+    rest = words[2 + count + n :]
+    whole = all(size and size.is_integer() for size in orders)
+    if n < 0 or len(cost) != n or len(orders) != count or not whole or len(rest) % 5:
         raise ValueError(
             "an SDPA sparse file has a number of columns, of blocks, their sizes, the costs, and "
             "lines of four integers and a number"
-        ) from None
+        )
+    sizes = [int(size) for size in orders]
+    entries = [_entry(rest[k : k + 5]) for k in range(0, len(rest), 5)]
     program = Program.free(_names(comments, n), lifted)
     program.objective.linear = {j: price for j, price in enumerate(cost) if price}
     blocks = _blocks(n, sizes, entries)
@@ -204,30 +209,40 @@ def read_sdpa(text: str, lifted: frozenset[str] = frozenset()) -> Program:
     return program
 
 
+def _entry(words: list[str]) -> Entry:
+    k, block, i, j = (read_integer(word, _HERE) for word in words[:4])
+    return k, block, i, j, read_number(words[4], _HERE)
+
+
 def _blocks(n: int, sizes: list[int], entries: list[Entry]) -> list[dict[tuple[int, int], Sum]]:
     """Entries of the lower triangles as affine functions."""
     blocks: list[dict[tuple[int, int], Sum]] = [{} for _ in sizes]
-    for k, block, i, j, number in entries:
+    seen: set[tuple[int, ...]] = set()
+    for k, block, i, j, value in entries:
         inside = 1 <= block <= len(sizes) and max(i, j) <= abs(sizes[block - 1])
-        if not (0 <= k <= n and min(i, j) >= 1 and inside):
+        if not (0 <= k <= n and min(i, j) >= 1 and inside) or (sizes[block - 1] < 0 and i != j):
             raise ValueError(f"the SDPA file has the entry {k} {block} {i} {j} outside its sizes")
-        entry = blocks[block - 1].setdefault((max(i, j) - 1, min(i, j) - 1), Sum())
+        place = (k, block, max(i, j), min(i, j))
+        if place in seen:
+            raise ValueError(f"the SDPA file has the entry {k} {block} {i} {j} twice: leave one")
+        seen.add(place)
+        entry = blocks[block - 1].setdefault((place[2] - 1, place[3] - 1), Sum())
         if k:
-            entry.add(k - 1, number)
+            entry.add(k - 1, value)
         else:
-            entry.constant -= number
+            entry.constant = 0.0 - value
     return blocks
 
 
 def _words(text: str) -> tuple[list[str], list[str]]:
     lines = text.splitlines()
     body = next((k for k, line in enumerate(lines) if line.strip()[:1] not in ("*", '"', "")), None)
-    if body is None:
-        raise ValueError("the SDPA file is empty")
+    if body is None or len(lines) < body + 2:
+        raise ValueError("the SDPA file has no numbers of columns and blocks")
     # Braces, brackets and commas are as good as blanks, and a word after the sizes is a remark.
     plain = [line.translate(str.maketrans("{}(),", "     ")) for line in lines[body:]]
-    first = " ".join(line.split("=")[0].split()[0] for line in plain[:2])
-    return lines[:body], f"{first} {' '.join(plain[2:])}".split()
+    first = [(line.split("=")[0].split() or [""])[0] for line in plain[:2]]
+    return lines[:body], [*first, *" ".join(plain[2:]).split()]
 
 
 def _names(comments: list[str], n: int) -> list[str]:

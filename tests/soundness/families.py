@@ -17,6 +17,7 @@ from tests.soundness import (
     foreign,
     forged,
     integer,
+    model_files,
     planted,
     saved,
     searches,
@@ -57,13 +58,14 @@ FAMILIES: dict[str, Draw] = {
     "paths": searches.path_case,
     "saved": saved.file_case,
     "forged": forged.forged_case,
+    "model_files": model_files.file_case,
 }
 
 # Families of more than one problem: entries by turns, or many kinds of edits and forgeries.
 WEIGHTS = {
     "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
     "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
-    "fitted": 2, "forged": 3,
+    "fitted": 2, "forged": 3, "model_files": 8,
 }  # fmt: skip
 
 

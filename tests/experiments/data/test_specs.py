@@ -341,6 +341,10 @@ def test_a_draw_of_one_class_names_the_way_out(here):
         ("x,y\n1,1\n2,\n", "row 2 (line 3), column 'y' is empty: fill it"),
         ("x,y\n1,1\ninf,-1\n", "row 2 (line 3), column 'x' holds inf: features must be finite"),
         ("x,y\n1,1\nred,-1\n", "row 2 (line 3), column 'x' holds 'red': features must be numbers"),
+        (
+            "x,y\n1_000,1\n2,-1\n",
+            "row 1 (line 2), column 'x' holds '1_000': features must be numbers",
+        ),
         ("x,y\n1,1\n2,-1,3\n", "row 2 (line 3) has 3 cells, the header has 2"),
         ("x,x,y\n1,2,1\n", "the header names column 'x' twice"),
         ("y\n1\n-1\n", "there is no column besides the labels 'y'"),
@@ -399,6 +403,8 @@ def test_bad_archives_are_refused(here):
     ("text", "message"),
     [
         ("one 1:2\n", "this is no libsvm file"),
+        ("1 1000000000000:1\n-1 2:1\n", "this is no libsvm file: an index is too large"),
+        ("1 1:2\n-1 1:1_000\n", "this is no libsvm file: line 2 holds '1:1_000'"),
         ("1 1:2 1:3\n-1 1:1\n", "this is no libsvm file"),
         ("1 1:2\n-1 1:1 2:nan\n", "X holds nan in row 1, column 1"),
         ("1 1:2\nnan 1:1\n", "the label in row 1 is nan"),
@@ -414,9 +420,10 @@ def test_bad_libsvm_files_are_refused(here, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a file without suffix must be Brooks text"),
-        ("hello\nworld\n", "a file without suffix must be Brooks text: .*begins 'hello world'"),
-        ("1 2 3\n4 5 6\n", "a file without suffix must be Brooks text"),
+        ("", "this is no file of points: no csv with commas, .* begins ''"),
+        ("hello\nworld\n", "this is no file of points: .* begins 'hello world'"),
+        ("1 2 3\n4 5 6\n", "this is no file of points: .* and no Brooks text"),
+        ("2 1\n1 1_0\n-1 3\n", r"row 1 \(line 2\), column 1 holds '1_0'"),
         ("2 1\n1 5\n", "2 points with 1 features are announced, 1 lines follow"),
         ("0 1\n", "0 points with 1 features are announced"),
         ("2\n1\n1 5\n\n-1 5 6\n", r"row 2 \(line 5\) has 3 numbers, not 2: a label and 1 features"),
@@ -431,6 +438,23 @@ def test_bad_brooks_files_are_refused(here, text, message):
         load("bad")
 
 
+@pytest.mark.parametrize("name", ["heart_scale", "a1a.t", "x.svm", "x.data"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 1:0.5 3:2\n-1 2:1\n1\n",
+        "# one, two\n\n1\n-1 2:1\n1 1:0.5 3:2 # 3\n",
+        "a,b,c,y\n.5,0,2,1\n0,1,0,-1\n0,0,0,1\n",
+        "3\n3\n1 .5 0 2\n-1 0 1 0\n1 0 0 0\n",
+    ],
+)
+def test_a_file_of_another_name_is_known_by_what_it_holds(here, name, text):
+    write(here / name, text)
+    data = load(name)
+    points = {tuple(point): sign for point, sign in zip(data.X.tolist(), data.y, strict=True)}
+    assert points == {(0.5, 0, 2): 1, (0, 1, 0): -1, (0, 0, 0): 1}
+
+
 def test_missing_files_and_unknown_sources(here):
     write(here / "mine.csv", "x,y\n1,1\n2,-1\n")
     with pytest.raises(FileNotFoundError, match=r"no file mien\.csv: did you mean mine\.csv\?"):
@@ -439,7 +463,7 @@ def test_missing_files_and_unknown_sources(here):
         load("zzz.npz")
     with pytest.raises(FileNotFoundError, match=r"there is no file no/folder/a\.csv$"):
         load("no/folder/a.csv,n=3")
-    with pytest.raises(ValueError, match=r"files ending in \.txt are not known: use \.csv, \.npz"):
+    with pytest.raises(FileNotFoundError, match=r"no file mine\.txt: did you mean mine\.csv\?"):
         load("mine.txt")
     with pytest.raises(ValueError, match="this is a folder: name a file in it"):
         load(str(here))

@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
+from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
 from tests.references import reference_solutions
@@ -79,6 +80,12 @@ QUADOBJ
  x(1) y 1.5
 ENDATA
 """
+
+
+ONE = (
+    "NAME one\nROWS\n N cost\n {row} r\nCOLUMNS\n x cost 1 r 1\nRHS\n R r {side}\nRANGES\n{range}\n"
+    "BOUNDS\n {bound}\nENDATA\n"
+)
 
 
 def by_hand(*, quadratic: bool) -> pyo.ConcreteModel:
@@ -321,12 +328,26 @@ def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
         (".lp", "min x\nsos\n s1: x:1", "section 'sos'"),
         (".lp", "min x\nst\n c: x + [ x^3 ] >= 1\nend", "'3' where '2' belongs"),
         (".lp", "min x\nst\n c: x >= 1\nbounds\n x <= -1\nend", "no lower bound"),
-        (".lp", "min x\nst\n i: z = 1 -> x <= 5\nbinary\n z\nend", "'>' where a term belongs"),
+        (".lp", "min x\nst\n i: z = 1 -> x <= 5\nbinary\n z\nend", "'-' behind the side"),
         (".lp", "min x\nst\n c: x + y - >= 5\nend", "'>=' where a term belongs"),
         (".lp", "min 2 x y\nst\n c: x >= 1\nend", "'y' where a sign belongs"),
         (".lp", "min x\nst\n c: x + y >= 1\nbounds\n x >= 1e25\nend", "column x .* between inf"),
-        (".lp", "min x\nst\n c: x + y >= 1e400\nend", "row c .* between inf"),
+        (".lp", "min x\nst\n c: x + y >= 1e30\nend", "row c .* between inf"),
+        (".lp", LP + "binary\n y\n", "'binary' after its end"),
+        (".lp", "max x\nmin y\nend", "a second minimise"),
+        (".lp", "min x\nst\n c: x >= 1\ngenerals\n x >= 3\nend", "'>=' where the name"),
+        (".lp", "min x\nst\n c: x >= 1\nbinary\n x\nbounds\n x <= 5\nend", "state bounds before"),
+        (".lp", "min x\nst\n c: inf x >= 1\nend", "'inf', a number"),
+        (".lp", "min x\nst\n 4 >= x\n - y >= 2\nend", "may be two rows"),
+        (".lp", "min [ x^2 y^2 ] / 2\nend", "'y' where a sign belongs"),
+        (".lp", "min x\nst\n c: x >= 1 000\nend", "'000' behind the side"),
         (".mps", MPS.replace("ENDATA\n", ""), "no ENDATA"),
+        (".mps", MPS.replace("R gain 7", "gain 7"), "two sets of RHS, one without a name and R"),
+        (".mps", MPS.replace("x(1) y 1.5", "x(1) y 1.5\n y x(1) 1.5"), "y, x\\(1\\) twice"),
+        (".mps", MPS.replace("QUADOBJ", "QMATRIX"), "both triangles are stated alike"),
+        (".mps", MPS.replace("QUADOBJ", "QCMATRIX idle"), "idle, which is no row with a side"),
+        (".mps", MPS.replace("x(1) second 1", "k gain 1"), "k of the MPS file is inside of INTORG"),
+        (".mps", MPS.replace("gain 7", "gain 1e-400"), "1e-400, which is 0 in doubles"),
         (".mps", MPS.replace("x(1) gain 2", "x(1) gain nan"), "objective has nan"),
         (".mps", MPS.replace("BV B u", "SC B u 3"), "'SC'"),
         (".mps", MPS.replace(" y gain", " y loss"), "no row 'loss'"),
@@ -338,6 +359,29 @@ def test_a_task_of_another_program(suffix: str, tmp_path: Path) -> None:
         (".cbf", CBF.replace("Q 3", "Q 2"), "not the size"),
         (".cbf", CBF.replace("5 0 1 0 0.5", "6 0 1 0 0.5"), "outside of its own sizes"),
         (".cbf", CBF.replace("5 0 1 0 0.5", "-1 0 1 0 0.5"), "the negative place -1"),
+        (
+            ".cbf",
+            CBF.replace("0 1 0 0.5\nOBJACOORD", "0 2 0 0.5\nOBJACOORD"),
+            "the place 2 outside",
+        ),
+        (
+            ".cbf",
+            CBF.replace("2 0.5\nOBJB", "3 0.5\nOBJB"),
+            "the place 3 outside",
+        ),  # a matrix entry
+        (".cbf", CBF.replace("1 1.0\n2 0.5", "0 1.0\n2 0.5"), "entry 0 twice"),
+        (".cbf", CBF.replace("1 2 1.0\n2 0", "0 1 1.0\n2 0"), "entry 0 1 twice"),
+        (".cbf", CBF.replace("0 1 1 0.75", "0 0 1 0.75"), "entry 0 1 0 twice"),
+        (".cbf", CBF.replace("PSDCON", "POW3"), "section POW3"),
+        (".cbf", CBF.replace("MIN", "MINIMIZE"), "OBJSENSE of the CBF file is one word"),
+        (".cbf", CBF.replace("VER\n1", "VER\n5"), "VER of the CBF file is one word"),
+        (".cbf", CBF.replace("-3.0", "-3_0"), "'-3_0' where a number"),
+        (".cbf", CBF.replace("L+ 1", "L+ 1 1"), "the line 'L\\+ 1 1'"),
+        (".cbf", CBF + "OBJBCOORD\n2.0\n", "OBJBCOORD twice"),
+        (".dat-s", "1\n1\n-2\n1.0\n1 1 1 2 1.0\n", "outside its sizes"),
+        (".dat-s", "1\n1\n2\n1.0\n1 1 1 2 1.0\n1 1 2 1 1.0\n", "1 1 2 1 twice"),
+        (".dat-s", "1\n1\n2\n1.0\n1 1 1 2.0 1.0\n", "'2.0' where an integer"),
+        (".dat-s", "1\n1\n2.5\n1.0\n", "lines of four integers"),
         (".dat-s", "1\n1\n2\n1.0\n1 1 1 3 1.0\n", "outside its sizes"),
         (".dat-s", "1\n1\n2\n", "lines of four integers"),
         (".task", "no task", "mosek does not read"),
@@ -370,6 +414,34 @@ def test_cones_of_one_entry_and_sides_with_nothing_between(tmp_path: Path) -> No
     assert (result.status, result.certificate.verdict.value) == ("infeasible", "CERTIFIED")
 
 
+@pytest.mark.parametrize(("first", "verdict"), [(0, "optimal"), (-1, "infeasible")])
+def test_a_cone_whose_first_entry_is_a_number(first: int, verdict: str, tmp_path: Path) -> None:
+    """2 f (x + 2) >= x^2 with f = 0 leaves x = 0, with f = -1 nothing."""
+    file = tmp_path / "cone.cbf"
+    file.write_text(
+        "VER\n1\nOBJSENSE\nMIN\nVAR\n1 1\nF 1\nCON\n3 1\nQR 3\nOBJACOORD\n1\n0 1.0\n"
+        f"ACOORD\n2\n1 0 1.0\n2 0 1.0\nBCOORD\n2\n0 {first}\n1 2\n"
+    )
+    found = tm.solve(tm.read_model(file))
+    assert found.status.value == verdict
+    assert first or found.objective == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_constant_that_no_side_takes_exactly_stays_in_its_row(tmp_path: Path) -> None:
+    """3 less the double 0.1 is no double; 0.75 - 0.25 is one."""
+    file = tmp_path / "one.lp"
+    file.write_text(
+        "min x\nst\n a: x + .1 ONE_VAR_CONSTANT >= 3\n b: x + .25 ONE_VAR_CONSTANT >= .75\n"
+        "bounds\n ONE_VAR_CONSTANT = 1\nend"
+    )
+    model = tm.read_model(file)
+    read = [
+        (generate_standard_repn(row.body).constant, pyo.value(row.lower))
+        for row in (model.a, model.b)
+    ]
+    assert read == [(0.1, 3), (0.0, 0.5)]
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no file"):
         tm.read_model(tmp_path / "model.lp")
@@ -383,6 +455,70 @@ def test_rows_of_one_variable_stay_rows_where_bounds_have_their_place(tmp_path: 
     assert pyo.value(model.c.lower) == 1
     assert model.x.lb == 0
     assert tm.solve(model).status.value == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "rows", "bounds"),
+    [  # sums are those of the decimal numbers; sides of 1e30 are none; binaries keep their bounds
+        (".lp", "min x\nst\n c: x + .1 >= .3\nend", [(0.2, None)], (0, None)),
+        (".lp", "min x\nst\n c: .1 + .2 <= x + x + .1 <= 1e30\nend", [(0.2, None)], (0, None)),
+        (".lp", "min x\nst\n c: x + 1e17 <= 100000000000000007\nend", [(None, 7)], (0, None)),
+        (".lp", "min x\nst\n c: x <= 1e25\n d: x >= -2e30\nend", [(None, 1e25)], (0, None)),
+        (".lp", "min x\nst\n c: x >= 0\nbounds\n x = 1\nbinary\n x\nend", [(0, None)], (1, 1)),
+        (".lp", "min x\nst\n c: x >= 0\nbounds\n -2 <= x <= 9\nbinary\n x\nend",
+         [(0, None)], (0, 1)),
+        (".mps", ONE.format(row="L", side=".3", range=" S r .1", bound="FR B x 7"), [(0.2, 0.3)],
+         (None, None)),
+        (".mps", ONE.format(row="E", side=".3", range=" S r -.1", bound="MI B x 7"), [(0.2, 0.3)],
+         (None, None)),
+        (".mps", ONE.format(row="G", side="1", range=" S r 1e30", bound="BV B x 7"), [(1, None)],
+         (0, 1)),
+        (".mps", ONE.format(row="E", side="1", range=" S r -1e30", bound="PL x"), [(None, 1)],
+         (0, None)),
+        (".mps", ONE.format(row="L", side="1e30", range="", bound="UP B x 1e20"), [], (0, None)),
+    ],
+)  # fmt: skip
+def test_sides_and_bounds_are_those_of_the_decimal_numbers(
+    suffix: str,
+    text: str,
+    rows: list[tuple[float | None, float | None]],
+    bounds: tuple[float | None, float | None],
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / f"model{suffix}"
+    file.write_text(text)
+    model = tm.read_model(file)
+    found = model.component_data_objects(pyo.Constraint, active=True)
+    read = [
+        (pyo.value(row.lower), pyo.value(row.upper)) for row in found if not row.body.is_fixed()
+    ]
+    assert read == rows
+    assert (model.x.lb, model.x.ub) == bounds
+
+
+def test_a_binary_that_is_fixed_comes_back(tmp_path: Path) -> None:
+    """The optimum is 3 p, with q fixed at 0; with both in 0 to 1 it would be -2."""
+    m = pyo.ConcreteModel()
+    m.p, m.q = pyo.Var(within=pyo.Binary, bounds=(1, 1)), pyo.Var(within=pyo.Binary, bounds=(0, 0))
+    m.r = pyo.Var(within=pyo.Binary)
+    m.row = pyo.Constraint(expr=m.p + m.q + m.r <= 2)
+    m.objective = pyo.Objective(expr=3 * m.p - 2 * m.q + m.r)
+    for suffix in (".lp", ".mps"):
+        back = tm.read_model(tm.export(m, tmp_path / f"model{suffix}"))
+        assert tm.same_model(m, back)
+        assert tm.solve(back).objective == pytest.approx(3.0)
+
+
+def test_the_sides_of_a_row_come_back_where_their_difference_is_rounded(tmp_path: Path) -> None:
+    """As a range the upper side would be another double, in doubles or in decimal numbers."""
+    rng = np.random.default_rng(5)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(200))
+    ends = np.sort(rng.normal(size=(200, 2)) * 10.0 ** rng.integers(-6, 7, size=(200, 2)), axis=1)
+    m.row = pyo.Constraint(range(200), rule=lambda m, k: (ends[k, 0], m.x[k], ends[k, 1]))
+    m.objective = pyo.Objective(expr=m.x[0])
+    found = tm.same_model(m, tm.read_model(tm.export(m, tmp_path / "m.mps")), tolerance=0.0)
+    assert found, found
 
 
 def test_names_that_python_lacks(tmp_path: Path) -> None:
