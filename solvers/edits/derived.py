@@ -162,9 +162,9 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     """The certificate of an edited model, with what it says about the edited problem.
 
     Of an exact model with a derived quantity that the edit may invalidate there is no bound, and
-    the verdict is NOT_CERTIFIED. With a stated one, and of a relaxation, the certificate is that
-    of the model as written, and says so. A model that is proven to have no point keeps its proof,
-    which is about the model as written.
+    the verdict is NOT_CERTIFIED, also where the model as written has no point. With a stated one,
+    and of a relaxation, the certificate is that of the model as written, and says so. Where the
+    model as written falls without end its problem does, which has all its points.
     """
     if edit is None:
         return found
@@ -185,8 +185,11 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     if not words:
         return _bounds_the_problem(case, found, edit) if edit.itself else found
     certificate = replace(found.certificate, unproven="; ".join(words))
-    nothing = found.status in (Status.INFEASIBLE, Status.UNBOUNDED)
-    if edit.itself or nothing or all(reliance.stated for reliance, _ in lost):
+    if (
+        edit.itself
+        or found.status is Status.UNBOUNDED
+        or all(reliance.stated for reliance, _ in lost)
+    ):
         return replace(found, certificate=certificate)
     return _without_bound(replace(found, certificate=certificate), words[0])
 

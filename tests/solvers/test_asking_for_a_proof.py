@@ -77,13 +77,15 @@ def example(name: str) -> Kind:
     """The model of the example in the docstring of an entry."""
     text = str(CATALOGUE[name].build.__doc__)
     data = re.search(r">>> data = (.+)", text)
-    call = re.search(r">>> result = tm\.solve\((.+)\)\n", text)
+    call = re.search(r">>> (?:result = tm\.solve\(|model = )(tm\.\w+\(.*?\))\)?\n", text)
     assert data is not None
     assert call is not None
 
     def build() -> pyo.ConcreteModel:
         points = eval(data.group(1), {"tm": tm})
-        return eval(call.group(1), {"tm": tm, "data": points})  # type: ignore[no-any-return]
+        model = eval(call.group(1), {"tm": tm, "data": points})
+        assert isinstance(model, pyo.ConcreteModel)
+        return model
 
     return build
 

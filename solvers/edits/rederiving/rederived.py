@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.reliances import has_derived_slack_bounds
 from tightmargin.solvers.canonical_form.named_values import load_values, named_values
 from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.difference import Difference, difference
@@ -146,7 +147,14 @@ def rederived(
     origin : Origin or None
         Of a model that its builder wrote.
     """
-    if not is_derived(model) or (origin is not None and not _is_repriced(model.origin, origin)):
+    if origin is not None and not _is_repriced(model.origin, origin):
+        return None
+    dropped = ""
+    if _has_slack_bounds(model):
+        model = _without_slack_bounds(model)
+        form, dropped = standard_form(model), " and without slack_bounds"
+        origin = unedited_origin(model, form)
+    elif not is_derived(model):
         return None
     found = _derived(model, form, limits)
     if isinstance(found, str):
@@ -158,7 +166,8 @@ def rederived(
         load_values(written, found.point.x)
     if origin is not None:
         _know(copy, model, form, origin, found.point)
-    return Rederived(copy, written, found.big_m, *_words(origin_now(model), found.big_m))
+    words, copied = _words(origin_now(model), found.big_m)
+    return Rederived(copy, written, found.big_m, words + dropped, copied + dropped)
 
 
 def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Rederived | None:
@@ -229,6 +238,34 @@ def is_derived(model: pyo.ConcreteModel) -> bool:
     if proof is None:
         return False
     return bool(np.array_equal(origin_now(model).parameters["big_m"], proof.values))
+
+
+def _has_slack_bounds(model: pyo.ConcreteModel) -> bool:
+    """Whether M and other rows follow from slack bounds that hold at some optimum as built."""
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin) or big_m_rule(origin) is None:
+        return False
+    now = origin_now(model).parameters
+    proof = getattr(model, "big_m_proof", None)
+    derived = proof is not None and np.array_equal(now["big_m"], proof.values)
+    return derived and has_derived_slack_bounds(now)
+
+
+def _without_slack_bounds(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """A copy without the rows and bounds that follow from slack bounds; those of an edit stay."""
+    now = origin_now(model)
+    fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
+    copy = model.clone()
+    for key, z in copy.z.items():
+        if (z.lb, z.ub) == (fresh.z[key].lb, fresh.z[key].ub):
+            z.setlb(0)
+            z.setub(1)
+    theirs, ours = fresh.find_component("conflict"), copy.find_component("conflict")
+    for key in () if theirs is None or ours is None else theirs:
+        if key in ours and str(ours[key].expr) == str(theirs[key].expr):
+            ours[key].deactivate()
+    copy.origin = replace(copy.origin, parameters={**copy.origin.parameters, "slack_bounds": None})
+    return copy
 
 
 def _is_repriced(written: Origin, now: Origin) -> bool:

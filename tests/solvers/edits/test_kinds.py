@@ -78,6 +78,10 @@ def flip(m: pyo.ConcreteModel) -> None:
     m.goal = pyo.Objective(expr=-m.objective.expr, sense=pyo.maximize)
 
 
+def few_given_up(m: pyo.ConcreteModel) -> None:
+    m.budget = pyo.Constraint(expr=sum(m.z.values()) <= 2)
+
+
 def fix_outside(m: pyo.ConcreteModel) -> None:
     m.z[2].fix(2)
 
@@ -246,14 +250,26 @@ def test_m_of_another_price_is_derived_again(factor: float, intercept: str) -> N
             assert result.objective == pytest.approx(expected, rel=1e-5)
 
 
-def test_slack_bounds_of_another_price_are_lost() -> None:
+@pytest.mark.parametrize(
+    ("edit", "optimum"),
+    [
+        (lambda m: m.penalty.set_value(0.05), {"penalty": 0.05}),
+        (few_given_up, {"penalty": 0.6, "most": 2}),
+    ],
+)
+def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
+    edit: Callable[[Any], None], optimum: dict[str, Any]
+) -> None:
     bounds = closed_slack_bounds(DATA, penalty=0.6, intercept="penalised")
     model = build("zero_one_big_m", penalty=0.6, big_m="derived", slack_bounds=bounds)
     assert solve(model).certificate.unproven == ""
-    model.penalty = 0.05
+    edit(model)
     result = solve(model)
-    assert says_nothing(result)
-    assert "penalty was set anew" in result.certificate.unproven
+    truth = reference_solutions.zero_one_optimum(DATA, "penalised", **optimum)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.unproven == ""
+    assert result.objective == pytest.approx(truth, rel=1e-5)
+    assert "and without slack_bounds: " in repr(result).splitlines()[2]
 
 
 def test_an_m_that_is_set_by_hand_counts_like_a_stated_one() -> None:
