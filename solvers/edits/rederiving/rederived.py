@@ -152,7 +152,7 @@ def rederived(
     dropped = ""
     if _has_slack_bounds(model):
         model = _without_slack_bounds(model)
-        form, dropped = standard_form(model), " and without slack_bounds"
+        form, dropped = standard_form(model), ", and slack_bounds left out"
         origin = unedited_origin(model, form)
     elif not is_derived(model):
         return None
@@ -270,7 +270,9 @@ def _without_slack_bounds(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _is_repriced(written: Origin, now: Origin) -> bool:
     return any(
-        isinstance(value, int | float) and value != now.parameters[word]
+        isinstance(value, int | float)
+        and isinstance(now.parameters[word], int | float)
+        and value != now.parameters[word]
         for word, value in written.parameters.items()
     )
 
