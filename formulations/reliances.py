@@ -236,7 +236,12 @@ def _lowered(rows: str) -> Reliance:
 
 
 def _slack_bounds(p: Mapping[str, Any], rows: str) -> Reliance:
-    given = p["slack_bounds"]
-    carries = isinstance(given, SlackBounds) and given.proof not in ("", STATED)
-    stated = not (isinstance(given, str) or carries)
+    stated = not has_derived_slack_bounds(p)
     return Reliance(rows, "slack_bounds", stated, argument="slack_bounds")
+
+
+def has_derived_slack_bounds(p: Mapping[str, Any]) -> bool:
+    """Whether a model has slack bounds that were derived or proven, and not just stated."""
+    given = p.get("slack_bounds")
+    carries = isinstance(given, SlackBounds) and given.proof not in ("", STATED)
+    return isinstance(given, str) or carries

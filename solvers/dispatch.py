@@ -12,17 +12,22 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
-from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
+from tightmargin.solvers.attempts.attempts import Outcome, run_attempts, standing
+from tightmargin.solvers.attempts.second_solver import (
+    beside_ours,
+    second_choice,
+    with_second_opinion,
+)
 from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
 from tightmargin.solvers.attempts.without_variables import by_its_constants
-from tightmargin.solvers.backends.choice import choose
+from tightmargin.solvers.backends.choice import ChosenSolver, choose
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
     is_worth_a_proof,
     refuse_bad_budget,
     with_tree,
+    without_options,
 )
 from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
 from tightmargin.solvers.canonical_form.named_values import load_duals, load_start
@@ -32,7 +37,7 @@ from tightmargin.solvers.disjunctive.transformation import (
     transformation_of,
     transformed,
 )
-from tightmargin.solvers.edits.as_solved import as_solved, as_written
+from tightmargin.solvers.edits.as_solved import AsSolved, as_solved, as_written
 from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit
 from tightmargin.solvers.edits.described import described, own_result
@@ -40,7 +45,7 @@ from tightmargin.solvers.edits.searched import searched_edit
 from tightmargin.solvers.execution.deadline import ends_within
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.live_line import hidden
-from tightmargin.solvers.findings import by_method
+from tightmargin.solvers.findings import by_method, found_automatically
 from tightmargin.solvers.methods import (
     AUTO,
     BRANCH_AND_BOUND,
@@ -53,13 +58,18 @@ from tightmargin.solvers.methods import (
     method_of_any,
     refuse_solver_beside,
 )
-from tightmargin.solvers.model_methods.registry import by_model_method, refuse_unknown_words
+from tightmargin.solvers.model_methods.registry import (
+    LEFT_TO_A_METHOD,
+    by_model_method,
+    refuse_unknown_words,
+)
 from tightmargin.solvers.proof_files.result_proof import with_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.coefficients import refuse_overflow
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
@@ -71,6 +81,8 @@ from tightmargin.solvers.transformations.epigraphs import (
 )
 from tightmargin.solvers.transformations.quotients import without_quotients
 
+SECOND = "second_solver"  # the fact that says it was heard
+ASKED_ONCE = "nobody else takes such a model, so that the second solver is the first"
 _LONG = 1.0  # seconds beside a solver's that are worth a sentence
 
 
@@ -105,7 +117,7 @@ def solve(
         "direct" sends the whole model to a solver. Other words are methods of ours for a
         formulation as it is built, such as "conflict-search" or "branch-and-cut"; they need no
         solver. "auto" takes the method that was measured to be best there, unless a solver,
-        options of one, a start or a second solver is named, and says so in `message`; models that
+        options of one or a start is named, and says so in `message`; models that
         are edited or foreign go to a solver, but for edits that a method takes along, such as rows
         of w and b in a 0-1 model. "branch-and-bound" takes and proves every mixed-integer model
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
@@ -129,7 +141,9 @@ def solve(
         TIGHTMARGIN_LIVE=0 does that for every function.
     second_solver : str, optional
         Another solver that gets the model as well. What it claims goes into the certificate's
-        facts, a disagreement into its reason; two claims that agree are still no proof.
+        facts, a disagreement into its reason; two claims that agree are still no proof. Beside
+        "auto" it changes neither method nor proof; only the first solver is another one where
+        "auto" has a choice.
     absolute_gap : float
         In the units of the objective: a proven gap of so much is closed too. An optimum of 0 has
         nothing that a gap could be small beside. It is recorded in the certificate's facts.
@@ -140,9 +154,10 @@ def solve(
     prove : float or bool, optional
         Seconds that branch and bound may take to prove what a solver merely claims of a
         mixed-integer model. By default as long as the solver took, and 5 seconds at least, where
-        solver and method are "auto"; True says the same for a solver that is named, False turns it
-        off. What is left of `time_limit` is the most. An edited model of the catalogue is proven
-        first, and a solver is asked only where that takes more than a moment.
+        solver and method are "auto"; True says the same for a solver that is named, whatever
+        method proves such a model, and False turns it off. What is left of `time_limit` is the
+        most. An edited model of the catalogue is proven first, and a solver is asked only where
+        that takes more than a moment.
 
     Returns
     -------
@@ -194,7 +209,7 @@ def _solved(
     prove: float | bool | None,
 ) -> SolveResult:
     """Solve a model by what its origin says of it, all words being known."""
-    named = solver != AUTO or second_solver is not None
+    named = solver != AUTO
     load_start(model, start_values(model, warm_start))
     disjunctive = is_disjunctive(model)
     if disjunctive:
@@ -212,10 +227,12 @@ def _solved(
     free = method == AUTO and not (named or meant_for_solver or warm_start)
     left = limits
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
-    if written.origin is None and (asked or (free and prove is None)):
+    second = None if named else _second_of_auto(second_solver, written, limits)
+    if written.origin is None and (asked or (free and prove is not False)):
         searched = searched_edit(written, model, method, limits)
         if searched is not None:
             case, result = searched
+            result = _heard(second, case, result)
             result = told_of_start(result, case.form, method) if warm_start else result
             return _handed_over(model, with_proof(proof, case, result, None, prove), added)
         left = limits.without(time.perf_counter() - began)
@@ -225,7 +242,7 @@ def _solved(
     free = free and origin is not None and edit is None
     left = limits.without(time.perf_counter() - began) if ready.words else left
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
-    open_to_us = not (named or limits.options or warm_start or proof or prove is not None)
+    open_to_us = not (named or limits.options or warm_start or prove is False)
     outcome = by_model_method(method, case, free=open_to_us)
     own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)
     if outcome is not None:
@@ -240,6 +257,7 @@ def _solved(
         first = method == AUTO and not named
         proving = first if prove is None else prove
         result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
+    result = _heard(second, case, result)
     result = replace(ready.said(result), time_limit=limits.time_limit)
     if warm_start:
         result = told_of_start(result, case.form, "" if own is None else own.name)
@@ -300,10 +318,11 @@ def _by_solver(
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
     began, timed = time.perf_counter(), case.limits.time_limit is not None
     classification = case.classification
-    choice = choose(solver, classification.problem_class, case.form, timed=timed)
+    kind = classification.problem_class
+    choice = choose(solver, kind, case.form, timed=timed, last=second_solver)
     second = None
-    if second_solver is not None:
-        second = second_choice(second_solver, choice, classification, case.form, timed=timed)
+    if second_solver is not None and (solver != AUTO or choice.info.name != second_solver):
+        second = _second(second_solver, choice, case)
 
     def ask(limits: Limits) -> Outcome:
         return run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
@@ -316,10 +335,58 @@ def _by_solver(
         outcome = ask(case.limits)
         if second is not None:
             outcome = with_second_opinion(choice, second, case, outcome)
+        seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
         if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
-            seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
             outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
+        elif solver != AUTO and seconds > 0:
+            outcome = _by_its_method(case, outcome, seconds)
     reason = replace(choice, how=outcome.how).reason
+    if second_solver is not None and second is None:
+        reason += f"; {ASKED_ONCE}"
     result = described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
+
+
+def _second_of_auto(name: str | None, written: AsSolved, limits: Limits) -> ChosenSolver | None:
+    """The second solver beside "auto", refused before anything is solved."""
+    if name is None or not written.form.n:
+        return None
+    return _second(name, None, Case(written.model, Subject(written.form), None, limits))
+
+
+def _heard(second: ChosenSolver | None, case: Case, result: SolveResult) -> SolveResult:
+    """A result of ours with a second solver's claim, where no first one was heard with it."""
+    if second is None or SECOND in result.certificate.facts or ASKED_ONCE in result.message:
+        return result
+    return beside_ours(second, case, result)
+
+
+def _second(name: str, first: ChosenSolver | None, case: Case) -> ChosenSolver:
+    timed = case.limits.time_limit is not None
+    return second_choice(name, first, case.classification, case.form, timed=timed)
+
+
+def _by_its_method(case: Case, outcome: Outcome, seconds: float) -> Outcome:
+    """A claim of a named solver, proven by the method that "auto" would have taken."""
+    verdict = outcome.found.certificate.verdict
+    if verdict is Verdict.CERTIFIED or outcome.claim.status is Status.INTERRUPTED:
+        return outcome
+    case = without_options(case, seconds)
+    if case.origin is None:
+        ours = by_model_method(AUTO, case, free=True)
+    else:
+        ours = found_automatically(case)
+    if ours is None or standing(ours.found) <= standing(outcome.found):
+        return outcome
+    certificate = replace(ours.found.certificate, solver_bound=outcome.claim.bound)
+    words = (outcome.claim.message, ours.claim.message.removeprefix(LEFT_TO_A_METHOD))
+    claim = replace(
+        ours.claim,
+        bound=outcome.claim.bound,
+        message="; ".join(word for word in words if word),
+        version=outcome.claim.version,
+        log=outcome.claim.log,
+    )
+    found = replace(ours.found, certificate=certificate)
+    return Outcome(claim, found, outcome.how, outcome.seconds + ours.seconds)

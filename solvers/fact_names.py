@@ -17,6 +17,9 @@ MODEL_FACTS = {
     "matrix_eigenvalue": "smallest eigenvalue of the matrices of the semidefinite rows",
     "dual_matrix_eigenvalue": "smallest eigenvalue of their multipliers, the dual slack matrices",
     "no_duals": "why the result holds no duals",
+    "solved_copy": "what a copy has of its own by which an edited exact model was solved: the "
+    "result is of the edited problem",
+    "bounds_edited_problem": "why the bound of an edited relaxation is one of its problem too",
     "bound_duals": "multipliers behind the bound, by row, where the solver gave none",
     "bound_point": "the point of the relaxation they belong to, where its objective is quadratic",
 }

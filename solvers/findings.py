@@ -14,6 +14,7 @@ from scipy.sparse.linalg import spsolve
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
@@ -29,7 +30,7 @@ from tightmargin.solvers.certificates.model_bound import BOUND_POINT
 from tightmargin.solvers.disjunctive.transformation import copy_values
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import OWN, Finding, Method, remark_on
+from tightmargin.solvers.methods import OWN, Finding, Method, automatic_method, remark_on
 from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on
@@ -92,6 +93,20 @@ def by_method(own: Method, why: str, model: pyo.ConcreteModel, case: Case) -> So
     finding = own.run(_as_it_reads(own, case.origin), case.limits)
     result = result_of_finding(finding, said, model, case)
     return replace(result, seconds=time.perf_counter() - began)
+
+
+def found_automatically(case: Case) -> Outcome | None:
+    """What the method that "auto" takes finds of a model as it was built; None without one."""
+    taken = None if case.origin is None else automatic_method(case.origin)
+    if taken is None or case.origin is None:
+        return None
+    own, why = taken
+    began = time.perf_counter()
+    finding = own.run(_as_it_reads(own, case.origin), case.limits)
+    claim, found = certified_finding(case, finding)
+    message = f"proven by {own.name}: {why}" if found.certificate.verdict.closed else claim.message
+    took = time.perf_counter() - began
+    return Outcome(replace(claim, message=message), found, "", took)
 
 
 def _as_it_reads(own: Method, origin: Origin) -> Origin:

@@ -20,6 +20,7 @@ from tightmargin.experiments.console.tables import (
     verdict_text,
 )
 from tightmargin.experiments.gap_study.table import seconds_text
+from tightmargin.solvers.printing.results import problem_line
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     yield "residuals", _residuals(result)
     proof = certificate.bound_method if result.objective is None else ""
     yield "certificate", verdict_text(certificate.verdict, certificate.reason or proof)
-    yield "no bound", Text(certificate.unproven, style=WARN)
+    for word, told in problem_line(certificate):
+        yield word, Text(told, style=WARN if certificate.unproven else "")
     yield "solver", f"{result.solver} {result.version}, {seconds_text(result.seconds)} s"
 
 

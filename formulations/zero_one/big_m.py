@@ -46,11 +46,14 @@ class BigM(Printed):
         The argument in one sentence, with its numbers.
     upper_bound : float
         Objective of the known point the argument starts from.
+    model : str
+        Fingerprint of the edited model that they were derived for (`tm.rederive`); else empty.
     """
 
     values: Array
     proof: str
     upper_bound: float
+    model: str = ""
 
 
 def derive_big_m(

@@ -8,6 +8,7 @@ which is named and leaves neither claim standing.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.backends.choice import ChosenSolver, choose
@@ -17,7 +18,7 @@ from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.certificates.multiplier_search import larger
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict, judged
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -25,13 +26,18 @@ _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUND
 
 def second_choice(
     name: str,
-    first: ChosenSolver,
+    first: ChosenSolver | None,
     classification: Classification,
     form: StandardForm,
     *,
     timed: bool,
 ) -> ChosenSolver:
     """Look the second solver up and check that it can take the model, before anything is solved.
+
+    Parameters
+    ----------
+    first : ChosenSolver, optional
+        Where one was named.
 
     Raises
     ------
@@ -43,7 +49,7 @@ def second_choice(
     if name == "auto":
         raise ValueError("second_solver: name a solver; auto is for the first one")
     found = choose(name, classification.problem_class, form, timed=timed)
-    if found.info.name == first.info.name:
+    if first is not None and found.info.name == first.info.name:
         raise ValueError(
             f"second_solver: {name} is the first solver already; name another one for a second "
             "opinion"
@@ -62,16 +68,9 @@ def with_second_opinion(
     # Option names are the first solver's own.
     case = replace(case, limits=replace(case.limits, options={}))
     other = run_attempts(second, case, automatic=False)
-    found, sign = other.found, case.form.sense
+    found = other.found
     said = _contradiction(first.info, second.info, case, outcome, other)
-    facts = {
-        "second_solver": second.info.name,
-        "second_version": other.claim.version or second.info.version,
-        "second_status": str(found.status),
-        "second_objective": None if found.objective is None else sign * found.objective,
-        "second_bound": None if other.claim.bound is None else sign * other.claim.bound,
-        "second_agrees": not said,
-    }
+    facts = _facts(second, case, other) | {"second_agrees": not said}
     kept = other if _replaces(case, found, outcome.found) else outcome
     final = _joined(case, kept.found, outcome.found, found)
     if said and final.certificate.verdict is not Verdict.CERTIFIED:
@@ -94,6 +93,62 @@ def with_second_opinion(
         log=outcome.claim.log,
     )
     return Outcome(claim, replace(final, certificate=certificate), outcome.how, outcome.seconds)
+
+
+def beside_ours(second: ChosenSolver, case: Case, result: SolveResult) -> SolveResult:
+    """What a method of ours found, with what a solver claims of the same model."""
+    limits = replace(case.limits.without(result.seconds), options={})
+    other = run_attempts(second, replace(case, limits=limits), automatic=False)
+    said, facts = _against_ours(second.info, case, result, other), _facts(second, case, other)
+    certificate = result.certificate
+    status = result.status
+    if said and not certificate.verdict.closed:
+        certificate = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=said)
+        status = Status.INACCURATE if status is Status.OPTIMAL else status
+    facts = {**certificate.facts, **facts, "second_agrees": not said}
+    return replace(
+        result,
+        status=status,
+        certificate=replace(certificate, facts=facts),
+        message=f"{result.message}; {said or f'{second.info.name} agrees'}",
+    )
+
+
+def _against_ours(info: SolverInfo, case: Case, result: SolveResult, other: Outcome) -> str:
+    """What of a solver's claim cannot be true beside a point and a bound of ours."""
+    sign, name, found = case.form.sense, info.name, other.found
+    if result.objective is not None and other.claim.status in _NO_OPTIMUM:
+        return f"{name} says {other.claim.status}, and there is a feasible point"
+    if found.objective is not None and result.status is Status.INFEASIBLE:
+        return f"{name} has a point of {sign * found.objective:.9g}, and the model has none"
+    kind, bound = case.classification.problem_class, other.claim.bound
+    if result.objective is not None and bound is not None:
+        value = sign * result.objective
+        if bound > value + info.tolerance_for(kind) * case.scale(value):
+            return (
+                f"{name} claims the bound {sign * bound:.9g}, and a feasible point has "
+                f"{result.objective:.9g}"
+            )
+    if found.objective is not None and result.bound is not None:
+        below = sign * result.bound - info.tolerance_for(kind) * case.scale(found.objective)
+        if found.objective < below:
+            return (
+                f"{name} ends at {sign * found.objective:.9g}, and {result.bound:.9g} is a proven "
+                "bound"
+            )
+    return ""
+
+
+def _facts(second: ChosenSolver, case: Case, other: Outcome) -> dict[str, Any]:
+    """What the second solver claims, under the names of fact_names.py."""
+    found, sign = other.found, case.form.sense
+    return {
+        "second_solver": second.info.name,
+        "second_version": other.claim.version or second.info.version,
+        "second_status": str(found.status),
+        "second_objective": None if found.objective is None else sign * found.objective,
+        "second_bound": None if other.claim.bound is None else sign * other.claim.bound,
+    }
 
 
 def _replaces(case: Case, new: Certified, old: Certified) -> bool:

@@ -59,7 +59,12 @@ class ChosenSolver:
 
 
 def choose(
-    solver: str, problem_class: ProblemClass, form: StandardForm, *, timed: bool = False
+    solver: str,
+    problem_class: ProblemClass,
+    form: StandardForm,
+    *,
+    timed: bool = False,
+    last: str | None = None,
 ) -> ChosenSolver:
     """Resolve "auto" or check a named solver against the model, before anything is started.
 
@@ -67,6 +72,8 @@ def choose(
     ----------
     timed : bool
         Whether there is a time limit: "auto" then takes a solver that it can stop.
+    last : str, optional
+        A solver that "auto" takes where no other can: that of the second opinion.
 
     Raises
     ------
@@ -78,7 +85,7 @@ def choose(
     info = None if solver == "auto" else solver_named(solver)
     _refuse_mixed_semidefinite(problem_class, form)
     if info is None:
-        return _choose_automatically(problem_class, form, timed)
+        return _choose_automatically(problem_class, form, timed, last)
     objection_to_class = _not_of_its_classes(info, problem_class, form)
     if objection_to_class is not None:
         raise objection_to_class
@@ -143,12 +150,12 @@ def _absence(info: SolverInfo) -> str:
 
 
 def _choose_automatically(
-    problem_class: ProblemClass, form: StandardForm, timed: bool
+    problem_class: ProblemClass, form: StandardForm, timed: bool, last: str | None
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
     passed: list[str] = []
     objections: list[RefusedError] = []
-    for name in order(problem_class, form):
+    for name in sorted(order(problem_class, form), key=lambda word: word == last):
         info = SOLVERS[name]
         if not info.free:
             continue

@@ -38,8 +38,10 @@ from tightmargin.solvers.comparison.rows import (
 )
 from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.derived import stands_for_itself
+from tightmargin.solvers.edits.rederiving.rederived import is_derived, put_again
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.methods import AUTO, remark_on
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import SolveResult, Status, was_interrupted
@@ -117,7 +119,8 @@ def compare(
         Give gaps to rows that are NOT_CERTIFIED too, and to an exact value that is inaccurate.
     edit : callable(model), optional
         Edits every model that is built here, the exact one included (of an exact model that is
-        given, a copy): it adds rows, bounds or fixings in place. Models among the rows are taken
+        given, a copy): it adds rows, bounds or fixings in place. A relaxation whose derived M does
+        not hold for the edited problem gets one that does. Models among the rows are taken
         as they are. A row has a gap only if what was added to it was added to the exact problem.
     limits
         time_limit, threads, seed, log as in solve().
@@ -162,7 +165,8 @@ def compare(
 
     def run(row: Row, model: pyo.ConcreteModel) -> SolveResult:
         say(f"solving {label_of(row)}")
-        return solve(model, solver, **limits)
+        ours = edit is not None and not isinstance(row, pyo.ConcreteModel)
+        return (_edited if ours else solve)(model, solver, **limits)
 
     if isinstance(exact, SolveResult):
         theirs, stopped = Side(None, exact), False
@@ -201,6 +205,15 @@ def compare(
         exact_result.data,
         include_uncertified,
     )
+
+
+def _edited(model: pyo.ConcreteModel, solver: str, **limits: Any) -> SolveResult:
+    """A model that was built and edited here; a relaxation may get the M of the edited problem."""
+    result = solve(model, solver, **limits)
+    if not (result.certificate.unproven and stands_for_itself(model) and is_derived(model)):
+        return result
+    failed = isinstance(put_again(model, Limits(limits.get("time_limit"))), str)
+    return result if failed else solve(model, solver, **limits)
 
 
 def _checked(parameters: Any, edit: Any, solver: Any, limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Derived quantities after an edit: which rows still say something of the edited problem.
 
 A derived M, slack bound or intercept bound speaks of the points of the model that it was derived
-for. An edited model with one is still the model that is written, and what is proven of it is
-proven; but whether that is a statement about the edited problem (the 0-1 loss with the user's
-rows, say, not its big-M form) is decided here, by the kinds of reliances.py. Where it is none,
-the certificate says which rows it is for and what to do, and there is no bound.
+for. Whether what is proven of an edited model is a statement about the edited problem (the 0-1
+loss with the user's rows, say, not its big-M form) is decided here, by the kinds of reliances.py.
+
+A relaxation stands for itself: what is proven of it is proven, and whether its bound is one of the
+edited problem is said beside that. An exact model stands for its problem: where a number does not
+hold there, and was not derived again (rederived.py), there is no bound. In both cases the
+certificate names the rows and what to do.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyomo.environ as pyo
 
+from tightmargin.formulations.big_m_rules import big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.reliances import (
     Reliance,
@@ -21,13 +25,16 @@ from tightmargin.formulations.reliances import (
     rests_on_something,
     stated_quantities,
 )
+from tightmargin.solvers.canonical_form.classification import CONVEX_CLASSES
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
 from tightmargin.solvers.edits.kept_bounds import is_of_the_edited, with_kept_bound
+from tightmargin.solvers.edits.rederiving.switched_rows import costs_no_less, switched_rows
+from tightmargin.solvers.printing.results import COPY, OF_THE_PROBLEM
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
@@ -44,12 +51,27 @@ class Edit:
     repriced : bool
         Whether the model is its builder's but for a Param that was set anew since something was
         derived from its former value: then the formulation's own check says whether that holds.
+    itself : bool
+        Whether it is a relaxation, which stands for itself.
+    rederived : str
+        Where `rederive` has set its M for it as it stands: how.
     """
 
     reliances: tuple[Reliance, ...] = ()
     difference: Difference = field(default_factory=Difference)
     blocks: tuple[str, ...] = ()
     repriced: bool = False
+    itself: bool = False
+    rederived: str = ""
+
+
+def stands_for_itself(model: pyo.ConcreteModel) -> bool:
+    """Whether a model of the catalogue is a relaxation, or convex, and not the exact problem."""
+    origin = getattr(model, "origin", None)
+    entry = CATALOGUE.get(origin.entry) if isinstance(origin, Origin) else None
+    return entry is not None and (
+        entry.relaxes is not None or entry.problem_class in CONVEX_CLASSES
+    )
 
 
 def edit_of(
@@ -70,8 +92,10 @@ def edit_of(
     established : bool
         Whether its M was derived again for it as it stands (rederived.py).
     """
+    itself = stands_for_itself(model)
     if origin is not None:
-        return None if established else _of_another_price(model.origin, origin)
+        priced = None if established else _of_another_price(model.origin, origin)
+        return priced if priced is None else replace(priced, itself=itself)
     blocks = _blocks(model)
     if not isinstance(getattr(model, "origin", None), Origin):
         return Edit(blocks=blocks) if blocks else None
@@ -81,11 +105,13 @@ def edit_of(
     fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
     found = reliances(model.origin, now, fresh, model)
     what = difference(model, form, fresh, now.parameters.get("transformation", "bigm"))
+    how = ""
     if established:
         found = tuple(reliance for reliance in found if reliance.argument != "big_m")
+        how = str(model.big_m_proof.proof)
     if what.is_restriction and not what.added:
         return None
-    return Edit(found, what, blocks)
+    return Edit(found, what, blocks, itself=itself, rederived=how)
 
 
 def difference_of(model: pyo.ConcreteModel) -> Difference | None:
@@ -133,17 +159,23 @@ def _blocks(model: pyo.ConcreteModel) -> tuple[str, ...]:
 
 
 def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certified:
-    """The certificate of an edited model as a statement about the edited problem.
+    """The certificate of an edited model, with what it says about the edited problem.
 
-    With a derived quantity that the edit may invalidate there is no bound, and the verdict is
-    NOT_CERTIFIED. With a stated one the certificate is that of the model as written, and says so.
-    A model that is proven to have no point keeps its proof, which is about the model as written.
+    Of an exact model with a derived quantity that the edit may invalidate there is no bound, and
+    the verdict is NOT_CERTIFIED, also where the model as written has no point. With a stated one,
+    and of a relaxation, the certificate is that of the model as written, and says so. Where the
+    model as written falls without end its problem does, which has all its points.
     """
     if edit is None:
         return found
     if edit.repriced:
         doubt = "" if found.status is Status.INFEASIBLE else found.certificate.unproven
-        return _without_bound(found, f"{doubt}: build the model again") if doubt else found
+        if not doubt:
+            return found
+        if not edit.itself:
+            return _without_bound(found, f"{doubt}: build the model again")
+        doubt = f"{doubt}: take tm.rederive(model), or build the model again"
+        return replace(found, certificate=replace(found.certificate, unproven=doubt))
     found = with_kept_bound(case, found, edit.difference)
     if is_of_the_edited(found):
         return found
@@ -151,12 +183,34 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     words = [why for _, why in lost]
     words += [f"{block}: the result is about the model as written" for block in edit.blocks]
     if not words:
-        return found
+        return _bounds_the_problem(case, found, edit) if edit.itself else found
     certificate = replace(found.certificate, unproven="; ".join(words))
-    nothing = found.status in (Status.INFEASIBLE, Status.UNBOUNDED)
-    if nothing or all(reliance.stated for reliance, _ in lost):
+    if (
+        edit.itself
+        or found.status is Status.UNBOUNDED
+        or all(reliance.stated for reliance, _ in lost)
+    ):
         return replace(found, certificate=certificate)
     return _without_bound(replace(found, certificate=certificate), words[0])
+
+
+def _bounds_the_problem(case: Case, found: Certified, edit: Edit) -> Certified:
+    """A relaxation whose bound is one of the edited problem too, with why it is."""
+    value = _value(case, found)
+    if found.certificate.bound is None or value is None:
+        return found
+    parts = [f"big_m was derived for it, {edit.rederived}"] if edit.rederived else []
+    for reliance in edit.reliances:
+        where = "" if reliance.holds_at is None else f" at its points of objective <= {value:.6g}"
+        parts.append(f"{reliance.quantity} of {reliance.rows} holds{where} after the edit")
+    facts = {**found.certificate.facts, OF_THE_PROBLEM: "; ".join(parts)}
+    return replace(found, certificate=replace(found.certificate, facts=facts))
+
+
+def by_a_copy(result: SolveResult, copied: str) -> SolveResult:
+    """A result of the edited problem, proven of a copy of the model with numbers of its own."""
+    facts = {**result.certificate.facts, COPY: copied}
+    return replace(result, certificate=replace(result.certificate, facts=facts))
 
 
 def _without_bound(found: Certified, why: str) -> Certified:
@@ -172,7 +226,7 @@ def _without_bound(found: Certified, why: str) -> Certified:
 
 def _lost(case: Case, found: Certified, what: Difference, reliance: Reliance) -> str:
     """Why a result says nothing about the edited problem as far as these rows go, or ""."""
-    if not what.is_restriction:
+    if not what.is_restriction and not _costs_no_less(case, what, reliance):
         reason = what.loosened or what.objective
         return _words(reliance, f"and {reason}", None)
     raised = {name for part in what.added for name in part.holds_up} & reliance.raised
@@ -192,6 +246,15 @@ def _lost(case: Case, found: Certified, what: Difference, reliance: Reliance) ->
         return ""
     excluded = f"the edit ({what.words}) may leave no point as good (the value is {value:.6g})"
     return _words(reliance, excluded, value if case.form.integer.any() else None)
+
+
+def _costs_no_less(case: Case, what: Difference, reliance: Reliance) -> bool:
+    """Whether an edit restricts, and adds to the objective what is at least 0 whatever M is."""
+    if what.loosened or reliance.holds_at is None or reliance.argument != "big_m":
+        return False
+    rule = big_m_rule(origin_now(case.model))
+    rows = None if rule is None else switched_rows(case.model, case.form, rule)
+    return rule is not None and rows is not None and costs_no_less(case.model, rule, rows, what)
 
 
 def _value(case: Case, found: Certified) -> float | None:
@@ -234,7 +297,7 @@ def _advice(reliance: Reliance, value: float | None) -> str:
         if np.isfinite(needed):
             return f"rebuild with {argument}={needed:.6g} or more, valid for the edited problem"
     if argument == "big_m":
-        return "rebuild with big_m=<number> that is valid for the edited problem"
+        return "take tm.rederive(model), or rebuild with a big_m that is valid for it"
     if argument == "incumbent":
         return "take the big-M form with a number for big_m"
     return f"rebuild without {argument}, or with one that is valid for the edited problem"

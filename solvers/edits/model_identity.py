@@ -6,6 +6,7 @@ arrays: an added, replaced or deactivated row, a changed bound, a fixed variable
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,6 +67,24 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
             for p, q in zip(a.psd, b.psd, strict=True)
         )
     )
+
+
+def fingerprint(form: StandardForm) -> str:
+    """A digest of the names and numbers of a model of degree two, by which it is known again."""
+    bodies = [row.body for row in form.quadratic]
+    plain = (
+        form.columns.names(), form.sense, form.objective.constant,
+        [(row.lower, row.upper, row.body.constant) for row in form.quadratic],
+    )  # fmt: skip
+    digest = hashlib.sha256(repr(plain).encode())
+    arrays = [form.lower, form.upper, form.integer, form.row_lower, form.row_upper]
+    arrays += [form.objective.a, *(part for b in bodies for part in (b.index, b.i, b.j, b.v, b.a))]
+    for matrix in (form.A, form.objective.Q.tocsr(), *(row.F.tocsr() for row in form.psd)):
+        arrays += [matrix.indptr, matrix.indices, matrix.data]
+    for array in (*arrays, *(row.g for row in form.psd)):
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _same_terms(a: StandardForm, b: StandardForm) -> bool:

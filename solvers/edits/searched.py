@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.edits.as_solved import AsSolved
+from tightmargin.solvers.edits.derived import by_a_copy
 from tightmargin.solvers.edits.rederiving.rederived import with_room_for
 from tightmargin.solvers.edits.searches import read_edit
 from tightmargin.solvers.execution.limits import Limits
@@ -66,6 +67,7 @@ def searched_edit(
         if again is not None:
             case = Case(again.model, Subject(again.form), None, limits, automatic=word == AUTO)
             result = result_of_finding(finding, (again.words, why), model, case)
+            result = by_a_copy(result, again.copied)
     result = replace(result, seconds=time.perf_counter() - began)
     if result.certificate.verdict.closed or result.status is Status.INTERRUPTED:
         return case, result

@@ -48,6 +48,7 @@ class ModelMethod(Printed):
     seconds: float = 10.0
 
 
+LEFT_TO_A_METHOD = "auto left it to a method: "
 _METHODS: dict[str, ModelMethod] = {}
 
 
@@ -121,6 +122,6 @@ def _tried(case: Case) -> Outcome | None:
         stopped = limit is not None and outcome.seconds >= limit
         if not (outcome.found.certificate.verdict.closed or stopped):
             return None
-        message = f"auto left it to a method: {why}; {outcome.claim.message}"
+        message = f"{LEFT_TO_A_METHOD}{why}; {outcome.claim.message}"
         return replace(outcome, claim=replace(outcome.claim, message=message))
     return None

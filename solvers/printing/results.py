@@ -19,6 +19,9 @@ from tightmargin.solvers.proofs.verdict import Verdict
 if TYPE_CHECKING:
     from tightmargin.solvers.result import Certificate, SolveResult
 
+COPY, OF_THE_PROBLEM = "solved_copy", "bounds_edited_problem"
+NOT_BOUNDED = "no bound of the problem it stands for"
+BOUNDED = "the bound is one of the edited problem"
 SETTINGS = 40  # characters of the hyperparameters in a title
 
 
@@ -40,7 +43,7 @@ def result_page(result: SolveResult) -> Page:
     facts = [
         (_value_word(result), _value(result)),
         ("verdict", verdict_line(result)),
-        *([("no bound", result.certificate.unproven)] if result.certificate.unproven else []),
+        *problem_line(result.certificate),
         ("solver", f"{result.solver} {result.version}".strip() + f", {result.seconds:.2g} s"),
         ("next", ", ".join(_next(result))),
     ]
@@ -69,7 +72,22 @@ def verdict_line(result: SolveResult) -> str:
         why = certificate.bound_method
     elif certificate.verdict is Verdict.SOLVER_BOUND and certificate.solver_bound is not None:
         why = f"{result.solver} claims {number_text(certificate.solver_bound)}"
-    return f"{certificate.verdict}: {why}" if why else str(certificate.verdict)
+    verdict = f"{certificate.verdict}{of_a_copy(certificate)}"
+    return f"{verdict}: {why}" if why else verdict
+
+
+def of_a_copy(certificate: Certificate) -> str:
+    """What of an edited problem is said that was not solved by the model as it stands."""
+    copied = certificate.facts.get(COPY)
+    return f" of the edited problem, by a copy with {copied}" if copied else ""
+
+
+def problem_line(certificate: Certificate) -> list[tuple[str, str]]:
+    """Whether what is proven of a model bounds the problem it stands for, where that is asked."""
+    held = certificate.facts.get(OF_THE_PROBLEM)
+    if certificate.unproven:
+        return [("problem", f"{NOT_BOUNDED}: {certificate.unproven}")]
+    return [("problem", f"{BOUNDED}: {held}")] if held else []
 
 
 def _next(result: SolveResult) -> Iterator[str]:
@@ -98,11 +116,12 @@ def certificate_page(certificate: Certificate) -> Page:
         ("reason", certificate.reason),
         ("proven", _proven(certificate)),
         ("claimed", "" if certificate.solver_bound is None else _claim(certificate)),
-        ("no bound", certificate.unproven),
+        *problem_line(certificate),
         ("residuals", ", ".join(residuals)),
         ("facts", value_text(certificate.facts)),
     ]
-    title = f"Certificate: {certificate.verdict}, of {level.get(certificate.level, 'the model')}"
+    what = of_a_copy(certificate) or f", of {level.get(certificate.level, 'the model')}"
+    title = f"Certificate: {certificate.verdict}{what}"
     return Page(title, [(word, text) for word, text in facts if text][:5])
 
 

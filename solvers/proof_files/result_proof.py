@@ -18,6 +18,7 @@ from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
+from tightmargin.solvers.printing.results import COPY
 from tightmargin.solvers.proof_files.checker import Proof
 from tightmargin.solvers.proof_files.model_document import NotProvenError
 from tightmargin.solvers.proof_files.write import document_of, write_document, write_tree
@@ -153,7 +154,8 @@ def with_proof(
             write_proof(path, case, result, _seconds(case, result, prove))
         else:
             write_tree(path, case, _point(case, result), tree)
-        said = f"the proof is in {path}"
+        copied = result.certificate.facts.get(COPY)
+        said = f"the proof is in {path}" + (f", of a copy with {copied}" if copied else "")
     except NotProvenError as error:
         said = f"{NO_FILE}: {error}"
     return replace(result, message="; ".join(part for part in (result.message, said) if part))

@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.soundness import (
     catalogue,
+    derived,
     edited,
     fitted,
     foreign,
@@ -32,6 +33,7 @@ FAMILIES: dict[str, Draw] = {
     "estimators": catalogue.estimator_case,
     "fitted": fitted.fitted_case,
     "edited_zero_one": edited.zero_one_case,
+    "edited_derived": derived.derived_case,
     "edited_convex": edited.convex_case,
     "tables": edited.table_case,
     "planted_optimum": planted.optimal_case,

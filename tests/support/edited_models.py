@@ -8,6 +8,8 @@ import pyomo.environ as pyo
 
 from tests.references.reference_solutions import points
 from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.edits.rederiving.rederived import rederive
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 
@@ -23,6 +25,33 @@ def build(name: str, data: Any = DATA, **settings: Any) -> pyo.ConcreteModel:
 def steep(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     model.edit = pyo.Constraint(expr=model.w[0] >= 3.0)
     return model
+
+
+def of_the_problem(model: pyo.ConcreteModel) -> SolveResult:
+    """What is proven of the edited problem: of a relaxation by the M that `rederive` sets.
+
+    As it stands a relaxation is solved as it is written, and keeps its certificate.
+    """
+    result = solve(model)
+    if not (is_relaxation(model) and result.certificate.unproven):
+        return result
+    assert stands_for_itself(result)
+    try:
+        rederive(model)
+    except ValueError:
+        return result
+    return solve(model)
+
+
+def is_relaxation(model: pyo.ConcreteModel) -> bool:
+    return CATALOGUE[model.origin.entry].relaxes is not None
+
+
+def stands_for_itself(result: SolveResult) -> bool:
+    """What is proven of a relaxation, and why it says nothing of the edited problem."""
+    certificate = result.certificate
+    of_a_point = result.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    return of_a_point and certificate.verdict.closed and bool(certificate.unproven)
 
 
 def says_nothing(result: SolveResult) -> bool:

@@ -10,7 +10,6 @@ is known: what is proven of it is proven of the problem.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -18,19 +17,21 @@ import pyomo.environ as pyo
 from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.formulations.reliances import has_derived_slack_bounds
 from tightmargin.solvers.canonical_form.named_values import load_values, named_values
 from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.difference import Difference, difference
-from tightmargin.solvers.edits.kept_bounds import never_lower
+from tightmargin.solvers.edits.model_identity import fingerprint, unedited_origin
 from tightmargin.solvers.edits.rederiving.cutoff import best_point
 from tightmargin.solvers.edits.rederiving.row_reach import completed
-from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows, switched_rows
+from tightmargin.solvers.edits.rederiving.switched_rows import (
+    SwitchedRows,
+    costs_no_less,
+    switched_rows,
+)
 from tightmargin.solvers.edits.row_changes import column_names
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.epigraphs import without_norms
@@ -52,19 +53,23 @@ class Rederived:
         With the objective of the point that it was derived from.
     words : str
         For the message of a result.
+    copied : str
+        The same in a few words, for its verdict.
     """
 
     model: pyo.ConcreteModel
     form: StandardForm
     big_m: BigM
     words: str
+    copied: str
 
 
 def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> BigM:
     """Derive the M of an edited big-M model again, and set it.
 
-    `solve` does the same on a copy for models that were built with big_m="derived"; this is for
-    whoever wants to see the numbers, to keep them in the model, or stated an M of their own.
+    `solve` does the same on a copy for exact models that were built with big_m="derived", and
+    solves a relaxation with the M that it has. This changes the model: for a relaxation that is to
+    bound the edited problem, for whoever stated an M, or wants to see or keep the numbers.
 
     Parameters
     ----------
@@ -102,13 +107,32 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
             raise ValueError(
                 f"{model.name} has no big_m of the catalogue that could be derived again"
             )
-        target = without_norms(without_quotients(model))
-        found = _derived(target, standard_form(target), Limits(time_limit))
-    assert found is not None
+        found = put_again(model, Limits(time_limit))
     if isinstance(found, str):
         raise ValueError(f"{model.name}: no big_m is proven for the edited model: {found}")
+    return found
+
+
+def put_again(model: pyo.ConcreteModel, limits: Limits) -> BigM | str:
+    """Set the M of a model that has one to what is derived for it; why none is, as a word."""
+    target = without_norms(without_quotients(model))
+    form = standard_form(target)
+    unedited = unedited_origin(target, form)
+    found = _derived(target, form, limits)
+    if isinstance(found, str):
+        return found
+    if unedited is not None:
+        _know(model, target, form, unedited, found.point)
     _put(model, found.big_m)
+    now = standard_form(without_norms(without_quotients(model)))
+    model.big_m_proof = replace(found.big_m, model=fingerprint(now))
     return found.big_m
+
+
+def is_rederived(model: pyo.ConcreteModel, form: StandardForm) -> bool:
+    """Whether `rederive` set the M of a model that was not changed since."""
+    known = getattr(getattr(model, "big_m_proof", None), "model", "")
+    return bool(known) and not form.nonlinear and known == fingerprint(form)
 
 
 def rederived(
@@ -119,14 +143,21 @@ def rederived(
     Parameters
     ----------
     model, form
-        As it would be solved.
+        Exact, as it would be solved.
     origin : Origin or None
         Of a model that its builder wrote.
     """
-    if not _is_derived(model) or (origin is not None and not _is_repriced(model.origin, origin)):
+    if origin is not None and not _is_repriced(model.origin, origin):
         return None
-    found = _derived(model, form, limits, keeping=origin is None)
-    if found is None or isinstance(found, str):
+    dropped = ""
+    if _has_slack_bounds(model):
+        model = _without_slack_bounds(model)
+        form, dropped = standard_form(model), ", and slack_bounds left out"
+        origin = unedited_origin(model, form)
+    elif not is_derived(model):
+        return None
+    found = _derived(model, form, limits)
+    if isinstance(found, str):
         return found
     copy = model.clone()
     _put(copy, found.big_m)
@@ -134,11 +165,9 @@ def rederived(
     if found.point.x is not None:  # where searches and solvers may start from
         load_values(written, found.point.x)
     if origin is not None:
-        # What checks an unedited model asks for the point that its M comes from.
-        at = {"incumbent": _hyperplane(model, form, origin, found.point)}
-        copy.origin = replace(copy.origin, parameters={**copy.origin.parameters, **at})
-    words = _words(origin_now(model), found.big_m)
-    return Rederived(copy, written, found.big_m, words)
+        _know(copy, model, form, origin, found.point)
+    words, copied = _words(origin_now(model), found.big_m)
+    return Rederived(copy, written, found.big_m, words + dropped, copied + dropped)
 
 
 def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Rederived | None:
@@ -160,7 +189,7 @@ def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Red
         None where M is not derived, and what is asked about is the model as it is written; or
         where the rows with M are not those of the builder.
     """
-    if not _is_derived(model):
+    if not is_derived(model):
         return None
     now = origin_now(model)
     rule = big_m_rule(now)
@@ -176,21 +205,29 @@ def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Red
     big_m = BigM(values, f"from the edited problem's optimum {value:.9g}", value)
     copy = model.clone()
     _put(copy, big_m)
-    return Rederived(copy, standard_form(copy), big_m, _words(now, big_m))
+    return Rederived(copy, standard_form(copy), big_m, *_words(now, big_m))
 
 
-def _hyperplane(
-    model: pyo.ConcreteModel, form: StandardForm, origin: Origin, point: FeasiblePoint
-) -> tuple[Array, Any]:
-    """The machine of a point, a little longer, so that kept points are kept in doubles too."""
+def _know(
+    changed: pyo.ConcreteModel,
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    origin: Origin,
+    point: FeasiblePoint,
+) -> None:
+    """Note the machine that M comes from, which the check of an unedited model asks for.
+
+    It is a little longer, so that kept points are kept in doubles too.
+    """
     classifier = CATALOGUE[origin.entry].classifier
     assert classifier is not None
     assert point.x is not None
     weights, b = classifier(origin, named_values(model, form, point.x), {})
-    return LONGER * np.asarray(weights), LONGER * b
+    at = {"incumbent": (LONGER * np.asarray(weights), LONGER * b)}
+    changed.origin = replace(changed.origin, parameters={**changed.origin.parameters, **at})
 
 
-def _is_derived(model: pyo.ConcreteModel) -> bool:
+def is_derived(model: pyo.ConcreteModel) -> bool:
     """Whether the M of a model is what was derived for it, and not set by hand since."""
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin) or big_m_rule(origin) is None:
@@ -203,9 +240,39 @@ def _is_derived(model: pyo.ConcreteModel) -> bool:
     return bool(np.array_equal(origin_now(model).parameters["big_m"], proof.values))
 
 
+def _has_slack_bounds(model: pyo.ConcreteModel) -> bool:
+    """Whether M and other rows follow from slack bounds that hold at some optimum as built."""
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin) or big_m_rule(origin) is None:
+        return False
+    now = origin_now(model).parameters
+    proof = getattr(model, "big_m_proof", None)
+    derived = proof is not None and np.array_equal(now["big_m"], proof.values)
+    return derived and has_derived_slack_bounds(now)
+
+
+def _without_slack_bounds(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """A copy without the rows and bounds that follow from slack bounds; those of an edit stay."""
+    now = origin_now(model)
+    fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
+    copy = model.clone()
+    for key, z in copy.z.items():
+        if (z.lb, z.ub) == (fresh.z[key].lb, fresh.z[key].ub):
+            z.setlb(0)
+            z.setub(1)
+    theirs, ours = fresh.find_component("conflict"), copy.find_component("conflict")
+    for key in () if theirs is None or ours is None else theirs:
+        if key in ours and str(ours[key].expr) == str(theirs[key].expr):
+            ours[key].deactivate()
+    copy.origin = replace(copy.origin, parameters={**copy.origin.parameters, "slack_bounds": None})
+    return copy
+
+
 def _is_repriced(written: Origin, now: Origin) -> bool:
     return any(
-        isinstance(value, int | float) and value != now.parameters[word]
+        isinstance(value, int | float)
+        and isinstance(now.parameters[word], int | float)
+        and value != now.parameters[word]
         for word, value in written.parameters.items()
     )
 
@@ -224,10 +291,8 @@ class _Found:
     point: FeasiblePoint
 
 
-def _derived(
-    model: pyo.ConcreteModel, form: StandardForm, limits: Limits, *, keeping: bool = False
-) -> _Found | str | None:
-    """M of an edited model, or why there is none; None where the former M may be kept."""
+def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _Found | str:
+    """M of an edited model, or why there is none."""
     now = origin_now(model)
     rule = big_m_rule(now)
     assert rule is not None
@@ -241,8 +306,6 @@ def _derived(
     rows = None if why else switched_rows(model, form, rule)
     if rows is None:
         return why or "its indicators or its M are gone, or an indicator is fixed at a fraction"
-    if keeping and what.is_restriction and _is_enough(form, rule, rows):
-        return None
     point = best_point(model, rows, limits, _good_enough(model, what, form))
     if point is None:
         return "no feasible point of the edited problem was found"
@@ -270,21 +333,6 @@ def _why_not(what: Difference, rule: BigMRule) -> str:
     return f"the edit holds {', '.join(held)} up" if held else ""
 
 
-def _is_enough(form: StandardForm, rule: BigMRule, rows: SwitchedRows) -> bool:
-    """Whether a relaxation is below what its M is valid for: then a larger one only loosens it.
-
-    It is an estimate that saves a search. What is said of the result rests on its own bound.
-    """
-    subject = Subject(form)
-    if form.integer.any() or not (subject.classification.convex and SOLVERS["clarabel"].installed):
-        return False
-    found = clarabel.run(form, subject.classification, Limits()).x
-    if found is None or not np.isfinite(found).all():
-        return False
-    value = form.objective.at(found)
-    return bool((rows.big_m >= rule.everywhere(value + NEARLY * abs(value))).all())
-
-
 def _good_enough(model: pyo.ConcreteModel, what: Difference, form: StandardForm) -> float:
     """Objective of a point with which no M grows, so that it need not be improved upon."""
     proof = getattr(model, "big_m_proof", None)
@@ -303,19 +351,18 @@ def _by_the_rule(
     """M of the family's statement at a cutoff; infinite where it does not apply."""
     if not what.words:
         return rule.at_an_optimum(value)
-    nothing = np.full(len(rows.row), np.inf)
     own = [name for name in what.dropped if name.partition("[")[0] == rule.row]
-    if len(own) < len(what.dropped) or (rule.needs_rows and own):
-        return nothing
-    # Nothing that rows with the former M imply may be used: they are not the problem's.
-    if not never_lower(model, rows.with_m(nothing), what):
-        return nothing
+    gone = len(own) < len(what.dropped) or (rule.needs_rows and own)
+    if gone or not costs_no_less(model, rule, rows, what):
+        return np.full(len(rows.row), np.inf)
     return rule.everywhere(value)
 
 
-def _words(now: Origin, found: BigM) -> str:
-    former = np.asarray(now.parameters["big_m"], dtype=float)
+def _words(now: Origin, found: BigM) -> tuple[str, str]:
+    """What was derived again, with its proof, and in a few words."""
+    former = float(np.max(now.parameters["big_m"]))
+    largest = f"largest {found.values.max():.6g} in the place of {former:.6g}"
     return (
-        f"big_m was derived again for the edited model, {found.proof}: largest "
-        f"{found.values.max():.6g} in the place of {former.max():.6g}"
+        f"big_m was derived again for the edited model, {found.proof}: {largest}",
+        f"big_m derived again ({largest})",
     )

@@ -21,9 +21,12 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.conic_form import conic_multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.multiplier_search import searched_bound
+from tightmargin.solvers.certificates.no_optimum import without_point
 from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -86,7 +89,7 @@ def _least_body(
         quadratic=(*form.quadratic, *_below(form, cutoff, goal)),
         sense=1,
     )
-    return _proven_least(model, limited)
+    return _proven_least(model, limited, float(rows.sides()[i]))
 
 
 def _below(form: StandardForm, cutoff: float, goal: Any) -> tuple[QuadraticRow, ...]:
@@ -103,11 +106,15 @@ def _below(form: StandardForm, cutoff: float, goal: Any) -> tuple[QuadraticRow, 
     return (QuadraticRow(local, -np.inf, cutoff, goal),)
 
 
-def _proven_least(model: pyo.ConcreteModel, form: StandardForm) -> float | None:
+def _proven_least(model: pyo.ConcreteModel, form: StandardForm, unused: float) -> float | None:
+    """The least value by weak duality; `unused` where no point gives this one up."""
     subject = Subject(form)
     if not subject.classification.convex:
         return None
     claim = clarabel.run_conic(subject.conic, len(form.rows), Limits())
+    if claim.status is Status.INFEASIBLE:
+        found = without_point(Case(model, subject), claim)
+        return unused if found.certificate.verdict is Verdict.CERTIFIED else None
     if claim.x is None or claim.duals is None:
         return None
     z = conic_multipliers(subject.conic, claim.duals)

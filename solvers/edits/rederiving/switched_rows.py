@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.big_m_rules import BigMRule
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.edits.difference import Difference
+from tightmargin.solvers.edits.kept_bounds import never_lower
+from tightmargin.solvers.edits.row_changes import column_names
+from tightmargin.solvers.edits.variables import component_of
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Index = NDArray[np.int64]
@@ -122,6 +126,24 @@ class SwitchedRows:
         left_out = np.isinf(big_m) & ~((self.column < 0) & (self.held == 0))
         low[self.row[there]] = np.where(left_out, -np.inf, needed)[there]
         return replace(self.form, row_lower=low)
+
+
+def costs_no_less(
+    model: pyo.ConcreteModel, rule: BigMRule, rows: SwitchedRows, what: Difference
+) -> bool:
+    """Whether the objective is the builder's, or that and something proven to be at least 0.
+
+    What the statement of the rule takes to be as small as possible may have no price of its own.
+    """
+    if what.more is not None and rule.lowered:
+        priced = np.flatnonzero(
+            what.more.a.astype(bool) | (np.diff(what.more.Q.tocsr().indptr) > 0)
+        )
+        names = column_names(rows.form)
+        if any(component_of(names[j] or "") in rule.lowered for j in priced.tolist()):
+            return False
+    # Nothing that the rows with this M imply may be used: they are not the problem's.
+    return never_lower(model, rows.with_m(np.full(len(rows.row), np.inf)), what)
 
 
 ROOM = 1e-3  # beyond what a point needs, so that its rows do not look held by M
