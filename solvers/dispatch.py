@@ -65,7 +65,7 @@ from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
     added_block,
-    refuse_abs,
+    refuse_unread_terms,
     without_hidden,
     without_norms,
 )
@@ -203,7 +203,7 @@ def _solved(
     began = time.perf_counter()
     plain = without_quotients(without_gaps(target))
     written = as_written(without_norms(plain))
-    refuse_abs(written.form.nonlinear)
+    refuse_unread_terms(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
     added = added_block(plain, written.model)

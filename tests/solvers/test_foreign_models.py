@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.network import Arc, Port
 
 import tightmargin as tm
+from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
@@ -110,3 +113,108 @@ def test_sides_that_cross_have_a_proof_file(tmp_path: Path) -> None:
     m.goal = pyo.Objective(expr=m.x[0])
     tm.solve(m, proof=tmp_path / "proof.json")
     assert checker.check(checker.read(str(tmp_path / "proof.json"))).kind == "infeasible"
+
+
+# --- parts of models that need no reading of their own -------------------------------------------
+
+
+def square() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, 4)), pyo.Var(bounds=(0, 4))
+    m.p = pyo.Param(initialize=1.0, mutable=True)
+    m.goal = pyo.Objective(expr=m.x + m.y)
+    return m
+
+
+def epsilon(m: Any) -> None:
+    m.risk = pyo.Objective(expr=-2 * m.x - m.y)
+    m.risk.deactivate()
+    m.limit = pyo.Constraint(expr=m.risk <= -3)
+
+
+def cost_row(m: Any) -> None:
+    m.known = pyo.Constraint(expr=m.goal >= 2)
+
+
+def parts(m: Any) -> None:
+    m.part = pyo.Objective(expr=3 * m.x**2)
+    m.part.deactivate()
+    m.goal.set_value(m.part + m.y + 1)
+    m.least = pyo.Constraint(expr=m.x >= 1)
+
+
+def most(m: Any) -> None:
+    m.part = pyo.Objective(expr=m.x**2 + m.y**2)
+    m.part.deactivate()
+    m.goal.sense = pyo.maximize
+    m.disc = pyo.Constraint(expr=m.part <= 2)
+
+
+def constant_rows(m: Any) -> None:
+    m.z = pyo.Var()
+    m.z.fix(5.0)
+    m.by_variable = pyo.Constraint(expr=m.z**2 <= 30)
+    m.by_param = pyo.Constraint(expr=m.p <= 3)
+    m.by_zero = pyo.Constraint(expr=m.p * (m.x - m.x) <= 3)
+    m.no_sides = pyo.Constraint(expr=m.x + m.y <= float("inf"))
+    m.least = pyo.Constraint(expr=pyo.Expr_if(m.p > 0, 2, 1) * m.x >= 1)
+
+
+def impossible_row(m: Any) -> None:
+    m.z = pyo.Var()
+    m.z.fix(5.0)
+    m.row = pyo.Constraint(expr=m.z <= 3)
+
+
+def ports(m: Any) -> None:
+    m.one, m.other = Port(), Port()
+    m.one.add(m.x, "flow")
+    m.other.add(m.y, "flow")
+    m.arc = Arc(source=m.one, dest=m.other)
+    m.least = pyo.Constraint(expr=m.x >= 1)
+    pyo.TransformationFactory("network.expand_arcs").apply_to(m)
+
+
+@pytest.mark.parametrize("solver", ["auto", "gurobi", "highs", "scip"])
+@pytest.mark.parametrize(
+    ("edit", "value"),
+    [
+        (epsilon, 1.5),
+        (cost_row, 2.0),
+        (parts, 4.0),
+        (most, 2.0),
+        (constant_rows, 0.5),
+        (impossible_row, None),
+        (ports, 2.0),
+    ],
+)
+def test_every_solver_takes_what_the_reader_takes(edit: Any, value: Any, solver: str) -> None:
+    if solver != "auto" and not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    if (edit, solver) == (most, "highs"):
+        pytest.skip("highs takes no second-order cones")
+    m = square()
+    edit(m)
+    result = tm.solve(m, solver)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == (None if value is None else pytest.approx(value, rel=1e-6))
+
+
+def test_numbers_inside_functions_reach_the_solver_as_numbers() -> None:
+    m = square()
+    m.z = pyo.Var()
+    m.z.fix(0.5)
+    m.goal.set_value(pyo.sin(m.x) + pyo.ceil(m.z) + pyo.Expr_if(m.p > 0, 3, 1) * m.y**3)
+    assert tm.solve(m, "scip").objective == pytest.approx(1 + math.sin(4), rel=1e-6)
+
+
+def test_multipliers_of_gurobi_are_those_of_the_rows() -> None:
+    """Empty rows and rows without sides, which it does not get, have 0; y rises by half a unit."""
+    m = square()
+    constant_rows(m)
+    m.goal.sense = pyo.maximize
+    m.most = pyo.Constraint(expr=m.x + 2 * m.y <= 4)
+    found = tm.solve(m, "gurobi").duals
+    assert {name: float(value) for name, value in found.items()} == pytest.approx(
+        {"by_variable": 0, "by_param": 0, "by_zero": 0, "no_sides": 0, "least": 0, "most": 0.5}
+    )
