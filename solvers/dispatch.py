@@ -25,7 +25,7 @@ from tightmargin.solvers.branch_and_bound.method import (
     with_tree,
 )
 from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
-from tightmargin.solvers.canonical_form.named_values import load_duals, load_start
+from tightmargin.solvers.canonical_form.named_values import load_start, load_suffixes
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.disjunctive.transformation import (
     is_disjunctive,
@@ -148,7 +148,8 @@ def solve(
     -------
     SolveResult
         Values are also loaded into the model's variables, and multipliers of linear rows into its
-        Suffix `dual`. `solver` is "tightmargin" where a method of ours found it.
+        Suffix `dual`, reduced costs into its Suffix `rc`. `solver` is "tightmargin" where a method
+        of ours found it.
 
     Raises
     ------
@@ -251,8 +252,9 @@ def _handed_over(
 ) -> SolveResult:
     """The result in the user's terms, once a Suffix of theirs has its multipliers."""
     result = without_hidden(result, added)
-    load_duals(model, {} if result.objective is None else result.duals)
-    return result
+    empty = load_suffixes(model, {} if result.objective is None else result.duals)
+    told = "; ".join(part for part in (result.message, empty) if part)
+    return replace(result, message=told) if empty else result
 
 
 def _told_of_time(result: SolveResult, seconds: float) -> SolveResult:
