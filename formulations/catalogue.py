@@ -284,7 +284,7 @@ def formulation(
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
         _refuse_taken(build, replace)
-        if not build.__module__.startswith("tightmargin."):  # ours may name later ones
+        if not str(build.__module__).startswith("tightmargin."):  # ours may name later ones
             for word, other in (("relaxes", relaxes), ("dual_of", dual_of), ("restates", restates)):
                 if other is not None and other not in CATALOGUE:
                     hint = did_you_mean(other, CATALOGUE)
