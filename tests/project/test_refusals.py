@@ -217,6 +217,13 @@ def with_goal(write: Callable[[Any], Any]) -> pyo.ConcreteModel:
     return m
 
 
+def with_choice_of_nothing() -> pyo.ConcreteModel:
+    m = on_x()
+    m.empty = pyo.Param(mutable=True)
+    m.goal.set_value(pyo.Expr_if(m.empty > 0, 3 * m.x, m.x))
+    return m
+
+
 def either(lower: float | None = None, body: Callable[[Any], Any] | None = None) -> Any:
     """x <= -2 (or a row of one's own) or x >= 2, over an x that is not limited."""
     m = on_x(bounds=(lower, None))
@@ -311,12 +318,15 @@ MODELS = {
     "disjunction without limits": Refusal(
         lambda: tm.solve(either(0.0, lambda m: 1 / m.x <= 3)), ValueError, "since x has no upper"
     ),
-    "Expr_if of a Param": Refusal(
-        lambda: tm.solve(with_goal(lambda m: pyo.Expr_if(m.p > 0, 3 * m.x, m.x))),
+    "Expr_if of a variable": Refusal(
+        lambda: tm.solve(with_goal(lambda m: pyo.Expr_if(m.x > 2, 3 * m.x, m.x))),
         ProblemClassError, r"objective goal: Expr_if.* choose by pyo.value\(\)",
     ),
+    "Expr_if of no value": Refusal(
+        lambda: tm.solve(with_choice_of_nothing()), NumberError, "Param empty has no value: set it"
+    ),
     "Expr_if within": Refusal(
-        lambda: tm.solve(with_goal(lambda m: pyo.exp(pyo.Expr_if(m.x > 2, 3 * m.x, m.x)))),
+        lambda: tm.solve(with_goal(lambda m: pyo.exp(pyo.Expr_if(m.p > 0, 3 * m.x, m.x)))),
         ProblemClassError, "objective goal: Expr_if.* with a binary",
     ),
     "function": Refusal(

@@ -160,6 +160,13 @@ def constant_rows(m: Any) -> None:
     m.least = pyo.Constraint(expr=pyo.Expr_if(m.p > 0, 2, 1) * m.x >= 1)
 
 
+def choices(m: Any) -> None:
+    """3 x where p > 0, and x + y >= 1 or 2 by p; with p = 1 the least is y = 2."""
+    m.goal.set_value(pyo.Expr_if(m.p > 0, 3 * m.x, m.x) + m.y)
+    m.least = pyo.Constraint(expr=m.x + m.y >= pyo.Expr_if(m.p <= 0, 1, 2))
+    m.other = pyo.Constraint(expr=pyo.Expr_if(m.p <= 0, m.x**2, m.x) <= 2)
+
+
 def impossible_row(m: Any) -> None:
     m.z = pyo.Var()
     m.z.fix(5.0)
@@ -184,6 +191,7 @@ def ports(m: Any) -> None:
         (parts, 4.0),
         (most, 2.0),
         (constant_rows, 0.5),
+        (choices, 2.0),
         (impossible_row, None),
         (ports, 2.0),
     ],
