@@ -153,6 +153,10 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
         more = "catalogue[name], .to_frame(), .plot()"
         return Page(title, columns=("name", "class", "problem"), rows=rows, more=more)
 
+    def __missing__(self, name: str) -> Entry:
+        """A KeyError with the nearest names."""
+        raise KeyError(f"no formulation is called {name!r}{did_you_mean(name, self, 3)}")
+
     def to_frame(self) -> pd.DataFrame:
         """A row for each formulation, by name."""
         rows = [
@@ -256,7 +260,8 @@ def formulation(
     Raises
     ------
     ValueError
-        An unknown problem class; a name that is taken.
+        An unknown problem class; a name that is taken; `relaxes`, `dual_of` or `restates` naming
+        no formulation.
 
     Examples
     --------
@@ -279,6 +284,11 @@ def formulation(
     def register(build: Callable[P, pyo.ConcreteModel]) -> Callable[P, pyo.ConcreteModel]:
         name = build.__name__
         _refuse_taken(build, replace)
+        if not str(build.__module__).startswith("tightmargin."):  # ours may name later ones
+            for word, other in (("relaxes", relaxes), ("dual_of", dual_of), ("restates", restates)):
+                if other is not None and other not in CATALOGUE:
+                    hint = did_you_mean(other, CATALOGUE)
+                    raise ValueError(f"{word} of {name}: no formulation is called {other!r}{hint}")
         signature = inspect.signature(build)
 
         @functools.wraps(build)
@@ -297,6 +307,11 @@ def formulation(
             _refuse_overflow(data)
             bound.arguments[arguments[0][0]] = data
             model = build(*bound.args, **bound.kwargs)
+            if not isinstance(model, pyo.Block):
+                raise TypeError(
+                    f"the builder {name} returned {type(model).__name__}: it must return its "
+                    "ConcreteModel, as by `return m` in its last line"
+                )
             base = None if speaks_for_itself else getattr(model, "origin", None)
             model.name = name
             model.origin = Origin(name, data, dict(hyperparameters), base)

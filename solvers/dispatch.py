@@ -30,7 +30,7 @@ from tightmargin.solvers.branch_and_bound.method import (
     without_options,
 )
 from tightmargin.solvers.branch_and_bound.proof_first import goes_first, proof_first
-from tightmargin.solvers.canonical_form.named_values import load_duals, load_start
+from tightmargin.solvers.canonical_form.named_values import load_start, load_suffixes
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.disjunctive.transformation import (
     is_disjunctive,
@@ -75,7 +75,7 @@ from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
     added_block,
-    refuse_abs,
+    refuse_unread_terms,
     without_hidden,
     without_norms,
 )
@@ -163,7 +163,8 @@ def solve(
     -------
     SolveResult
         Values are also loaded into the model's variables, and multipliers of linear rows into its
-        Suffix `dual`. `solver` is "tightmargin" where a method of ours found it.
+        Suffix `dual`, reduced costs into its Suffix `rc`. `solver` is "tightmargin" where a method
+        of ours found it.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def _solved(
     began = time.perf_counter()
     plain = without_quotients(without_gaps(target))
     written = as_written(without_norms(plain))
-    refuse_abs(written.form.nonlinear)
+    refuse_unread_terms(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
     added = added_block(plain, written.model)
@@ -269,8 +270,9 @@ def _handed_over(
 ) -> SolveResult:
     """The result in the user's terms, once a Suffix of theirs has its multipliers."""
     result = without_hidden(result, added)
-    load_duals(model, {} if result.objective is None else result.duals)
-    return result
+    empty = load_suffixes(model, {} if result.objective is None else result.duals)
+    told = "; ".join(part for part in (result.message, empty) if part)
+    return replace(result, message=told) if empty else result
 
 
 def _told_of_time(result: SolveResult, seconds: float) -> SolveResult:

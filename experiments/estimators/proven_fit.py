@@ -190,6 +190,9 @@ class ProvenFit(Framed):
             return f"{who}: no gap is proven, {judgement.reason}"
         if self.verdict is Verdict.CERTIFIED:
             return f"{who}: {OPTIMAL}"
+        if judgement.gap >= 1:  # a share of itself says nothing of what may be 0
+            ends = bound_text(self.objective, -math.inf), bound_text(self.bound, math.inf)
+            return f"{who}: the objective is {ends[0]}, and no machine is below {ends[1]}, proven"
         said = f"{who}: at most {percent(judgement.gap)} from optimal"
         times = self.times_the_optimum
         return said + (f", {times}" if times else "") + ", proven"

@@ -27,7 +27,9 @@ ROW = 0.24  # inches
 COLUMNS = 2
 INDENT = 0.09  # of a child, a share of a column
 ROOM = 0.16  # inches around a picture
-CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+CONVEX = (
+    ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP, ProblemClass.EXP,
+)  # fmt: skip
 # How a formulation comes from another one, and the line between them.
 RELATIONS = {
     "relaxes": ("relaxation", BLUE, "-"),

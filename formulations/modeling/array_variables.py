@@ -17,7 +17,7 @@ from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.var import IndexedVar, VarData
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.formulations.modeling.domains import is_integer, what_to_say
 from tightmargin.formulations.modeling.mathematics import between_text
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed, Readable
@@ -170,7 +170,7 @@ class ArrayVar(IndexedVar, Readable):
             if own is None and not element.fixed:
                 raise ValueError(
                     f"the domain of {element.name}, {element.domain}, is no interval and not the "
-                    "integers of one: write the choice with binaries, or call tightmargin.solve"
+                    f"integers of one: {what_to_say(element.domain)}"
                 )
             integer[k] = bool(own)
         return VarArrays(lower, upper, values, fixed, integer)

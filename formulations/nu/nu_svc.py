@@ -28,7 +28,7 @@ from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.nu.weights import checked_nu, loss_weights
+from tightmargin.formulations.nu.weights import checked_nu, slack_prices
 from tightmargin.formulations.parameters import (
     INTERCEPTS,
     add_parameter,
@@ -42,7 +42,7 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     """Slacks found anew for (w, b, rho); w = 0 in its place where that is better."""
     u, w, b = signed_scores(origin.data, values)
     nu, intercept = origin.parameters["nu"], origin.parameters["intercept"]
-    weights = loss_weights(origin.data, origin.parameters["class_balance"])
+    weights = slack_prices(origin.data, origin.parameters["class_balance"])
     rho = max(0.0, float(values["rho"]))
     xi = np.maximum(0.0, rho - u)
     objective = norm_of(w, b, intercept) / 2 - nu * rho + float(weights @ xi)
@@ -83,8 +83,9 @@ def nu_svc(
         s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i >= 0,   xi_i >= 0,  rho >= 0
 
     c_i = 1 / n, or 1 / (2 n_class) with class_balance="balanced" (Perez-Cruz (25)), or given
-    numbers with sum 1; of weighted points c_i is in proportion to their weights. At or below nu_min
-    the only solution is w = 0. Names here -> in the papers: n -> m.
+    numbers with sum 1; of weighted points c_i is in proportion to their weights. As doubles the c_i
+    are rounded up where their sums would not reach nu_max. At or below nu_min the only solution is
+    w = 0. Names here -> in the papers: n -> m.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def nu_svc(
     m.rho = pyo.Var(within=pyo.NonNegativeReals)
     m.xi = ArrayVar(m.I, lower=0.0)
     m.margin = AffineRows(m.I, [*signed_score(m, data), (-1.0, m.rho), (1.0, m.xi)], lower=0.0)
-    loss = dot(loss_weights(data, class_balance), m.xi)
+    loss = dot(slack_prices(data, class_balance), m.xi)
     m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) - m.nu * m.rho + loss)
     return m
 
@@ -106,7 +107,7 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     """Project alpha on the box, balance the classes, then fix the total by scaling or filling."""
     y, nu = origin.data.y, origin.parameters["nu"]
     intercept = origin.parameters["intercept"]
-    caps = loss_weights(origin.data, origin.parameters["class_balance"])
+    caps = slack_prices(origin.data, origin.parameters["class_balance"])
     alpha = np.clip(values["alpha"], 0.0, caps)
     groups = [y > 0, y < 0] if intercept == "free" else [np.ones(origin.data.n, dtype=bool)]
     for group in groups:
@@ -128,7 +129,7 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
             return w, 0.0
         case "penalised":
             return w, float(y @ values["alpha"])
-    weights = loss_weights(origin.data, origin.parameters["class_balance"])
+    weights = slack_prices(origin.data, origin.parameters["class_balance"])
     b, _rho = nu_margin(origin.data.factor @ w, y, weights, origin.parameters["nu"])
     return w, b
 
@@ -168,7 +169,7 @@ def nu_svc_dual(
     m = pyo.ConcreteModel()
     add_parameter(m, "nu", checked_nu(data, nu, class_balance, intercept))
     m.I = pyo.RangeSet(0, data.n - 1)
-    m.alpha = ArrayVar(m.I, lower=0.0, upper=loss_weights(data, class_balance))
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=slack_prices(data, class_balance))
     norm = add_dual_weight(m, data, intercept)
     m.total = pyo.Constraint(expr=dot(1.0, m.alpha) == m.nu)
     m.objective = pyo.Objective(expr=0.5 * norm)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -40,6 +43,29 @@ def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) 
         return data.multiplicity / data.total_weight
     negative, positive = data.masses
     return data.multiplicity * np.where(data.y > 0, 0.5 / positive, 0.5 / negative)
+
+
+def slack_prices(data: TrainingData | GramData, class_balance: ArrayLike | str) -> Array:
+    """The weights c_i of slacks that may all be positive: rounded up where need be.
+
+    1 / n is no double as a rule, and where n of them are below 1, nu = nu_max = 1 is beyond them:
+    rho and all slacks would rise for ever. The user's own weights stay as they are.
+    """
+    found = loss_weights(data, class_balance)
+    if not isinstance(class_balance, str):
+        return found
+    least = nu_max(data, class_balance) / 2
+    everybody = np.ones(data.n, dtype=bool)
+    for group, share in ((data.y > 0, least), (data.y < 0, least), (everybody, 1.0)):
+        while math.fsum(found[group]) <= share and _exact_sum(found[group]) < share:
+            found[group] = np.nextafter(found[group], np.inf)
+    return found
+
+
+def _exact_sum(numbers: Array) -> Fraction:
+    values, counts = np.unique(numbers, return_counts=True)
+    pairs = zip(values.tolist(), counts.tolist(), strict=True)
+    return sum((Fraction(value) * count for value, count in pairs), Fraction(0))
 
 
 def _given_weights(data: TrainingData | GramData, given: ArrayLike) -> Array:

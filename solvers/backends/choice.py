@@ -21,6 +21,8 @@ from tightmargin.solvers.errors import (
 from tightmargin.solvers.standard_form.coefficients import coefficient_outside
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
+_QUADRATIC = "gurobi"  # its interface takes what is not convex up to degree two
+
 
 def capable(problem_class: ProblemClass) -> list[str]:
     """Installed solvers for a class that find their licence, preferred first."""
@@ -123,10 +125,14 @@ def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) 
 def _not_of_its_classes(
     info: SolverInfo, problem_class: ProblemClass, form: StandardForm
 ) -> ProblemClassError | None:
-    if problem_class in info.classes:
+    curved = form.nonlinear and info.name == _QUADRATIC
+    if problem_class in info.classes and not curved:
         return None
     why = ""
-    if info.name == "clarabel" and form.nonlinear:
+    if curved:
+        part = form.nonlinear[0]
+        why = f"{part.name or part.ctype.__name__} is beyond degree two"
+    elif info.name == "clarabel" and form.nonlinear:
         why = why_not(form)
     elif problem_class in info.by_name:
         why = takes(form)
@@ -135,7 +141,8 @@ def _not_of_its_classes(
     said = f"{info.name} cannot take {problem_class} models"
     if why:
         said = f"{info.name} cannot take this {problem_class} model: {why}"
-    others = ", ".join(capable(problem_class)) or "none"
+    able = (name for name in capable(problem_class) if not (form.nonlinear and name == _QUADRATIC))
+    others = ", ".join(able) or "none"
     return ProblemClassError(f"{said}; installed solvers that can: {others}")
 
 

@@ -14,8 +14,10 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.common.collections import ComponentSet
-from pyomo.core.expr.visitor import identify_variables
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.visitor import identify_variables, replace_expressions
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
@@ -25,16 +27,20 @@ from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.standard_form.terms import nodes_of
 from tightmargin.solvers.transformations.indicator_constraints import (
     gurobi_with_indicators,
     is_implied,
 )
+from tightmargin.solvers.transformations.norms import is_held
 
 INTERFACES = {"scip": "scip_direct", "gurobi": "gurobi_persistent"}
 
 # Where each solver hides what Pyomo's common settings lack.
 _SEED = {"scip": "randomization/randomseedshift", "gurobi": "Seed"}
 _DUALS = {"gurobi"}
+# Interfaces that cannot walk all that was read: they get the model as it was read.
+_AS_READ = {"scip", "gurobi"}
 
 # A log of SCIP fills the pipe Pyomo captures it with, and the solve never ends: no log here.
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -48,6 +54,9 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     from pyomo.contrib.solver.common.factory import SolverFactory
 
     refuse_huge_bounds(name, form)
+    impossible = form.impossible_row()
+    if impossible:
+        return Claim(Status.INFEASIBLE, message=impossible)
     implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
     solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
     refuse_unknown_options(name, limits.options)
@@ -67,9 +76,12 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     if limits.threads is not None:
         settings["threads"] = int(limits.threads)
 
+    as_read = name in _AS_READ and not implied
+    handed, rows = _as_read(form) if as_read else (model, list(form.rows) if name in _DUALS else [])
+
     def work() -> Claim:
         try:
-            return _claim(name, solver.solve(model, **settings), form)
+            return _claim(name, solver.solve(handed, **settings), form, rows)
         except MemoryError:
             raise
         except Exception as error:  # whatever a foreign interface raises is what came of the solve
@@ -79,6 +91,67 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     finished = supervised(work, log=limits.log, name=name)
     claim = reported(finished.value, finished)
     return replace(claim, log=claim.log + finished.value.log)
+
+
+def _as_read(form: StandardForm) -> tuple[pyo.ConcreteModel, list[Any]]:
+    """A model of plain sums over the same variables, and its linear rows; None for an empty one.
+
+    Named parts of rows, which may be objectives, are written out, and rows without variables gone.
+    """
+    m, x, A = pyo.ConcreteModel(), list(form.columns), form.A
+    m.rows = pyo.ConstraintList()
+    rows: list[Any] = [None] * len(form.rows)
+    for k, (low, high) in enumerate(zip(form.row_lower, form.row_upper, strict=True)):
+        span = slice(A.indptr[k], A.indptr[k + 1])
+        if span.stop > span.start:
+            rows[k] = _add(m.rows, low, _linear(x, A.indices[span], A.data[span]), high)
+    for row in form.quadratic:
+        part = row.body
+        product = _curved(x, part.index, part.i, part.j, part.v, part.a)
+        _add(m.rows, row.lower - part.constant, product, row.upper - part.constant)
+    for row in form.nonlinear:
+        if row.ctype is pyo.Constraint:
+            _add(m.rows, row.lb, _written_out(row.body), row.ub)
+    goal = form.objective
+    Q = goal.Q.tocoo()
+    expression = (
+        _written_out(form.goal.expr)
+        if form.goal is not None
+        else form.sense
+        * (_curved(x, np.arange(form.n), Q.row, Q.col, Q.data, goal.a) + goal.constant)
+    )
+    m.goal = pyo.Objective(expr=expression, sense=pyo.minimize if form.sense == 1 else pyo.maximize)
+    return m, rows
+
+
+def _linear(x: list[Any], index: NDArray[np.int64], a: Array) -> Any:
+    return LinearExpression(
+        constant=0.0, linear_coefs=a.tolist(), linear_vars=[x[k] for k in index.tolist()]
+    )
+
+
+def _curved(x: list[Any], index: NDArray[np.int64], i: Any, j: Any, v: Any, a: Array) -> Any:
+    """A sum of v_k x_i x_j over all k, and a linear part."""
+    terms = zip(index[i].tolist(), index[j].tolist(), v.tolist(), strict=True)
+    used = np.flatnonzero(a)
+    return sum((c * x[s] * x[t] for s, t, c in terms), _linear(x, index[used], a[used]))
+
+
+def _add(rows: Any, low: float | None, body: Any, high: float | None) -> Any:
+    """A row between two sides; two rows where they cross, which Pyomo does not write as one."""
+    first, last = (None if end is None or np.isinf(end) else float(end) for end in (low, high))
+    if first is None or last is None:
+        return None if first is last else rows.add((first, body, last))
+    if first > last:
+        rows.add(body >= first)
+        return rows.add(body <= last)
+    return rows.add(body == first if first == last else (first, body, last))
+
+
+def _written_out(expression: Any) -> Any:
+    """An expression without names, its parts that are numbers at present as numbers."""
+    numbers = {id(part): pyo.value(part) for part in nodes_of(expression) if is_held(part)}
+    return replace_expressions(expression, numbers)
 
 
 def refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
@@ -111,7 +184,7 @@ def _refuse_bad_value(word: str, value: Any, known: set[str]) -> None:
             raise refused_option("gurobi", word, value, known) from None
 
 
-def _claim(name: str, results: Any, form: StandardForm) -> Claim:
+def _claim(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Claim:
     condition, solution = results.termination_condition.name, results.solution_status.name
     status = _status(condition, solution)
     version = _version(name, results)
@@ -137,7 +210,7 @@ def _claim(name: str, results: Any, form: StandardForm) -> Claim:
     ])  # fmt: skip
     objective = results.incumbent_objective
     return Claim(
-        status, x=x, duals=_duals(name, results, form), bound=bound, message=message,
+        status, x=x, duals=_duals(name, results, form, rows), bound=bound, message=message,
         version=version, objective=None if objective is None else form.sense * float(objective),
     )  # fmt: skip
 
@@ -189,16 +262,16 @@ def _status(condition: str, solution: str) -> Status:
     return Status.FEASIBLE if has_point else Status.ERROR
 
 
-def _duals(name: str, results: Any, form: StandardForm) -> Multipliers | None:
+def _duals(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Multipliers | None:
     curved = form.quadratic or form.psd or form.nonlinear
     if name not in _DUALS or form.integer.any() or curved:
         return None
     if not curvature(form.objective.Q).convex:
         return None
-    rows: Mapping[Any, float] = results.solution_loader.get_duals()
+    told: Mapping[Any, float] = results.solution_loader.get_duals()
     reduced: Mapping[Any, float] = results.solution_loader.get_reduced_costs()
     return Multipliers(
-        form.sense * np.array([float(rows.get(row, 0.0)) for row in form.rows]),
+        form.sense * np.array([float(told.get(row, 0.0)) for row in rows]),
         form.sense * np.array([float(reduced.get(v, 0.0)) for v in form.columns]),
         {},
     )

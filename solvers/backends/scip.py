@@ -59,11 +59,9 @@ def run(
     import pyscipopt
 
     refuse_huge_bounds("scip", form)
-    empty = np.diff(form.A.indptr) == 0
-    impossible = empty & ((form.row_lower > 0) | (form.row_upper < 0))
-    if impossible.any():
-        name = form.rows[int(np.argmax(impossible))].name
-        return Claim(Status.INFEASIBLE, message=f"row {name} has no variable and cannot hold")
+    impossible = form.impossible_row()
+    if impossible:
+        return Claim(Status.INFEASIBLE, message=impossible)
     model = pyscipopt.Model()
     if not limits.log:
         model.hideOutput()

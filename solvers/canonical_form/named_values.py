@@ -17,7 +17,7 @@ from tightmargin.formulations.modeling.semidefinite import lower_pairs, order, s
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 
 def variables(model: pyo.ConcreteModel) -> Iterator[Any]:
@@ -144,23 +144,45 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
     }
 
 
-def load_duals(model: pyo.ConcreteModel, duals: Mapping[str, Any]) -> None:
-    """Fill the Suffix `dual` of a model, if it has one that takes values, as Pyomo's solvers do.
+def load_suffixes(model: pyo.ConcreteModel, duals: Mapping[str, Any]) -> str:
+    """Fill the Suffixes `dual` and `rc` of a model, as Pyomo's solvers do; why `rc` stays empty.
 
-    With the change of the objective for one unit on the right side of each linear row. Cones have
-    vectors for multipliers, which stay in the result.
+    With the change of the objective for one unit on the right side of each linear row, and for one
+    unit of each variable. Cones have vectors for multipliers, which stay in the result.
     """
-    suffix = model.component("dual")
-    if not isinstance(suffix, pyo.Suffix) or not suffix.import_enabled():
-        return
-    suffix.clear()
+    dual, costs = (_taking(model, name) for name in ("dual", "rc"))
+    if dual is None and costs is None:
+        return ""
+    by_row: dict[Any, float] = {}
     for name, array in duals.items():
         component, numbers = model.find_component(name), np.asarray(array, dtype=float)
         if component is None or numbers.ndim != int(component.is_indexed()):
             continue
         if len(component) == numbers.size:
             rows = zip(component.values(), np.atleast_1d(numbers).tolist(), strict=True)
-            suffix.update((row, number) for row, number in rows if math.isfinite(number))
+            by_row.update((row, number) for row, number in rows if math.isfinite(number))
+    if dual is not None:
+        dual.update(by_row)
+    if costs is None:
+        return ""
+    if not duals:
+        return "Suffix rc is empty: there are no multipliers"
+    form = standard_form(model)
+    if form.integer.any() or form.quadratic or form.psd or form.nonlinear:
+        return "Suffix rc is empty: reduced costs are those of continuous models with linear rows"
+    multipliers = np.array([by_row.get(row, 0.0) for row in form.rows])
+    rates = form.sense * (form.P @ form.point() + form.objective.a) - form.A.T @ multipliers
+    costs.update(zip(form.columns, rates.tolist(), strict=True))
+    return ""
+
+
+def _taking(model: pyo.ConcreteModel, name: str) -> Any:
+    """A Suffix of a model that takes values, emptied; None where there is none."""
+    suffix = model.component(name)
+    if not isinstance(suffix, pyo.Suffix) or not suffix.import_enabled():
+        return None
+    suffix.clear()
+    return suffix
 
 
 def multipliers_by_name(

@@ -22,6 +22,7 @@ TIGHT = 1e-8
 SHRUNK = 1e-8
 # Of a known value: points that cost so much more count too, so that a bound above it shows.
 ABOVE = 1e-3
+FULL = 1e-6  # of the price of a slack
 EarlyBound = Callable[[], tuple[LowerBound | None, bool]]
 
 # How far multipliers go towards the middle of the stationary ones, where they lack room.
@@ -153,6 +154,9 @@ def _alternatives(subject: Subject, x: Array, z: Array, cutoff: float) -> Iterat
     if ready is None:
         return
     conic, z = ready
+    full = _at_full_price(conic, reach.high, z)
+    if full is not None:
+        yield _with_own_bounds(subject.conic, full)
     endless = ~(np.isfinite(reach.low) & np.isfinite(reach.high)) & (curvature <= 0)
     idle = endless & (conic.q == 0) & (np.diff(conic.P.indptr) == 0)
     rows = np.unique(conic.A[:, np.flatnonzero(idle)].indices)
@@ -168,6 +172,25 @@ def _alternatives(subject: Subject, x: Array, z: Array, cutoff: float) -> Iterat
         if moved is None:
             return
         yield _with_own_bounds(subject.conic, moved)
+
+
+def _at_full_price(conic: ConicForm, high: Array, z: Array) -> Array | None:
+    """Multipliers that leave nothing on slacks without a limit of which they left next to nothing.
+
+    Where each point is a margin error, as in a nu-SVC at nu_max, no others are stationary. None
+    where there is no such slack: a column in one row alone.
+    """
+    A = conic.A.tocsc()
+    alone = (np.diff(A.indptr) == 1) & (np.diff(conic.P.indptr) == 0) & np.isinf(high)
+    columns = np.flatnonzero(alone & (conic.q != 0))
+    entries = A.indptr[columns]
+    rows, price = A.indices[entries], -conic.q[columns] / A.data[entries]
+    near = np.abs(z[rows] - price) <= FULL * np.abs(price)
+    if not near.any():
+        return None
+    moved = z.copy()
+    moved[rows[near]] = price[near]
+    return moved
 
 
 def _with_own_bounds(conic: ConicForm, z: Array) -> Array:

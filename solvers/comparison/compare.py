@@ -279,10 +279,15 @@ def _built(
 
 def _exact_of(rows: Sequence[Row]) -> str:
     """Name of the problem that the first row of the catalogue bounds."""
-    for row in rows:
-        known = entry_of(row)
-        if known is not None:
-            return exact_problem(known)
+    names = [name for name in map(entry_of, rows) if name is not None]
+    if names:
+        exact = exact_problem(names[0])
+        if len(names) == len(rows) and set(names) == {exact}:
+            raise ValueError(
+                f"{exact} relaxes nothing in the catalogue, and would be compared with itself: "
+                "name the problem that it bounds by exact=, or by relaxes= where it is registered"
+            )
+        return exact
     raise ValueError("exact: no row is of the catalogue, so name the problem that they bound")
 
 

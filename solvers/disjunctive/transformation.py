@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.gdp import Disjunct, Disjunction
+from pyomo.contrib.fbbt.fbbt import compute_bounds_on_expr
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.gdp import Disjunct, Disjunction, GDP_Error
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.backends.registry import SOLVERS
@@ -42,6 +44,8 @@ def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
     ------
     SolverNotInstalledError
         The solver that the transformation itself needs is missing.
+    ValueError
+        A variable of a Disjunction has no bound, or Pyomo cannot replace it for another reason.
     """
     copy = model.clone()
     if method == "indicator":
@@ -58,8 +62,41 @@ def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
                 "need no solver"
             )
         options = {"solver": pyo.SolverFactory("highs"), "threads": 1}
-    pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
+    try:
+        pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
+    except GDP_Error as why:
+        told = str(why).partition("\n")[0].rstrip(".")
+        raise ValueError(
+            _unlimited_row(model) or f"gdp.{method} refuses the model: {told}"
+        ) from why
     return copy
+
+
+def _unlimited_row(model: pyo.ConcreteModel) -> str:
+    """The row of a Disjunction that has no M, and which bounds are missing; nothing for none."""
+    parts = (
+        (row, disjunction)
+        for disjunction in model.component_data_objects(Disjunction, active=True)
+        for part in disjunction.disjuncts
+        for row in part.component_data_objects(
+            pyo.Constraint, active=True, descend_into=(pyo.Block, Disjunct)
+        )
+    )
+    for row, disjunction in parts:
+        low, high = compute_bounds_on_expr(row.body)
+        if (low is None and row.has_lb()) or (high is None and row.has_ub()):
+            missing = [
+                f"{v.name} has no {side} bound"
+                for v in identify_variables(row.body, include_fixed=False)
+                for side, end in (("lower", v.lb), ("upper", v.ub))
+                if end is None
+            ]
+            said = " and ".join(missing[:2]) or "the bounds of its variables do not limit it"
+            return (
+                f"row {row.name} of Disjunction {disjunction.name} cannot be switched off, since "
+                f"{said}: give its variables bounds that some optimum meets"
+            )
+    return ""
 
 
 def copy_values(source: pyo.ConcreteModel, target: pyo.ConcreteModel) -> None:

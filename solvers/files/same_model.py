@@ -45,7 +45,7 @@ class SameModel(Printed):
     differences : tuple of str
         What only one of them says.
     columns_by : str
-        "name" or "position": how columns were told apart.
+        "name" or "position": how columns were told apart, and how many of them otherwise.
     largest : float
         Largest difference of a coefficient or side, relative to the largest coefficient of its
         row, among all that were taken for the same.
@@ -80,7 +80,7 @@ def same_model(
     first, second : ConcreteModel
         With disjunctions, quotients and norms they are compared as `export` states them. Columns
         go by name, `w[0]` and `w(0)` being one, and by position where the names of the two are
-        others. Neither is changed.
+        others: all of them, or those that are left. Neither is changed.
     tolerance : float
         How far a coefficient or a side may be off, relative to the largest coefficient of its
         row. Files hold doubles exactly; factors of cones are rounded.
@@ -122,6 +122,7 @@ def same_model(
     by_name = all(len(set(each.values())) == len(each) for each in spoken) and bool(
         set(spoken[0].values()) & set(spoken[1].values()) or not spoken[0] or not spoken[1]
     )
+    lost = _paired_leftovers(spoken) if by_name else 0
     if by_name:
         numbers = {name: k for k, name in enumerate(sorted(set().union(*map(dict.values, spoken))))}
         places = [{j: numbers[name] for j, name in each.items()} for each in spoken]
@@ -151,7 +152,10 @@ def same_model(
             f"{_whose(is_first)} alone has {statement.name}: {_text(statement, shown)}"
             for is_first, statement in alone
         ]
-    return SameModel(tuple(differences), "name" if by_name else "position", largest)
+    columns_by = "name" if by_name else "position"
+    if lost:
+        columns_by += f", {count_text(lost, 'column')} of other names by position"
+    return SameModel(tuple(differences), columns_by, largest)
 
 
 def _refuse_epigraphs(names: Sequence[Sequence[str]]) -> None:
@@ -216,6 +220,23 @@ def _active_in_either(
 
 def _canonical(names: Sequence[str], columns: Sequence[int]) -> dict[int, str]:
     return {j: _ODD.sub("_", names[j]).strip("_") for j in columns}
+
+
+def _paired_leftovers(spoken: list[dict[int, str]]) -> int:
+    """Give columns whose names the other model does not have one name, in order; how many.
+
+    Files write a label that they cannot hold in another way. Nothing is done where the two models
+    have not equally many of such columns.
+    """
+    left = [
+        [j for j, name in sorted(each.items()) if name not in set(other.values())]
+        for each, other in (spoken, reversed(spoken))
+    ]
+    if len(left[0]) != len(left[1]):
+        return 0
+    for j, k in zip(*left, strict=True):
+        spoken[1][k] = spoken[0][j]
+    return len(left[0])
 
 
 def _integers(

@@ -902,8 +902,11 @@ class Tree(Derivation):
             self.high[j] = None if high is None else Fraction(floor(high))
 
     def crossed(self, box: Box) -> bool:
-        """Whether limits leave no point: those of a box, or of all columns for none."""
-        ends = box.values() or zip(self.low, self.high, strict=True)
+        """Whether limits leave no point: those of a box, or for none those of columns and rows."""
+        ends = list(box.values())
+        if not box:
+            ends = [*zip(self.low, self.high, strict=True), *self.model.sides]
+            ends += [(low, high) for _, low, high in self.model.quadratic]
         return any(low is not None and high is not None and low > high for low, high in ends)
 
     def limits(self, j: int) -> tuple[End, End]:

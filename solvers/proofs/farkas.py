@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import pyomo.environ as pyo
 import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
@@ -28,24 +29,47 @@ from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 FARKAS = "exact rational Farkas bound: rows and bounds are violated by {:.3g} or more at any point"
-CROSSED = "the bounds of {} cross"
+CROSSED = "the {} cross"
 # Of the largest side: a fixed variable was moved to the sides in double precision.
 ROUNDING = 1e-9
 
 
 def proven_infeasible(form: StandardForm, multipliers: Array) -> Infeasible | None:
     """Check a Farkas vector over the linear rows; None when it is none."""
-    size = np.maximum(1.0, np.minimum(np.abs(form.lower), np.abs(form.upper)))
-    crossed = np.flatnonzero(form.lower > form.upper + ROUNDING * size)
-    if crossed.size:
-        words = CROSSED.format(form.columns.name(int(crossed[0])))
-        return _stated(form, words, np.zeros(len(form.rows)))
+    crossed = _crossed(form)
+    if crossed:
+        return _stated(form, CROSSED.format(crossed), np.zeros(len(form.rows)))
     if not np.isfinite(multipliers).all() or not multipliers.any():
         return None
     bound = exact_lp_bound(elastic_form(form), multipliers)
     if bound is None or bound.varying <= ROUNDING * _largest_side(form):
         return None
     return _stated(form, FARKAS.format(bound.varying), multipliers)
+
+
+def _crossed(form: StandardForm) -> str:
+    """The first column, or row of any kind, whose lower end is above its upper one; or nothing."""
+    for low, high, what, names in (
+        (form.lower, form.upper, "bounds of", form.columns),
+        (form.row_lower, form.row_upper, "sides of row", form.rows),
+    ):
+        found = np.flatnonzero(_lies_above(low, high))
+        if found.size:
+            return f"{what} {names.name(int(found[0]))}"
+    ends = [(row.lower, row.upper, row.data) for row in form.quadratic]
+    ends += [
+        (row.lb, row.ub, row)
+        for row in form.nonlinear
+        if row.ctype is pyo.Constraint and row.has_lb() and row.has_ub()
+    ]
+    curved = (row for low, high, row in ends if _lies_above(low, high))
+    return next((f"sides of row {row.name}" for row in curved), "")
+
+
+def _lies_above(low: Any, high: Any) -> Any:
+    """Whether lower ends lie above upper ones by more than rounding may have put there."""
+    size = np.maximum(1.0, np.minimum(np.abs(low), np.abs(high)))
+    return low > high + ROUNDING * size
 
 
 def of_size_1(multipliers: Array) -> Array:

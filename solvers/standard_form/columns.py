@@ -16,7 +16,7 @@ from pyomo.core.base.component_namer import index_repr
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
-from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.formulations.modeling.domains import is_integer, what_to_say
 from tightmargin.number_words import count_text
 from tightmargin.printing import Readable
 from tightmargin.solvers.errors import DomainError, NumberError
@@ -259,14 +259,14 @@ def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
         if known[id(domain)] is None and not variable.fixed:
             raise DomainError(
                 f"the domain of {variable.name}, {domain}, is no interval and not the integers of "
-                "one, and a solver would take it for one: write the choice with binaries, or "
-                "call tightmargin.solve, which does"
+                f"one, and a solver would take it for one: {what_to_say(domain)}"
             )
         found.append(bool(known[id(domain)]))
     return np.array(found, dtype=bool)
 
 
 def _held(elements: list[Any]) -> VarArrays:
+    integer = _are_integer(elements)  # before bounds, which a domain of words has none of
     pairs = [variable.bounds for variable in elements]
     values = [math.nan if v.value is None else float(v.value) for v in elements]
     return VarArrays(
@@ -274,7 +274,7 @@ def _held(elements: list[Any]) -> VarArrays:
         upper=np.array([math.inf if high is None else high for _, high in pairs], dtype=np.float64),
         values=np.array(values, dtype=np.float64),
         fixed=np.array([v.fixed for v in elements], dtype=bool),
-        integer=_are_integer(elements),
+        integer=integer,
     )
 
 

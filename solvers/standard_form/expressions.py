@@ -19,6 +19,7 @@ from pyomo.core.base.var import ScalarVar, VarData
 from pyomo.core.expr.base import ExpressionBase
 from pyomo.core.expr.numeric_expr import (
     DivisionExpression,
+    Expr_ifExpression,
     LinearExpression,
     MonomialTermExpression,
     NegationExpression,
@@ -219,6 +220,14 @@ def _add_quotient(e: Any, factor: float, into: Polynomial, columns: Columns) -> 
     _walk(numerator, quotient(factor, _fixed_value(denominator)), into, columns)
 
 
+def _add_choice(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+    condition, yes, no = e.args
+    if not _is_fixed(condition):
+        raise _UnfamiliarError
+    refuse_missing_params(condition)
+    _walk(yes if pyo.value(condition) else no, factor, into, columns)
+
+
 def _add_power(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
     base, exponent = e.args
     power = _fixed_value(exponent) if _is_fixed(exponent) else math.nan
@@ -307,6 +316,7 @@ _READERS: dict[type, Callable[[Any, float, Polynomial, Columns], None]] = {
     VarData: _add_variable,
     ScalarVar: _add_variable,
     DivisionExpression: _add_quotient,
+    Expr_ifExpression: _add_choice,
     LinearExpression: _add_linear,
     MonomialTermExpression: _add_monomial,
     NegationExpression: _add_negative,

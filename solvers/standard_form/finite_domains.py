@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.domains import is_integer
+from tightmargin.formulations.modeling.domains import is_choice, is_integer
 
 BLOCK = "choices"
 
@@ -23,8 +23,8 @@ BLOCK = "choices"
 def without_gaps(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """The model itself, or a copy in which no domain of a free variable has gaps.
 
-    The copy has a block `choices`; domains that are neither finite nor evenly spaced stay, and
-    whoever reads the model refuses them by name.
+    The copy has a block `choices`; domains that are no choice of numbers stay, and whoever reads
+    the model refuses them by name.
     """
     if not any(True for _ in _with_gaps(model)):
         return model
@@ -36,7 +36,7 @@ def without_gaps(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
         start, stop, step = variable.domain.get_interval()
         if step and start is not None:
             _evenly_spaced(block, variable, start, stop, step)
-        elif variable.domain.isfinite():
+        else:
             _chosen(block, variable)
     return copy
 
@@ -51,7 +51,7 @@ def _with_gaps(model: pyo.ConcreteModel) -> Iterator[Any]:
         for variable in list(elements.values()):
             domain = variable.domain
             if id(domain) not in known:
-                known[id(domain)] = is_integer(domain) is None
+                known[id(domain)] = is_integer(domain) is None and is_choice(domain)
             if known[id(domain)] and not variable.fixed:
                 yield variable
 

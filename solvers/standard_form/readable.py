@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.core.base.block import BlockData
+from pyomo.core.base.matrix_constraint import MatrixConstraint
 from pyomo.gdp import Disjunct, Disjunction
 
 from tightmargin.solvers.errors import NumberError
@@ -20,7 +22,11 @@ _INSTEAD = {
         "write 0 <= f complements g >= 0 with a binary u: f <= M u and g <= M (1 - u)"
     ),
     "LogicalConstraint": "write it between binaries, say u + v >= 1 for an or",
+    "Arc": (
+        "apply pyo.TransformationFactory('network.expand_arcs'), which writes the rows of all arcs"
+    ),
 }
+_HARMLESS = "Port"  # names variables of the model, and says nothing of them by itself
 
 # Everything else that is active (SOS sets, logic, disjunctions) must be transformed away first.
 _READ = {
@@ -39,9 +45,22 @@ def refuse_other_objects(verb: str, model: Any, argument: str = "model") -> None
     verb : str
         The function of the front door that was called.
     """
-    if isinstance(model, pyo.Block) and model.is_constructed():
+    if isinstance(model, pyo.Block) and model.is_constructed() and not model.is_indexed():
+        for rows in model.component_objects(pyo.Constraint, active=True, descend_into=True):
+            if isinstance(rows, MatrixConstraint):
+                raise ValueError(
+                    f"{rows.name} is a MatrixConstraint, of which Pyomo makes no copy: write its "
+                    "rows as a pyo.Constraint, each as (lower, sum(a * x[j] for ...), upper)"
+                )
         return
-    what = "an abstract model" if isinstance(model, pyo.Block) else type(model).__name__
+    what = type(model).__name__
+    if isinstance(model, BlockData):
+        what = "an abstract model"
+        if not isinstance(model, pyo.Block):
+            others = f"the other blocks of {model.parent_component().name}"
+            what = f"{model.name} alone: deactivate {others}, and solve the model that holds them"
+    elif isinstance(model, pyo.Block):
+        what = f"all blocks of {model.name}: solve the model that holds them"
     raise TypeError(f"{verb}() takes a Pyomo ConcreteModel for `{argument}`, got {what}")
 
 
@@ -56,9 +75,8 @@ def refuse_bad_params(model: pyo.ConcreteModel) -> None:
 def refuse_unread_components(model: pyo.ConcreteModel) -> None:
     """Raise for active parts of a model that this reader would pass over in silence."""
     found = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
-    unread = found - _READ
-    if unread:
-        names = sorted(ctype.__name__ for ctype in unread)
+    names = sorted({ctype.__name__ for ctype in found - _READ} - {_HARMLESS})
+    if names:
         instead = "".join(f"; {_INSTEAD[name]}" for name in names if name in _INSTEAD)
         kinds = ", ".join(names)
         raise ValueError(

@@ -54,7 +54,7 @@ def primal_residual(form: StandardForm, x: Array) -> tuple[float, str]:
 def own_residual(form: StandardForm, x: Array, scaled: Scaling | None = None) -> tuple[float, str]:
     """Largest violation in a row's own numbers, rounding included, and where it is.
 
-    Rows over integer columns alone are evaluated exactly: the least violation there counts 1.
+    Rows over integer columns alone are evaluated exactly.
 
     Parameters
     ----------
@@ -123,9 +123,15 @@ def _least_variation(row: QuadraticRow, x: Array) -> float:
 
 
 def _exact_integers(form: StandardForm, x: Array) -> tuple[float, str]:
-    """Rows over integer columns alone, in whole numbers: 1 and a name where one is violated."""
+    """Worst row over integer columns alone, in exact arithmetic.
+
+    A row of whole numbers is missed by 1 or more, or not at all. In a row of decimals, which
+    doubles round, what that rounding explains is no violation, and the rest counts beside the
+    smallest coefficient.
+    """
+    worst, where = 0.0, ""
     if not form.integer.any():
-        return 0.0, ""
+        return worst, where
     continuous = form.sizes @ (~form.integer).astype(float)
     for i in np.flatnonzero((continuous == 0) & (np.diff(form.A.indptr) > 0)).tolist():
         span = slice(form.A.indptr[i], form.A.indptr[i + 1])
@@ -133,11 +139,23 @@ def _exact_integers(form: StandardForm, x: Array) -> tuple[float, str]:
         whole = [int(number) for number in at.tolist()]
         value = scaled(dot_integers(a.integers, whole), a.exponent)
         low, high = float(form.row_lower[i]), float(form.row_upper[i])
-        if (np.isfinite(low) and value < Fraction(low)) or (
-            np.isfinite(high) and value > Fraction(high)
-        ):
-            return 1.0, f"row {form.rows.name(i)}, in whole numbers,"
-    return 0.0, ""
+        missed, end = max(
+            (Fraction(low) - value if np.isfinite(low) else Fraction(0), low),
+            (value - Fraction(high) if np.isfinite(high) else Fraction(0), high),
+        )
+        if missed <= 0:
+            continue
+        numbers = np.append(form.A.data[span], end)
+        rounding = np.where(numbers == np.floor(numbers), 0.0, np.spacing(np.abs(numbers)) / 2)
+        share = 1.0
+        if rounding.any():
+            excess = missed - Fraction(float(rounding @ np.append(np.abs(at), 1.0)))
+            share = min(
+                share, float(max(excess, Fraction(0))) / float(_smallest_entries(form.A[[i]])[0])
+            )
+        if share > worst:
+            worst, where = share, f"row {form.rows.name(i)}, over integers alone,"
+    return worst, where
 
 
 def _largest(violation: Array, name: str, names: Columns | Rows) -> tuple[float, str]:

@@ -156,6 +156,16 @@ class StandardForm(Printed):
         with holding(self.columns, x):
             return self.sense * value_of(self.goal.expr)
 
+    def impossible_row(self) -> str:
+        """What is wrong with a linear row that has no variable and cannot hold; or nothing."""
+        empty = np.diff(self.A.indptr) == 0
+        found = np.flatnonzero(empty & ((self.row_lower > 0) | (self.row_upper < 0)))
+        return (
+            f"row {self.rows.name(int(found[0]))} has no variable and cannot hold"
+            if found.size
+            else ""
+        )
+
     @property
     def is_quadratic(self) -> bool:
         """Whether anything is quadratic."""

@@ -11,7 +11,7 @@ A point of the model with every t at its term's value is a point of the copy, an
 copy without its t is one of the model that costs no more: both have the same least value. A row
 |p| <= number, with nothing else in it, becomes -number <= p <= number and needs no variable.
 
-Any other use is left as it is; `refuse_abs` says what to do where no solver reads it.
+Any other use is left as it is; `refuse_unread_terms` says what to do where no solver reads it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,20 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
-from pyomo.core.expr.numeric_expr import AbsExpression
+from pyomo.core.base.expression import NamedExpressionData
+from pyomo.core.expr.numeric_expr import (
+    AbsExpression,
+    DivisionExpression,
+    Expr_ifExpression,
+    MaxExpression,
+    MinExpression,
+    NegationExpression,
+    PowExpression,
+    ProductExpression,
+    SumExpression,
+    UnaryFunctionExpression,
+)
+from pyomo.core.expr.relational_expr import RelationalExpression
 
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.number_words import count_text, short
@@ -46,6 +59,11 @@ from tightmargin.solvers.transformations.norms import (
 )
 
 BLOCK = "epigraphs"
+_FUNCTIONS = ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "tanh")
+_OPERATIONS = (
+    DivisionExpression, NamedExpressionData, NegationExpression, PowExpression, ProductExpression,
+    RelationalExpression, SumExpression,
+)  # fmt: skip
 WIDTH = 60  # characters of an expression in a sentence
 
 
@@ -104,8 +122,8 @@ def without_hidden(result: SolveResult, block: pyo.Block | None) -> SolveResult:
     )
 
 
-def refuse_abs(parts: Iterable[Any]) -> None:
-    """Raise ProblemClassError for an absolute value in what was not read, naming row and term.
+def refuse_unread_terms(parts: Iterable[Any]) -> None:
+    """Raise ProblemClassError for a term that no solver reads, naming row and term.
 
     Parameters
     ----------
@@ -113,20 +131,48 @@ def refuse_abs(parts: Iterable[Any]) -> None:
         Constraints, or an objective, beyond degree two.
     """
     for owner in parts:
+        goal = owner.ctype is pyo.Objective
         for e in nodes_of(owner.expr):
-            if isinstance(e, AbsExpression) and not is_held(e):
-                goal = owner.ctype is pyo.Objective
-                where = f"{'objective' if goal else 'row'} {owner.name}: {short(str(e), WIDTH)}"
-                if not is_affine(e.args[0]):
-                    raise ProblemClassError(
-                        f"{where} is of something that is not linear: write a variable t with rows "
-                        "t >= it and t >= -it, where only small values of t are wanted"
-                    )
-                wanted = "rewarded for being large" if goal else "bounded from below"
-                raise ProblemClassError(
-                    f"{where} is {wanted}, which is not convex: say with a binary z which sign it "
-                    "has, as p >= c - M (1 - z) and -p >= c - M z for abs(p) >= c"
-                )
+            if is_held(e) or _is_read(e):
+                continue
+            where = f"{'objective' if goal else 'row'} {owner.name}: {short(str(e), WIDTH)}"
+            raise ProblemClassError(f"{where} {_instead(e, goal=goal)}")
+
+
+def _is_read(e: Any) -> bool:
+    if isinstance(e, AbsExpression):
+        return False
+    if isinstance(e, UnaryFunctionExpression):
+        return e.getname() in _FUNCTIONS
+    return isinstance(e, _OPERATIONS)
+
+
+def _instead(e: Any, *, goal: bool) -> str:
+    """Why a term is not read, and what to write in its place."""
+    if isinstance(e, AbsExpression) and is_affine(e.args[0]):
+        wanted = "rewarded for being large" if goal else "bounded from below"
+        return (
+            f"is {wanted}, which is not convex: say with a binary z which sign it "
+            "has, as p >= c - M (1 - z) and -p >= c - M z for abs(p) >= c"
+        )
+    if isinstance(e, AbsExpression):
+        return (
+            "is of something that is not linear: write a variable t with rows "
+            "t >= it and t >= -it, where only small values of t are wanted"
+        )
+    if isinstance(e, Expr_ifExpression):
+        return (
+            "is read by no solver: choose by pyo.value() of its condition while the model is "
+            "built, or write the choice with a binary"
+        )
+    if isinstance(e, MaxExpression | MinExpression):
+        return (
+            "is read by no solver: write a variable t with a row for each of its arguments, "
+            "t >= p for the largest and t <= p for the least"
+        )
+    return (
+        f"is read by no solver: what they read besides sums and powers is {', '.join(_FUNCTIONS)}"
+    )
 
 
 # --- what is rewritten ---------------------------------------------------------------------------

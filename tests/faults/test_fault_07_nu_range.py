@@ -7,6 +7,7 @@ other solvers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sklearn.svm import NuSVC
 import tightmargin as tm
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
+from tightmargin.formulations.nu.weights import loss_weights, slack_prices
 from tightmargin.solvers.proofs.verdict import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
@@ -121,3 +123,33 @@ def test_row_07_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
     answer = run("solve", "nu_svc", "--data", file, "--set", "nu=0.8")
     assert answer.code == 2
     assert "nu must lie in (0, 0.666667], got 0.8: nu_max" in answer.complaint
+
+
+@pytest.mark.parametrize("count", [15, 16, 49])
+@pytest.mark.parametrize("class_balance", ["uniform", "balanced"])
+def test_row_07_nu_max_itself_is_proven(count: int, class_balance: str) -> None:
+    """With equal classes every multiplier is 1 / n there: the optimum is minus half a square.
+
+    1 / 30 and 1 / 98 are no doubles, and 30 or 98 of the nearest one add up to less than 1.
+    """
+    X = np.random.default_rng(5).normal(size=(2 * count, 2))
+    y = np.r_[np.ones(count), -np.ones(count)]
+    mean = (y[:, None] * X).mean(axis=0)
+    data = tm.TrainingData(X, y)
+    found = tm.solve(tm.nu_svc(data, nu=1.0, class_balance=class_balance))
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.objective == pytest.approx(-mean @ mean / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("counts", [(15, 15), (10, 20), (7, 42), (3, 95)])
+@pytest.mark.parametrize("class_balance", ["uniform", "balanced"])
+def test_row_07_prices_of_slacks_reach_nu_max(counts: tuple[int, int], class_balance: str) -> None:
+    """In rational numbers, and no further above what they stand for than by a rounding."""
+    n = sum(counts)
+    data = tm.TrainingData(np.arange(n)[:, None], np.repeat([1, -1], counts))
+    prices, weights = slack_prices(data, class_balance), loss_weights(data, class_balance)
+    assert sum(map(Fraction, prices)) >= 1
+    for label in (1, -1):
+        share = sum(map(Fraction, prices[data.y == label]))
+        assert 2 * share >= Fraction(tm.theory.nu_range(data, class_balance=class_balance).nu_max)
+    assert prices == pytest.approx(weights, rel=5e-16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyomo.environ as pyo
 import pytest
@@ -99,3 +100,56 @@ def test_a_name_that_methods_know_is_never_taken(replace: bool) -> None:
     with pytest.raises(ValueError, match="zero_one_big_m is a formulation of tightmargin"):
         tm.formulation("QP", "here", replace=replace)(zero_one_big_m)
     assert CATALOGUE["zero_one_big_m"] is known
+
+
+def mine(data: tm.TrainingData, *, C: float) -> pyo.ConcreteModel:
+    return tm.c_svc(data, C=C)
+
+
+def without_return(data: tm.TrainingData, *, C: float) -> Any:
+    tm.c_svc(data, C=C)
+
+
+DATA = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "holds"),
+    [
+        (
+            lambda: tm.formulation("QP", "here", relaxes="zero_one_big")(mine), ValueError,
+            "relaxes of mine: no formulation is called 'zero_one_big'; did you mean zero_one_big_m",
+        ),
+        (
+            lambda: tm.formulation("QP", "here", dual_of="csvc")(mine), ValueError,
+            "dual_of of mine: no formulation is called 'csvc'; did you mean c_svc",
+        ),
+        (
+            lambda: tm.formulation("QP", "here")(without_return)(DATA, C=1.0), TypeError,
+            "without_return returned NoneType: it must return its ConcreteModel, as by `return m`",
+        ),
+        (lambda: tm.catalogue["c_scv"], KeyError, "no formulation is called 'c_scv'; did you mean"),
+        (
+            lambda: tm.compare(DATA, "c_svc", parameters={"C": 1.0}), ValueError,
+            "c_svc relaxes nothing in the catalogue.*exact=, or by relaxes=",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_written_wrong_is_refused_where_it_is_written(
+    call: Callable[[], object], error: type[Exception], holds: str
+) -> None:
+    with pytest.raises(error, match=holds):
+        call()
+    assert "mine" not in CATALOGUE
+    assert CATALOGUE.get("c_scv") is None
+
+
+def test_models_of_the_exponential_cone_are_drawn_as_convex() -> None:
+    chosen = {name: CATALOGUE[name] for name in ("deviance_svc", "c_svc", "zero_one_big_m")}
+    drawn = tm.plots.catalogue_figure(chosen, columns=1)
+    colour = {
+        text.get_text(): text.get_bbox_patch().get_edgecolor()
+        for text in drawn.axes[0].texts
+        if text.get_bbox_patch() is not None
+    }
+    assert colour["deviance_svc"] == colour["c_svc"] != colour["zero_one_big_m"]

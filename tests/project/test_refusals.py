@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.core.base.matrix_constraint import MatrixConstraint
+from pyomo.core.base.range import NumericRange
+from pyomo.gdp import Disjunction
 from pyomo.mpec import Complementarity, complements
+from pyomo.network import Arc, Port
 
 import tightmargin as tm
 from tests.references.reference_solutions import points
@@ -21,6 +25,7 @@ from tests.support.command_line import run, write_csv
 from tightmargin.solvers.backends import registry
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.errors import (
+    DomainError,
     LicenceError,
     NumberError,
     ProblemClassError,
@@ -32,6 +37,7 @@ from tightmargin.solvers.files.exporting import export
 DATA = points("overlapping", 1, n=10)
 TINY = tm.TrainingData([[1e-10], [-2e-10], [3e-10]], [1, -1, 1])
 NAN, INF = math.nan, math.inf
+PARTS = NumericRange(0, 1, 0), NumericRange(3, 4, 0)
 NAMES = tuple(SOLVERS)
 
 
@@ -196,6 +202,56 @@ def with_logic() -> pyo.ConcreteModel:
     return m
 
 
+def on_x(**kinds: Any) -> pyo.ConcreteModel:
+    """min x over one variable."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(**({"bounds": (1, 4)} | kinds))
+    m.goal = pyo.Objective(expr=m.x)
+    return m
+
+
+def with_goal(write: Callable[[Any], Any]) -> pyo.ConcreteModel:
+    m = on_x()
+    m.p = pyo.Param(initialize=1.0, mutable=True)
+    m.goal.set_value(write(m))
+    return m
+
+
+def with_choice_of_nothing() -> pyo.ConcreteModel:
+    m = on_x()
+    m.empty = pyo.Param(mutable=True)
+    m.goal.set_value(pyo.Expr_if(m.empty > 0, 3 * m.x, m.x))
+    return m
+
+
+def either(lower: float | None = None, body: Callable[[Any], Any] | None = None) -> Any:
+    """x <= -2 (or a row of one's own) or x >= 2, over an x that is not limited."""
+    m = on_x(bounds=(lower, None))
+    m.d = Disjunction(expr=[[m.x <= -2 if body is None else body(m)], [m.x >= 2]])
+    return m
+
+
+def with_matrix() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.rows = MatrixConstraint([1.0], [0], [0, 1], [None], [2.0], [m.x[0], m.x[1]])
+    return m
+
+
+def blocks() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.b = pyo.Block([1, 2], rule=lambda b: setattr(b, "x", pyo.Var(bounds=(0, 1))))
+    return m
+
+
+def with_arc() -> pyo.ConcreteModel:
+    m = small_lp()
+    m.p, m.q = Port(), Port()
+    m.p.add(m.x[0], "flow")
+    m.q.add(m.x[1], "flow")
+    m.arc = Arc(source=m.p, dest=m.q)
+    return m
+
+
 def spoilt(value: float) -> np.ndarray:
     X = DATA.X.copy()
     X[2, 1] = value
@@ -243,6 +299,57 @@ MODELS = {
     "logic": Refusal(
         lambda: tm.solve(with_logic()), ValueError,
         "components of type LogicalConstraint cannot be read",
+    ),
+    "arc": Refusal(lambda: tm.solve(with_arc()), ValueError, "type Arc .*network.expand_arcs"),
+    "matrix": Refusal(
+        lambda: tm.solve(with_matrix()), ValueError, "rows is a MatrixConstraint.*pyo.Constraint"
+    ),
+    "block": Refusal(
+        lambda: tm.solve(blocks().b[2]), TypeError, r"got b\[2\] alone: deactivate the other blocks"
+    ),
+    "blocks": Refusal(lambda: tm.solve(blocks().b), TypeError, "got all blocks of b: solve the"),
+    "disjunction": Refusal(
+        lambda: tm.solve(either()), ValueError,
+        "Disjunction d cannot be switched off, since x has no lower bound and x has no upper"
+    ),
+    "disjunction on one side": Refusal(
+        lambda: tm.solve(either(-5.0)), ValueError, "since x has no upper bound: give"
+    ),
+    "disjunction without limits": Refusal(
+        lambda: tm.solve(either(0.0, lambda m: 1 / m.x <= 3)), ValueError, "since x has no upper"
+    ),
+    "Expr_if of a variable": Refusal(
+        lambda: tm.solve(with_goal(lambda m: pyo.Expr_if(m.x > 2, 3 * m.x, m.x))),
+        ProblemClassError, r"objective goal: Expr_if.* choose by pyo.value\(\)",
+    ),
+    "Expr_if of no value": Refusal(
+        lambda: tm.solve(with_choice_of_nothing()), NumberError, "Param empty has no value: set it"
+    ),
+    "Expr_if within": Refusal(
+        lambda: tm.solve(with_goal(lambda m: pyo.exp(pyo.Expr_if(m.p > 0, 3 * m.x, m.x)))),
+        ProblemClassError, "objective goal: Expr_if.* with a binary",
+    ),
+    "function": Refusal(
+        lambda: tm.solve(with_goal(lambda m: pyo.ceil(m.x))), ProblemClassError,
+        r"objective goal: ceil\(x\) is read by no solver: what they read.* is exp, log"
+    ),
+    "beyond degree two": Refusal(
+        lambda: tm.solve(with_goal(lambda m: pyo.sin(m.x)), "gurobi"), ProblemClassError,
+        "gurobi cannot take this .* goal is beyond degree two; installed solvers that can: scip$"
+    ),
+    "any domain": Refusal(
+        lambda: tm.solve(on_x(within=pyo.Any)), DomainError, "domain of x, Any,.* within=pyo.Reals"
+    ),
+    "words": Refusal(
+        lambda: tm.solve(on_x(within=["a"], bounds=None)), DomainError, "'a', which is no number"
+    ),
+    "two intervals": Refusal(
+        lambda: tm.solve(on_x(within=pyo.RangeSet(ranges=PARTS))), DomainError,
+        "write with binaries in which of its parts"
+    ),
+    "a choice in a file": Refusal(
+        lambda: tm.export(on_x(within=[0, 2, 5]), "x.lp"), DomainError,
+        "write the choice with binaries, or call tightmargin.solve, which does"
     ),
     "start": Refusal(
         lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"

@@ -40,6 +40,32 @@ def test_the_sign_is_that_of_pyomo(sense: Any) -> None:
     assert ours.third not in ours.dual
 
 
+@pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
+def test_reduced_costs_are_those_of_pyomo(sense: Any) -> None:
+    ours, theirs = small(sense), small(sense)
+    for m in (ours, theirs):
+        m.second.deactivate()
+        m.y.setub(2.0)  # at x = 3 and y = 2 with 1.5 on the first row: 2 - 1.5 for y by hand
+        m.rc = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    assert "rc" not in tm.solve(ours).message
+    pyo.SolverFactory("highs").solve(theirs)
+    for name, hand in (("x", 0.0), ("y", 0.5)):
+        value = ours.rc[ours.component(name)]
+        assert value == pytest.approx(theirs.rc[theirs.component(name)], abs=1e-7)
+        assert value == pytest.approx(hand if sense == pyo.maximize else -hand, abs=1e-7)
+
+
+def test_reduced_costs_that_there_are_none_of_are_a_sentence() -> None:
+    m = small(pyo.maximize)
+    m.rc = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    m.x.domain = pyo.Integers
+    assert "Suffix rc is empty" in tm.solve(m).message
+    m.x.domain = pyo.Reals
+    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 100)
+    assert "Suffix rc is empty" in tm.solve(m).message
+    assert not m.rc
+
+
 @pytest.mark.parametrize("solver", ["auto", "highs", "clarabel"])
 def test_rows_that_are_kept_as_arrays_have_theirs(solver: str) -> None:
     model = tm.c_svc(DATA, C=1.0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
@@ -425,6 +426,18 @@ def test_numbers_beyond_doubles_prove_nothing(bad: float, where: str, intercept:
         assert fit.bound <= hinge_optimum(
             X, Y, np.ones(N), squared=loss != "hinge", intercept=intercept
         )
+
+
+def test_an_objective_beside_a_bound_of_another_sign_is_told_in_numbers() -> None:
+    """Below its nu_min a NuSVC has the optimum 0, and no share of that is small."""
+    X, y = make_classification(60, 5, n_informative=3, random_state=0)
+    weights = np.random.default_rng(0).integers(0, 3, 60).astype(float)
+    fit = tm.certify_fitted(NuSVC(nu=0.3, kernel="linear").fit(X, y, weights), X, y, weights)
+    assert fit.objective == 0
+    assert -1e-9 < fit.bound <= 0
+    assert "100 %" not in fit.sentence
+    if fit.bound < 0:
+        assert fit.sentence.startswith("NuSVC: the objective is 0, and no machine is below -")
 
 
 def tampered(estimator: Any, **parts: Any) -> Any:

@@ -176,6 +176,21 @@ def test_other_names_go_by_position() -> None:
     assert found.columns_by == "position"
 
 
+def test_names_that_a_file_lost_go_by_position_beside_the_others() -> None:
+    def model(*names: str, most: float = 3.0) -> pyo.ConcreteModel:
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(names, bounds=(0, most))
+        m.row = pyo.Constraint(expr=m.x[names[0]] + 2 * m.x[names[1]] + 3 * m.x["z"] >= 1)
+        m.goal = pyo.Objective(expr=m.x[names[0]])
+        return m
+
+    found = tm.same_model(model("é", "ü", "z"), model("_", "_1", "z"))
+    assert found, found
+    assert found.columns_by == "name, 2 columns of other names by position"
+    assert not tm.same_model(model("é", "ü", "z"), model("_", "_1", "z", most=2.0))
+    assert not tm.same_model(model("é", "ü", "z"), model("é", "z"))
+
+
 def test_norms_quotients_and_disjunctions_are_compared_as_they_are_written() -> None:
     data = tm.data.outlier_data("clustered", n=6, d=2, sigma=0.5, seed=1)
     model = tm.zero_one_disjunctive(data, penalty=1.0, transformation="hull")

@@ -150,6 +150,19 @@ def farkas() -> Document:
     return found | {"claim": {"kind": "infeasible"}, "bound": bound}
 
 
+def crossing() -> Document:
+    """2 <= x + y <= 1: no multipliers are needed."""
+    found = proof(hand_model(2, rows=[row("2", "1", [0, "1"], [1, "1"])]), "0", "0", [])
+    del found["point"], found["curvature"]
+    return found | {"claim": {"kind": "infeasible"}}
+
+
+def bent_crossing() -> Document:
+    """2 <= x^2 <= 1."""
+    bent = bent_row("1", [], [[0, 0, "1"]]) | {"lower": "2"}
+    return crossing() | {"model": hand_model(1, quadratic=[bent])}
+
+
 def ray() -> Document:
     """- t over t >= x^2: up from the origin."""
     above = bent_row("0", [[1, "-1"]], [[0, 0, "1"]])
@@ -160,5 +173,6 @@ def ray() -> Document:
 
 
 BY_HAND = (
-    lp, lp_rational, qp, disc, norm, product, sdp, by_step, farkas, ray,
+    lp, lp_rational, qp, disc, norm, product, sdp, by_step, farkas, crossing, bent_crossing,
+    ray,
 )  # fmt: skip

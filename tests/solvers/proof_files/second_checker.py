@@ -531,7 +531,8 @@ class File:
         ask(next(left, self) is self, "nodes of no box")
 
     def is_empty(self) -> bool:
-        pairs = zip(self.low, self.high, strict=True)
+        pairs = [*zip(self.low, self.high, strict=True), *self.sides]
+        pairs += [(sides["lower"], sides["upper"]) for _, sides in self.quadratic]
         return any(a is not None and b is not None and (a - b).sign() > 0 for a, b in pairs)
 
     def leaf(self, entry: Any, lower: Number | None) -> None:
