@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +219,7 @@ def _solved(
     target = transformed(model, transformation_of(model)) if disjunctive else model
     began = time.perf_counter()
     plain = without_quotients(without_gaps(target))
-    written = as_written(without_norms(plain))
+    written = as_written(without_norms(plain, squares=True))
     refuse_unread_terms(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
@@ -242,7 +243,8 @@ def _solved(
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
     left = limits.without(time.perf_counter() - began) if ready.words else left
-    case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
+    expanded = Fraction(0) if added is None else added.constant
+    case = Case(ready.model, Subject(ready.form), origin, left, automatic=free, expanded=expanded)
     open_to_us = not (named or limits.options or warm_start or prove is False)
     outcome = by_model_method(method, case, free=open_to_us)
     own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)

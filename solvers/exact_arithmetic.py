@@ -21,6 +21,7 @@ from tightmargin.formulations.data.arrays import Array
 ELIMINATED = 12  # unknowns up to which elimination is the faster way
 PRIME = 2**31 - 1
 HALF = 16  # bits of a part of a residue
+SHORT = 256  # binary digits of a proven end: far more than a constant beside it can take
 LIMB = 20  # bits of a part of a coefficient: 2,000 products of such parts add up exactly
 
 
@@ -83,6 +84,20 @@ def rounded_down(number: Fraction) -> float:
 def rounded_up(number: Fraction) -> float:
     """The smallest float that is not below a rational number; infinity where none is."""
     return -rounded_down(-number)
+
+
+def shortened_down(number: Fraction) -> Fraction:
+    """A number of at most SHORT binary digits that is not above a rational one, and near it."""
+    size = number.numerator.bit_length() - number.denominator.bit_length()
+    if number.denominator.bit_count() == 1 and number.numerator.bit_length() <= SHORT:
+        return number
+    step = size - SHORT + 2
+    return math.floor(number / scaled(1, step)) * scaled(1, step)
+
+
+def shortened_up(number: Fraction) -> Fraction:
+    """The same from above."""
+    return -shortened_down(-number)
 
 
 def dot_integers(a: Iterable[int], b: Iterable[int]) -> int:

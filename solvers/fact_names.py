@@ -7,7 +7,10 @@ of these names, into the JSON file and onto the screen.
 from __future__ import annotations
 
 MODEL_FACTS = {
-    "unit": "what a gap is relative to: the larger of |objective| and |bound|, without a constant",
+    "unit": "what a gap is relative to: the larger of |objective| and |bound|, with the constant "
+    "of the objective or without it, whichever is less",
+    "exact_upper": "the proven upper end as a fraction, where no double holds it",
+    "exact_bound": "the proven lower end as a fraction, where no double holds it",
     "absolute_gap": "what the caller is content with where that is nearly 0",
     "stationarity": "largest entry of P x + q + A'z, relative to the terms of its column",
     "dual_cone_violation": "how far the solver's multipliers are outside their cones, relative",

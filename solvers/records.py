@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tightmargin.solvers.canonical_form.named_values import (
 from tightmargin.solvers.certificates.case import Certified
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate, SolveResult
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.versions import versions
 
@@ -50,6 +51,7 @@ def result_of(
         upper=_signed(certificate.upper, sense),
         bound=_signed(certificate.bound, sense),
         solver_bound=_signed(certificate.solver_bound, sense),
+        facts={**certificate.facts, **_signed_ends(certificate, sense)},
     )
     described = describe(model)
     return SolveResult(
@@ -87,5 +89,11 @@ def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
     }
 
 
+def _signed_ends(certificate: Certificate, sense: int) -> dict[str, str]:
+    """The proven ends that are kept as fractions, in the model's own sense."""
+    ends = {name: certificate.facts.get(name) for name in (EXACT_UPPER, EXACT_BOUND)}
+    return {name: str(sense * Fraction(end)) for name, end in ends.items() if isinstance(end, str)}
+
+
 def _signed(value: float | None, sense: int) -> float | None:
-    return None if value is None or not np.isfinite(value) else sense * value
+    return None if value is None or not np.isfinite(value) else sense * value + 0.0  # never -0.0

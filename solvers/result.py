@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.printing import Drawn, Page, Printed
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -23,6 +26,8 @@ SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
 GROUPS = ("values", "duals", "ray")
 DERIVED = ("interval", "absolute_gap", "relative_gap")  # of the other numbers of a file
+# Facts under which a proven end is kept as a fraction where no double holds it.
+EXACT_UPPER, EXACT_BOUND = "exact_upper", "exact_bound"
 TINY = 1e-6  # of the unit of a gap: what a certificate leaves open
 
 Arrays = Mapping[str, NDArray[np.float64]]
@@ -65,9 +70,10 @@ class Certificate(Printed):
     dual_residual, complementarity : float or None
         Stationarity and complementarity of the multipliers before their repair, relative.
     gap : float or None
-        (objective - bound) / max(|objective - k|, |bound - k|) with the proven bound and k the
-        constant of the objective, at least 0; None when that bound exceeds the objective, and
-        `reason` says so. The denominator is in `facts` as "unit".
+        (upper - bound) / min(max(|upper|, |bound|), max(|upper - k|, |bound - k|)) of the proven
+        ends, k being the constant of the objective, at least 0; None when the bound exceeds the
+        objective, and `reason` says so. The denominator is in `facts` as "unit", and ends that no
+        double holds are there as fractions, "exact_upper" and "exact_bound".
     upper : float or None
         The objective of a point that is feasible in exact arithmetic, rounded up (down, when
         maximising); None where no such point is proven. With `bound` it is `interval`.
@@ -201,15 +207,29 @@ class SolveResult(Printed, Drawn):
         """
         if self.objective is None or self.bound is None or self.certificate.gap is None:
             return None
-        return abs(self.objective - self.bound) if self.certificate.gap > 0 else 0.0
+        if self.certificate.gap == 0:
+            return 0.0
+        if not (math.isfinite(self.objective) and math.isfinite(self.bound)):
+            return abs(self.objective - self.bound)
+        upper = self._exact(self.objective, EXACT_UPPER)
+        return rounded_up(abs(upper - self._exact(self.bound, EXACT_BOUND)))
+
+    def _exact(self, end: float, name: str) -> Fraction:
+        """A proven end before it was rounded; the double itself where it was not."""
+        said = self.certificate.facts.get(name)
+        exact = Fraction(said) if isinstance(said, str) else Fraction(end)
+        return exact if end in (rounded_down(exact), rounded_up(exact)) else Fraction(end)
 
     @property
     def relative_gap(self) -> float | None:
-        """Absolute gap over |objective|; None when the objective is 0, as far as can be told."""
+        """Absolute gap over |objective|, or over the unit where a constant makes that smaller.
+
+        None when the objective is 0, as far as can be told.
+        """
         gap = self.absolute_gap
         if gap is None or self.objective is None or is_tiny(self.objective, self.certificate):
             return None
-        return gap / abs(self.objective)
+        return gap / size_of(self.objective, self.certificate)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary in the documented layout; arrays become lists."""
@@ -413,7 +433,15 @@ def is_tiny(objective: float, certificate: Certificate) -> bool:
     return objective == 0 or abs(objective) <= TINY * scale_of(certificate)
 
 
-def scale_of(certificate: Certificate) -> float:
+def size_of(objective: float, certificate: Certificate) -> float:
+    """What a gap in percent is relative to: |objective|, or the unit where that is smaller.
+
+    It is smaller only where the objective contains a constant that is larger than the rest.
+    """
+    return min(abs(objective), scale_of(certificate, math.inf))
+
+
+def scale_of(certificate: Certificate, unsaid: float = 1.0) -> float:
     """What gaps of a result are relative to, see proofs/gap.py; 1 where nothing is said."""
     scale = certificate.facts.get("unit")
-    return scale if isinstance(scale, float) and scale > 0 else 1.0
+    return scale if isinstance(scale, float) and scale > 0 else unsaid

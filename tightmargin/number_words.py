@@ -33,7 +33,7 @@ def proven_ends(low: float, high: float) -> tuple[str, str]:
     """Two ends of a proven interval as decimals, rounded outwards and told apart."""
     scale, width = max(abs(low), abs(high)), high - low
     digits = DIGITS
-    if 0 < width < math.inf:
+    if 0 < width < math.inf and scale:
         digits = min(DIGITS, max(6, 2 - math.floor(math.log10(width / scale))))
     ends = ((low, ROUND_FLOOR), (high, ROUND_CEILING))
     below, above = (Context(digits, way).create_decimal(end) for end, way in ends)

@@ -25,7 +25,6 @@ from tightmargin.formulations.nu.extended_checks import weight_of
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.exact_points.rational_sphere import on_sphere
 from tightmargin.solvers.methods import DIRECT
 from tightmargin.solvers.proof_files.checker import Model, ProofError, number
@@ -33,6 +32,7 @@ from tightmargin.solvers.proof_files.model_document import (
     NotProvenError,
     begun,
     claim_between,
+    rounded_end,
     text,
 )
 from tightmargin.solvers.proof_files.write import document_of
@@ -129,9 +129,9 @@ def _claim(
     """What is proven, with an exactly feasible point."""
     x = _point(case, roles, result)
     if x is None:
-        return {"claim": {"kind": "bounds", "lower": text(rounded_down(lower))}}
-    upper = Fraction(rounded_up(model.objective.value(model.feasible(x))))
-    claim = claim_between(lower, upper, case.limits.absolute_gap)
+        return {"claim": {"kind": "bounds", "lower": text(rounded_end(model, lower, -1))}}
+    upper = rounded_end(model, model.objective.value(model.feasible(x)), 1)
+    claim = claim_between(model, lower, upper, case.limits.absolute_gap)
     return {"claim": claim, "point": [text(value) for value in x]}
 
 

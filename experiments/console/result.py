@@ -20,7 +20,8 @@ from tightmargin.experiments.console.tables import (
     verdict_text,
 )
 from tightmargin.experiments.gap_study.table import seconds_text
-from tightmargin.solvers.printing.results import problem_line
+from tightmargin.number_words import bound_text, proven_ends
+from tightmargin.solvers.printing.results import problem_line, upper_text
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:
@@ -51,11 +52,13 @@ def _numbers(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
     yield "formulation", f"{result.formulation} ({result.problem_class})"
     yield "data", data_text(result.data)
     yield "status", status_text(result.status)
-    yield "objective", "" if result.objective is None else f"{result.objective:.10g}"
+    yield "objective", "" if result.objective is None else upper_text(result)
     if result.bound is not None:
-        yield "proven bound", f"{result.bound:.10g}  ({certificate.bound_method})"
+        bound = result.bound
+        text = f"{bound:.10g}" if result.objective is None else bound_text(bound, result.objective)
+        yield "proven bound", f"{text}  ({certificate.bound_method})"
     if result.interval is not None:
-        yield "optimum", "from {:.12g} to {:.12g}, proven".format(*result.interval)
+        yield "optimum", "from {} to {}, proven".format(*proven_ends(*result.interval))
     if result.relative_gap is not None:
         gap = number(result.absolute_gap, 3)
         yield "gap", f"{gap}  ({100 * result.relative_gap:.2g} %)"

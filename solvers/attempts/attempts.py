@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.attempts import outer_approximation
+from tightmargin.solvers.attempts.refined import refined
 from tightmargin.solvers.backends import (
     clarabel,
     exponential_cones,
@@ -128,7 +129,24 @@ def run_attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> Outcom
         if _is_settled(found, claim, attempt):
             break
     assert best is not None
-    return replace(best, seconds=running)
+    return replace(_refined(case, best), seconds=running)
+
+
+def _refined(case: Case, best: Outcome) -> Outcome:
+    """The outcome, or a certified one from the same active rows in exact arithmetic.
+
+    Only beside a constant are a solver's tolerances more than the optimum; elsewhere what it does
+    wrong is not hidden.
+    """
+    unproven = best.found.certificate.verdict is not Verdict.CERTIFIED
+    if not (unproven and case.has_constant) or best.claim.status is Status.INTERRUPTED:
+        return best
+    claim = refined(case, best.claim)
+    if claim is None:
+        return best
+    found = certify(case, claim)
+    closed = found.certificate.verdict.closed and _is_better(found, best.found)
+    return replace(best, claim=claim, found=found) if closed else best
 
 
 def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Attempt]:

@@ -17,7 +17,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.certificates.multiplier_search import larger
 from tightmargin.solvers.proofs import gap
-from tightmargin.solvers.proofs.verdict import Verdict, judged
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -157,7 +157,7 @@ def _replaces(case: Case, new: Certified, old: Certified) -> bool:
         return False
     if old.objective is None or new.certificate.verdict is Verdict.CERTIFIED:
         return True
-    noise = GAP_TOLERANCE * gap.unit(new.objective, old.objective, case.constant)
+    noise = GAP_TOLERANCE * gap.unit(new.objective, old.objective, case.constants[1])
     return new.objective < old.objective - noise
 
 
@@ -169,7 +169,7 @@ def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Ce
     if lower is None or lower is kept.lower:
         return kept
     better = one if lower is one.lower else other
-    judgement = judged(kept.point, lower, absolute_gap=case.limits.absolute_gap)
+    judgement = case.judged(kept.point, lower)
     certificate = replace(
         kept.certificate, bound=better.certificate.bound,
         bound_method=better.certificate.bound_method, gap=judgement.gap,

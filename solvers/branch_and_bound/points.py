@@ -20,6 +20,7 @@ from tightmargin.solvers.standard_form.residuals import primal_residual
 
 Mask = NDArray[np.bool_]
 
+NOISE = 2.0**-50
 GAP = 5e-7  # half of what a certificate allows; the other half is for roundings
 WHOLE = 1e-6
 PART = 5  # of the open columns one in so many is fixed in each step of a dive
@@ -47,7 +48,9 @@ class Incumbent:
         """Bound at which nothing better is left that a certificate would ask for."""
         if self.point is None:
             return math.inf
-        return self.best - max(GAP * abs(self.best), self._case.limits.absolute_gap / 2)
+        least = NOISE * abs(self.best)  # a bound in doubles comes no nearer
+        allowed = max(GAP * self._case.size(self.best), self._case.limits.absolute_gap / 2)
+        return self.best - max(allowed, least)
 
     def take(self, x: Array) -> bool:
         """Fix the integers of x, make the rest as good as it gets, and keep what is better."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +17,12 @@ from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
 from tightmargin.solvers.canonical_form.named_values import named_values
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs import gap
+from tightmargin.solvers.proofs.feasible_point import constant_of
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
+from tightmargin.solvers.proofs.verdict import Judgement, judged
 from tightmargin.solvers.result import Certificate, Status
-from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
     objective_scale,
@@ -77,6 +80,8 @@ class Case:
     origin: Origin | None = None  # None for foreign and for edited models
     limits: Limits = field(default_factory=Limits)
     automatic: bool = False  # whether the solver was ours to choose
+    # What squares that became variables would leave in the constant if they were expanded.
+    expanded: Fraction = Fraction(0)
 
     @property
     def form(self) -> StandardForm:
@@ -118,13 +123,39 @@ class Case:
     def scale(self, objective: float) -> float:
         """What the tolerances that solvers promise are relative to; no verdict rests on it."""
         # It costs a least-squares solve, and only objectives below 1 ask for it.
-        return objective_scale(objective, self.natural_size if abs(objective) < 1 else 1.0)
+        size = self._unit(objective)
+        return objective_scale(size, self.natural_size if size < 1 else 1.0)
+
+    @cached_property
+    def constants(self) -> tuple[Fraction, Fraction]:
+        """What proofs leave out of the objective, and its whole constant, as the kernel has it."""
+        return constant_of(self.form)
 
     @property
     def constant(self) -> float:
-        """Additive constant of the objective, that of fixed variables included."""
-        read = None if self.form.goal is None else exponential_form(self.form)
-        return (self.form if read is None else read.form).objective.constant
+        """Additive constant of the objective that proofs leave out."""
+        return float(self.constants[0])
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether an optimum may be small beside what it is made of."""
+        return any((*self.constants, self.expanded))
+
+    def size(self, varying: float) -> float:
+        """What a gap below this objective is measured against; the constant is left out of it."""
+        if not math.isfinite(varying):
+            return abs(varying)
+        return self._unit(Fraction(varying) + self.constants[0])
+
+    def _unit(self, alpha: float | Fraction) -> float:
+        """The unit of a gap at an objective, its constant included."""
+        constant = self.constants[1]
+        return min(gap.unit(alpha, alpha, k) for k in (constant, constant + self.expanded))
+
+    def judged(self, point: FeasiblePoint | None, lower: LowerBound | None) -> Judgement:
+        """The verdict on a point and a bound, with what the caller allows."""
+        allowed = self.limits.absolute_gap
+        return judged(point, lower, absolute_gap=allowed, expanded=self.expanded)
 
     def paper_check(self, x: Array) -> PaperCheck | None:
         """The point re-evaluated by the formulation's own formula; None without one."""
@@ -139,10 +170,13 @@ class Case:
         """Whether a bound would close the gap to an exact point of this objective."""
         if bound is None:
             return False
-        varying = objective - self.constant
-        if gap.closes(varying, bound.varying):
+        left_out, constant = self.constants
+        if not math.isfinite(objective):
+            return False
+        ks = (constant, constant + self.expanded)
+        if all(gap.closes(objective, bound.end + left_out, k) for k in ks):
             return True
-        return 0 <= varying - bound.varying <= self.limits.absolute_gap
+        return 0 <= Fraction(objective) - left_out - bound.end <= self.limits.absolute_gap
 
 
 def onto_bounds(form: StandardForm, x: Array) -> Array:

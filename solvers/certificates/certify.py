@@ -81,7 +81,7 @@ def _with_integers_fixed(case: Case, claim: Claim, found: Certified) -> Certifie
     if again.objective is None or best.certificate.verdict is not Verdict.CERTIFIED:
         return _with_facts(found, facts)
     if found.objective is not None:
-        if gap.closes(found.objective - case.constant, again.objective - case.constant):
+        if gap.closes(found.objective, again.objective, case.constants[1]):
             return _with_facts(found, facts)
         facts["solver_objective"] = case.form.sense * found.objective
         if found.objective < again.objective and found.certificate.level == "paper":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -23,8 +24,9 @@ from tightmargin.solvers.certificates.exponential.bound import exponential_bound
 from tightmargin.solvers.certificates.kkt import curvature_facts, matrix_facts
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.certificates.multiplier_search import EarlyBound
-from tightmargin.solvers.certificates.upper_end import FORMULA, upper_end
+from tightmargin.solvers.certificates.upper_end import upper_end
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
+from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.methods import (
     bounds_of,
@@ -32,10 +34,11 @@ from tightmargin.solvers.methods import (
     ends_at_a_point,
     relaxation_bound,
 )
+from tightmargin.solvers.proofs.exact_qp import exact_qp_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
-from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.proofs.verdict import Judgement, Verdict
+from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate, Status
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 
 NEARLY_ONE = 1e-2
@@ -72,13 +75,12 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     if point is not None and point.exact:
         assert point.x is not None
         x, residual = point.x, 0.0
-        if case.form.nonlinear:  # terms of exp that cancel leave no digit of a sum of doubles
-            objective = point.value(case.constant)
-        elif point.words != FORMULA:
-            objective = case.form.value(x)
+        objective = point.value(case.constant)  # a sum of doubles that cancel leaves no digit
         if of_family is not None and not case.closes(objective, bound.proof):
             # What closed the gap to a point that misses its rows need not close that to this one.
             bound = bound.better(of_family())
+        if case.has_constant and not case.closes(objective, bound.proof):
+            bound = bound.better(_at_the_point(case, point))
     certificate = Certificate(
         verdict=Verdict.NOT_CERTIFIED,
         level="model" if check is None else "paper",
@@ -90,10 +92,22 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         bound_method=bound.method,
         solver_bound=claim.bound,
         unproven="" if check is None else check.unproven,
-        facts=_facts(case, x, bound) | ({} if check is None else dict(check.facts)),
+        facts=_facts(case, x, bound)
+        | _exact_ends(case, point, bound)
+        | ({} if check is None else dict(check.facts)),
     )
     found = Certified(claim.status, x, objective, certificate, point=point, lower=bound.proof)
     return _judge(case, claim, found, worst, bound)
+
+
+def _at_the_point(case: Case, point: FeasiblePoint) -> LowerBound | None:
+    """The bound of a point at which the objective has its least value anywhere, as of fits of 0.
+
+    Beside the constant that squares leave, roundings would hide it.
+    """
+    assert point.x is not None
+    x = dict(enumerate(map(Fraction, point.x.tolist()))) | dict(point.rational)
+    return exact_qp_bound(case.subject, x, {})
 
 
 def _family_bound(
@@ -125,11 +139,12 @@ def _proven_bound(
     searched = by_lemma(case.form, claim.lemma, case.constant)
     # What a search has closed needs no multipliers that a solver would be asked for.
     closed = claim.duals is None and case.closes(objective, searched)
-    if claim.proof is not None:
-        bound = Bound(proof=claim.proof)
+    if claim.proof is not None and claim.duals is None:
+        bound = Bound()
     else:
         early = None if of_family is None else _early(case, objective, of_family)
         bound = Bound() if closed else _of_model(case, claim, early)
+    bound = bound.better(claim.proof)
     if check is not None:
         bound = bound.better(by_lemma(case.form, check.bound, case.constant))
     if of_family is not None:
@@ -161,7 +176,7 @@ def _better(found: FeasiblePoint | None, known: FeasiblePoint | None) -> Feasibl
     """The exact one of a point and one that is known to be exact; the cheaper one of two."""
     if found is None or known is None:
         return found or known
-    return found if found.exact and found.varying <= known.varying else known
+    return found if found.exact and found.end <= known.end else known
 
 
 def _closing(
@@ -200,6 +215,18 @@ def _facts(case: Case, x: Array, bound: Bound) -> dict[str, object]:
     return asked | named | curvature | matrices | dict(bound.facts)
 
 
+def _exact_ends(case: Case, point: FeasiblePoint | None, bound: Bound) -> dict[str, object]:
+    """The proven ends as rational numbers, where the doubles beside them had to be rounded."""
+    ends: dict[str, Fraction] = {}
+    if point is not None and point.exact:
+        ends[EXACT_UPPER] = Fraction(point.end)
+    if bound.proof is not None:
+        ends[EXACT_BOUND] = bound.proof.end
+    left_out = case.constants[0]
+    whole = {name: end + left_out for name, end in ends.items()}
+    return {name: str(end) for name, end in whole.items() if end != rounded_down(end)}
+
+
 def _dual_residual(bound: Bound) -> float | None:
     parts = [bound.residuals.get(word) for word in ("stationarity", "dual_cone_violation")]
     return max((part for part in parts if part is not None), default=None)
@@ -209,7 +236,7 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
     """Verdict and final status."""
     certificate, objective = found.certificate, found.objective
     assert objective is not None
-    judgement = judged(found.point, bound.proof, absolute_gap=case.limits.absolute_gap)
+    judgement = case.judged(found.point, bound.proof)
     unit = {} if judgement.unit is None else {"unit": judgement.unit}
     certificate = replace(certificate, gap=judgement.gap, facts={**unit, **certificate.facts})
 
@@ -252,7 +279,16 @@ def _judge(case: Case, claim: Claim, found: Certified, worst: str, bound: Bound)
     if claim.bound is None:
         words = "a feasible point without a bound: the solver claims none"
         return verdict(Verdict.NOT_CERTIFIED, judgement.reason if claim.proof else words)
-    return verdict(Verdict.SOLVER_BOUND)
+    return verdict(Verdict.SOLVER_BOUND, _missed(found))
+
+
+def _missed(found: Certified) -> str:
+    """That a claim's point is not proven to be feasible; empty where it is."""
+    if found.point is not None and found.point.exact:
+        return ""
+    missed = found.certificate.primal_residual
+    size = f"by {missed:.1e} of a row's size at most" if missed else "by a rounding at most"
+    return f"the point may miss rows {size}: points that miss none may all cost more"
 
 
 def _words(case: Case, judgement: Judgement) -> str:

@@ -73,7 +73,7 @@ class Bound:
 
     def better(self, proof: LowerBound | None, facts: Mapping[str, Any] | None = None) -> Bound:
         """The larger of this bound and another one."""
-        if proof is None or (self.proof is not None and self.proof.varying >= proof.varying):
+        if proof is None or (self.proof is not None and self.proof.end >= proof.end):
             return self
         return replace(self, proof=proof, reason="", origin="", facts=facts or {})
 

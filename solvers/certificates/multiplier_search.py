@@ -125,7 +125,7 @@ def larger(a: LowerBound | None, b: LowerBound | None) -> LowerBound | None:
     """The better one of two bounds of one subject; the first where they agree."""
     if a is None or b is None:
         return a or b
-    return b if b.varying > a.varying else a
+    return b if b.end > a.end else a
 
 
 def _tried(subject: Subject, x: Array, z: Array, cutoff: float) -> LowerBound | None:

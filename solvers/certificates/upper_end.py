@@ -16,7 +16,7 @@ from tightmargin.solvers.methods import bounds_of
 from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict, judged
+from tightmargin.solvers.proofs.verdict import Verdict
 
 FORMULA = "the formulation's formula, which meets its rows by construction"
 
@@ -39,7 +39,7 @@ def upper_end(
         return exponential_point(case, x)
     exact: FeasiblePoint | None = None
     for found in _exact_points(case, x, check):
-        if exact is None or found.varying < exact.varying:
+        if exact is None or found.end < exact.end:
             exact = found
         if _verdict(case, exact, lower) is Verdict.CERTIFIED:
             return exact
@@ -118,7 +118,7 @@ def _closer_point(case: Case, x: Array) -> FeasiblePoint | None:
 
 
 def _verdict(case: Case, point: FeasiblePoint, lower: LowerBound | None) -> Verdict:
-    return judged(point, lower, absolute_gap=case.limits.absolute_gap).verdict
+    return case.judged(point, lower).verdict
 
 
 def _is_nearly_zero(case: Case, x: Array) -> bool:

@@ -11,7 +11,7 @@ from tightmargin.number_words import bound_text, number_text
 from tightmargin.printing import Drawn, Page, Printed, value_text
 from tightmargin.solvers.printing.tables import Framed, latex_of
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of
+from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of, size_of
 
 ORDER_TOLERANCE = 1e-6
 
@@ -103,18 +103,29 @@ class Comparison(Framed, Drawn):
         return None if gap < -self._tolerance else max(gap, 0.0)
 
     def relative_gap(self, row: Bound) -> float | None:
-        """Absolute gap over |upper|; None when |upper| is 0 up to rounding."""
+        """Absolute gap over |upper|, or over the exact result's unit where that is smaller.
+
+        None when |upper| is 0 up to rounding.
+        """
         gap = self.absolute_gap(row)
         if gap is None or self.upper is None or self._is_tiny:
             return None
-        return gap / abs(self.upper)
+        return gap / self._size
 
     def claimed_gap(self, row: Bound) -> float | None:
         """Relative gap by what is claimed, or proven where that is better; None without a claim."""
         if self.upper is None or row.claim is None or self._is_tiny:
             return None
         bound = row.claim if row.bound is None else max(row.bound, row.claim)
-        return max(self.upper - bound, 0.0) / abs(self.upper)
+        return max(self.upper - bound, 0.0) / self._size
+
+    @property
+    def _size(self) -> float:
+        """What a gap is relative to."""
+        assert self.upper is not None
+        if self.exact is None:
+            return abs(self.upper)
+        return size_of(self.upper, self.exact.certificate)
 
     @property
     def _is_tiny(self) -> bool:
@@ -192,7 +203,7 @@ class Comparison(Framed, Drawn):
         claim = None if self.exact is None else self.exact.certificate.solver_bound
         if claim is None or self.upper is None or self._is_tiny:
             return None
-        return abs(self.upper - claim) / abs(self.upper)
+        return abs(self.upper - claim) / self._size
 
     def to_latex(self, columns: Sequence[str] | None = None) -> str:
         """LaTeX table (booktabs), percentages for relative gaps.

@@ -274,7 +274,7 @@ def _value(case: Case, found: Certified) -> float | None:
 
 
 def _unit(case: Case, objective: float, bound: float | None) -> float:
-    return gap.unit(objective, objective if bound is None else bound, case.constant)
+    return gap.unit(objective, objective if bound is None else bound, case.constants[1])
 
 
 def _words(reliance: Reliance, reason: str, value: float | None) -> str:

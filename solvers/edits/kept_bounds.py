@@ -26,7 +26,6 @@ from tightmargin.solvers.edits.searches import bound_beside
 from tightmargin.solvers.methods import closing_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import LowerBound
-from tightmargin.solvers.proofs.verdict import judged
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -61,9 +60,9 @@ def with_kept_bound(case: Case, found: Certified, what: Difference) -> Certified
     if found.point is None or found.status is Status.INTERRUPTED:
         return found
     bound = _of_the_unedited(case, found, what)
-    if bound is None or (found.lower is not None and found.lower.varying >= bound.varying):
+    if bound is None or (found.lower is not None and found.lower.end >= bound.end):
         return found
-    judgement = judged(found.point, bound, absolute_gap=case.limits.absolute_gap)
+    judgement = case.judged(found.point, bound)
     certificate = replace(
         found.certificate, bound=bound.value(case.constant), bound_method=bound.words,
         gap=judgement.gap, facts={**found.certificate.facts, "unit": judgement.unit},

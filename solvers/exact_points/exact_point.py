@@ -81,7 +81,7 @@ class Search:
         found = proven_point(self.model, met, solved[1])
         if found is None:
             return math.inf
-        if self.best is None or found.varying < self.best.varying:
+        if self.best is None or found.end < self.best.end:
             self.best = found
         return found.varying
 
@@ -91,7 +91,7 @@ class Search:
         for column, number in exact.items():
             x[column] = float(number)
         found = proven_point(self.model, with_rows_met(self.form, x, exact, clearly=False), exact)
-        if found is not None and (self.best is None or found.varying < self.best.varying):
+        if found is not None and (self.best is None or found.end < self.best.end):
             self.best = found
 
     def settled(self, share: float) -> bool:

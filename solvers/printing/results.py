@@ -58,10 +58,23 @@ def _value(result: SolveResult) -> str:
     if result.objective is None:
         told = "" if result.bound is None else f", proven bound {bound_text(result.bound)}"
         return f"{str(result.status).replace('_', ' ')}{told}"
-    value = number_text(result.objective)
-    if result.interval is not None:
-        return f"{value}, optimum proven in [{', '.join(proven_ends(*result.interval))}]"
-    return with_bound(result.objective, result.bound)
+    if result.interval is None:
+        return with_bound(result.objective, result.bound)
+    gap = result.absolute_gap
+    value, ends = upper_text(result), ", ".join(proven_ends(*result.interval))
+    told = f"{value}, optimum proven in [{ends}]"
+    if not gap or result.relative_gap is None:
+        return told
+    return f"{told}, gap {gap:.2g} ({result.relative_gap:.2g} of it)"
+
+
+def upper_text(result: SolveResult) -> str:
+    """The objective, of a proven point as the end of its interval that it is."""
+    assert result.objective is not None
+    low_and_high = result.interval
+    if low_and_high is None or result.objective not in low_and_high or result.absolute_gap == 0:
+        return number_text(result.objective)
+    return proven_ends(*low_and_high)[low_and_high.index(result.objective)]
 
 
 def verdict_line(result: SolveResult) -> str:
@@ -71,7 +84,8 @@ def verdict_line(result: SolveResult) -> str:
     if certificate.verdict is Verdict.CERTIFIED:
         why = certificate.bound_method
     elif certificate.verdict is Verdict.SOLVER_BOUND and certificate.solver_bound is not None:
-        why = f"{result.solver} claims {number_text(certificate.solver_bound)}"
+        claim = f"{result.solver} claims {number_text(certificate.solver_bound)}"
+        why = f"{claim}; {why}" if why else claim
     verdict = f"{certificate.verdict}{of_a_copy(certificate)}"
     return f"{verdict}: {why}" if why else verdict
 

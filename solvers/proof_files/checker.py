@@ -24,8 +24,10 @@ numbers of at most 65,536 characters, and if not told otherwise 268,435,456 byte
                     "exp", "log", "entropy" and "sum", p_i being linear; p > 0 under a logarithm
     claim    {kind, lower, upper, absolute_gap}: every feasible x has f(x) - constant >= lower, and
              `point` is feasible with f(point) - constant <= upper. kind "optimum" says besides
-             that upper - lower is at most 1e-6 max(|lower|, |upper|), or at most absolute_gap;
-             "bounds" may leave one of the two out; "infeasible" and "unbounded" have neither.
+             that upper - lower is at most absolute_gap, or 1e-6 min(max(|a|, |b|), max(|a - k|,
+             |b - k|)), with a = lower + constant, b = upper + constant and k = f(x) at the x_j
+             whose limits are equal, the others being 0; "bounds" may leave one of the two out;
+             "infeasible" and "unbounded" have neither.
     point    [number, ...], and for "unbounded" a ray of as many numbers
     curvature  [{of, least, squares}]: Q - diag(least) is semidefinite, where of is "objective" or
              [k, "upper"] or [k, "lower"]: quadratic row k, negated for its lower side
@@ -460,6 +462,22 @@ class Model:
             lines = [vector(part[3], n, where) for part in parts]
             affine = dict(zip(places, zip(places.values(), lines, strict=True), strict=True))
             self.psd.append((order, affine))
+
+    @cached_property
+    def whole_constant(self) -> Fraction:
+        """The constant of f once columns with equal limits are put in."""
+        x = dict.fromkeys(range(self.n), ZERO)
+        for j, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if low is None or high is None:
+                continue
+            ends = (ceil(low), floor(high)) if j in self.integer else (low, high)
+            x[j] = Fraction(ends[0]) if ends[0] == ends[1] else ZERO
+        return self.constant + self.objective.value(Point(x))
+
+    def measure(self, lower: Fraction, upper: Fraction) -> Fraction:
+        """What the gap between two values of f - constant is a share of."""
+        ends = lower + self.constant, upper + self.constant
+        return min(max(abs(end - k) for end in ends) for k in (ZERO, self.whole_constant))
 
     def sided(self, k: Any, side: Any, where: str) -> Sided:
         """Body, sign and side of a quadratic row: sign (body - side) <= 0."""
@@ -1636,7 +1654,7 @@ class Proof:
     def gap(self) -> tuple[Fraction, Fraction]:
         """upper - lower, and what it is measured against."""
         upper, lower = self.upper or ZERO, self.lower or ZERO
-        return upper - lower, max(abs(upper), abs(lower))
+        return upper - lower, self.model.measure(lower, upper)
 
     def closed(self) -> bool:
         """Whether the gap is what CERTIFIED allows, or what the file asks to be allowed."""

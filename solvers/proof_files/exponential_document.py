@@ -20,13 +20,13 @@ from tightmargin.solvers.certificates.exponential.bound import (
     exponential_point,
     relaxations,
 )
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.proof_files.checker import Model, ModelWithTerms, ProofError
 from tightmargin.solvers.proof_files.lower_end import LowerEnd, Search
 from tightmargin.solvers.proof_files.model_document import (
     NotProvenError,
     begun,
     model_document,
+    rounded_end,
     text,
     vector,
 )
@@ -65,11 +65,11 @@ def exponential_document(case: Case, read: ExponentialForm, x: Array) -> Documen
     model = ModelWithTerms(document["model"])
     point = _point(case, read, x)
     try:
-        upper = Fraction(rounded_up(model.objective.value(model.feasible(point))))
+        upper = rounded_end(model, model.objective.value(model.feasible(point)), 1)
         tangents, lower = _lower_end(case, x, upper)
     except ProofError as error:
         raise NotProvenError(str(error)) from None
-    bound = min(Fraction(rounded_down(lower.value)), upper)
+    bound = rounded_end(model, min(lower.value, upper), -1)
     document["point"] = [text(value) for value in point]
     document["claim"] = {"kind": "optimum", "lower": text(bound), "upper": text(upper)}
     if case.limits.absolute_gap:

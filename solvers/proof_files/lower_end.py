@@ -115,7 +115,7 @@ class Search:
         """Whether nothing is to be gained."""
         if self.best is None or self.cutoff is None:
             return False
-        unit = max(abs(self.best.value), abs(self.cutoff))
+        unit = self.model.measure(self.best.value, self.cutoff)
         return self.cutoff - self.best.value <= Fraction(TIGHT) * unit
 
     def offer(self, numbers: Numbers) -> None:

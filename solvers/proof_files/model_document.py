@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-from tightmargin.solvers.exact_arithmetic import rounded_down
-from tightmargin.solvers.proof_files.checker import CLOSED, SCHEMA
+from tightmargin.solvers.exact_arithmetic import rounded_up, shortened_up
+from tightmargin.solvers.proof_files.checker import CLOSED, SCHEMA, Model
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Number = float | Fraction
+NEGLIGIBLE = Fraction(1, 10**9)  # of the unit of a gap: what a double may lose of an end
 DECIMAL = 200  # bits up to which people are spared hexadecimal fractions
 
 
@@ -76,11 +77,21 @@ def begun(form: StandardForm) -> dict[str, Any]:
     return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
 
 
-def claim_between(lower: Fraction, upper: Fraction, absolute_gap: float) -> dict[str, str]:
+def rounded_end(model: Model, value: Fraction, way: int) -> Fraction:
+    """An end of a claim, outward (1 up, -1 down): a double, or a fraction if that loses much."""
+    near = way * Fraction(rounded_up(way * value))
+    if abs(near - value) <= NEGLIGIBLE * model.measure(value, value):
+        return near
+    return way * shortened_up(way * value)
+
+
+def claim_between(
+    model: Model, lower: Fraction, upper: Fraction, absolute_gap: float
+) -> dict[str, str]:
     """The claim that both ends make: an optimum where they are close enough, else bounds."""
-    lower = Fraction(rounded_down(min(lower, upper)))
+    lower = rounded_end(model, min(lower, upper), -1)
     gap, allowed = upper - lower, Fraction(absolute_gap)
-    closed = gap <= max(CLOSED * max(abs(upper), abs(lower)), allowed)
+    closed = gap <= max(CLOSED * model.measure(lower, upper), allowed)
     claim = {"kind": "optimum" if closed else "bounds", "lower": text(lower), "upper": text(upper)}
     if allowed and closed:
         claim["absolute_gap"] = text(absolute_gap)

@@ -14,7 +14,6 @@ import numpy as np
 
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import conic_form, without_own_bounds
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.proof_files.checker import Model, ProofError, Tree
 from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.lower_end import Search
@@ -22,6 +21,7 @@ from tightmargin.solvers.proof_files.model_document import (
     NotProvenError,
     begun,
     claim_between,
+    rounded_end,
     text,
 )
 from tightmargin.solvers.proof_files.row_points import RowPoints
@@ -149,12 +149,13 @@ def _claim(
     if least is None:
         return {"claim": {"kind": "infeasible"}}
     if point is None or point.x is None:
-        return {"claim": {"kind": "bounds", "lower": text(rounded_down(least))}}
+        lower = text(rounded_end(model, least, -1))
+        return {"claim": {"kind": "bounds", "lower": lower}}
     x = [point.rational.get(j, Fraction(value)) for j, value in enumerate(point.x.tolist())]
     try:
         value = model.objective.value(model.feasible(x))
     except ProofError as error:
         raise NotProvenError(str(error)) from None
-    upper = Fraction(rounded_up(value))
-    claim = claim_between(least, upper, absolute_gap)
+    upper = rounded_end(model, value, 1)
+    claim = claim_between(model, least, upper, absolute_gap)
     return {"claim": claim, "point": [text(value) for value in x]}

@@ -28,7 +28,6 @@ from tightmargin.solvers.canonical_form.named_values import multipliers_by_name,
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.certificates.no_optimum import empty_of_exponentials, farkas_of
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.certificate import Numbers, numbers_of
 from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
@@ -40,7 +39,12 @@ from tightmargin.solvers.proof_files.exponential_document import (
 )
 from tightmargin.solvers.proof_files.limit_steps import derive_limits
 from tightmargin.solvers.proof_files.lower_end import Search
-from tightmargin.solvers.proof_files.model_document import NotProvenError, begun, text
+from tightmargin.solvers.proof_files.model_document import (
+    NotProvenError,
+    begun,
+    rounded_end,
+    text,
+)
 from tightmargin.solvers.proof_files.tree_document import tree_document
 from tightmargin.solvers.proof_files.upper_point import upper_point
 from tightmargin.solvers.proofs.exponential.rays import completed_ray
@@ -84,7 +88,7 @@ def optimum_document(
     if point is None:
         raise NotProvenError("no point near the result is feasible in exact arithmetic")
     value = model.objective.value(model.feasible(point))
-    upper = Fraction(rounded_up(value))
+    upper = rounded_end(model, value, 1)
     try:
         search = Search.of_objective(form, classification, model, upper)
     except ProofError as error:
@@ -93,7 +97,7 @@ def optimum_document(
     search.from_multipliers(conic, x if at is None else at, conic_multipliers(conic, duals))
     if search.best is None:
         raise NotProvenError("no bound is proven: a residual is left on a column without a limit")
-    lower = min(Fraction(rounded_down(search.best.value)), upper)
+    lower = rounded_end(model, min(search.best.value, upper), -1)
     document |= search.best.parts
     document["point"] = [text(value) for value in point]
     document["claim"] = {"kind": "optimum", "lower": text(lower), "upper": text(upper)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from tightmargin.formulations.common.least_eigenvalue import (
     growth,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.exact_arithmetic import rounded_up
+from tightmargin.solvers.exact_arithmetic import rounded_up, shortened_up
 from tightmargin.solvers.proofs.excess import (
     Point,
     bound_excess,
@@ -28,6 +28,7 @@ from tightmargin.solvers.proofs.excess import (
     semidefinite_excess,
 )
 from tightmargin.solvers.proofs.statement import SEAL, FeasiblePoint
+from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # The objective is taken in rational numbers where it has few terms, or where rounding is more of it
@@ -94,15 +95,35 @@ def near_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
 def _statement(
     form: StandardForm, at: Point, words: str, eps: float = 0.0, worst: str = ""
 ) -> FeasiblePoint:
-    varying = _objective_above(form, at)
+    varying, number = _objective_above(form, at)
     return FeasiblePoint(
         subject=form, words=words, seal=SEAL, varying=varying, x=at.x, eps=eps, worst=worst,
-        rational=dict(at.exact),
+        rational=dict(at.exact), number=number,
     )  # fmt: skip
 
 
-def _objective_above(form: StandardForm, at: Point) -> float:
-    """The objective without its constant, rounded up."""
+def constant_of(subject: Hashable) -> tuple[Fraction, Fraction]:
+    """What proofs leave out of a model's objective, and its whole constant k.
+
+    k is the constant of the polynomial part once fixed columns are put in: those that a user fixed
+    are numbers to the reader already, those with equal limits are put in here. A problem that is a
+    model and more has the model for its `form`; a subject without one has neither number.
+    """
+    form = subject if isinstance(subject, StandardForm) else getattr(subject, "form", None)
+    if not isinstance(form, StandardForm):
+        return Fraction(0), Fraction(0)
+    read = exponential_form(form) if form.goal is not None else None
+    form = form if read is None else read.form
+    left_out = Fraction(form.objective.constant)
+    low = np.where(form.integer, np.ceil(form.lower), form.lower)
+    high = np.where(form.integer, np.floor(form.upper), form.upper)
+    fixed = (low == high) & np.isfinite(low)
+    at = point_of(np.where(fixed, low, 0.0), NONE) if fixed.any() else None
+    return left_out, left_out if at is None else left_out + _objective(form, at)
+
+
+def _objective_above(form: StandardForm, at: Point) -> tuple[float, Fraction | None]:
+    """The objective without its constant, rounded up; and where it is summed exactly, that sum."""
     goal, x = form.objective, at.x
     Q = goal.Q
     with np.errstate(over="ignore", invalid="ignore"):
@@ -121,8 +142,9 @@ def _objective_above(form: StandardForm, at: Point) -> float:
         terms = Q.nnz + len(used[1])
         sure = radius <= NEGLIGIBLE * abs(value)
         if terms > (FEW_TERMS if sure else MANY_TERMS):
-            return math.nextafter(value + radius * OUTWARD, math.inf)
-    return rounded_up(_objective(form, at)) + 0.0  # and never -0.0
+            return math.nextafter(value + radius * OUTWARD, math.inf), None
+    exact = shortened_up(_objective(form, at))
+    return rounded_up(exact) + 0.0, exact  # and never -0.0
 
 
 def _objective(form: StandardForm, at: Point) -> Fraction:

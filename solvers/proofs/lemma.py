@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up, shortened_down
 from tightmargin.solvers.proofs.statement import SEAL, FeasiblePoint, LowerBound
 
 
@@ -33,8 +33,9 @@ def by_lemma(subject: Hashable, lemma: Lemma | None, constant: float = 0.0) -> L
         raise ValueError(f"the lemma {lemma.words!r} states no hypotheses")
     if not all(lemma.hypotheses.values()) or not math.isfinite(lemma.value):
         return None
-    varying = rounded_down(Fraction(lemma.value) - Fraction(constant))
-    return LowerBound(subject=subject, words=lemma.words, seal=SEAL, varying=varying)
+    end = shortened_down(Fraction(lemma.value) - Fraction(constant))
+    varying = rounded_down(end)
+    return LowerBound(subject=subject, words=lemma.words, seal=SEAL, varying=varying, number=end)
 
 
 def point_by_formula(

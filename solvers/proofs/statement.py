@@ -81,9 +81,17 @@ class LowerBound(Proof):
     ----------
     varying : float
         Finite.
+    number : Fraction, optional
+        The same where a float would lose digits: beside a large constant they decide.
     """
 
     varying: float
+    number: Fraction | None = None
+
+    @property
+    def end(self) -> Fraction:
+        """What is proven, without the constant of the objective."""
+        return Fraction(self.varying) if self.number is None else self.number
 
     def _says(self) -> str:
         value = bound_text(self.varying, math.inf)
@@ -97,7 +105,7 @@ class LowerBound(Proof):
 
     def value(self, constant: float) -> float:
         """The bound with the constant of the objective, rounded down."""
-        return rounded_down(Fraction(self.varying) + Fraction(constant))
+        return rounded_down(self.end + Fraction(constant))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -121,6 +129,8 @@ class FeasiblePoint(Proof):
     between : bool
         Whether `x` is only next to the point, which lies on a segment and has no coordinates that
         are known.
+    number : Fraction, optional
+        `varying` where a float would lose digits: beside a large constant they decide.
     """
 
     varying: float
@@ -129,6 +139,14 @@ class FeasiblePoint(Proof):
     worst: str = ""
     rational: Mapping[int, Fraction] = field(default_factory=dict)
     between: bool = False
+    number: Fraction | None = None
+
+    @property
+    def end(self) -> Fraction | float:
+        """What is proven, without the constant; infinity or nan where that is no number."""
+        if self.number is not None or not math.isfinite(self.varying):
+            return self.varying if self.number is None else self.number
+        return Fraction(self.varying)
 
     def _says(self) -> str:
         value = bound_text(self.varying, -math.inf)
@@ -143,7 +161,7 @@ class FeasiblePoint(Proof):
 
     def value(self, constant: float) -> float:
         """The objective with its constant, rounded up."""
-        return rounded_up(Fraction(self.varying) + Fraction(constant)) + 0.0  # never -0.0
+        return rounded_up(Fraction(self.end) + Fraction(constant)) + 0.0  # never -0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

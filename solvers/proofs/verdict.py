@@ -14,9 +14,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from tightmargin.printing import Printed
+from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.proofs import gap as gaps
+from tightmargin.solvers.proofs.feasible_point import constant_of
 from tightmargin.solvers.proofs.statement import (
     FeasiblePoint,
     Infeasible,
@@ -25,6 +28,7 @@ from tightmargin.solvers.proofs.statement import (
     Unbounded,
 )
 
+NOTHING = Fraction(0)
 NEAR = 1e-9  # what WITHIN_TOLERANCE allows a row to be missed by
 
 
@@ -73,6 +77,7 @@ def judged(
     *,
     tolerance: float = gaps.CLOSED,
     absolute_gap: float = 0.0,
+    expanded: Fraction = NOTHING,
 ) -> Judgement:
     """The verdict on an optimum.
 
@@ -83,6 +88,9 @@ def judged(
         Of the unit: smaller than the project's 1e-6 where a caller promised more.
     absolute_gap : float
         In the units of the objective: a gap of so much is closed too.
+    expanded : Fraction
+        What squares that are columns of the model would add to the constant if they were expanded:
+        the unit is the one with it where that is smaller, so that no caller can make it larger.
 
     Raises
     ------
@@ -100,23 +108,25 @@ def judged(
         raise ValueError(
             "point and bound are proven of different models: together they say nothing"
         )
-    alpha, beta = point.varying, bound.varying
-    if not math.isfinite(alpha):
-        return Judgement(Verdict.NOT_CERTIFIED, f"the objective is {alpha} at the point")
-    unit = gaps.unit(alpha, beta)
+    if not math.isfinite(point.varying):
+        return Judgement(Verdict.NOT_CERTIFIED, f"the objective is {point.varying} at the point")
+    left_out, constant = constant_of(point.subject)
+    alpha, beta = Fraction(point.end) + left_out, bound.end + left_out
+    constants = {constant, constant + expanded}
+    exact_unit = min(gaps.exact_unit(alpha, beta, k) for k in constants)
+    allowed, unit = Fraction(tolerance) * exact_unit, float(exact_unit)
     if alpha < beta:
         # No exact point lies below a bound; one that is off its rows may.
-        words = f"off its rows the point lies {beta - alpha:.2e} below every feasible one"
+        words = f"off its rows the point lies {float(beta - alpha):.2e} below every feasible one"
         if point.exact:
-            words = f"the exact point at {alpha!r} contradicts the bound {beta!r}: a proof is wrong"
-        if point.exact or beta - alpha > tolerance * unit:
+            ends = f"{float(alpha)!r} contradicts the bound {float(beta)!r}"
+            words = f"the exact point at {ends}: a proof is wrong"
+        if point.exact or beta - alpha > allowed:
             return Judgement(Verdict.NOT_CERTIFIED, words, None, unit, contradiction=True)
-    open_gap = max(0.0, alpha - beta)
-    share = open_gap / unit if open_gap else 0.0
-    if open_gap > tolerance * unit and open_gap > absolute_gap:
-        words = (
-            f"the proven gap is {open_gap:.2e}, {share:.2e} of the larger of objective and bound"
-        )
+    open_gap = max(Fraction(0), alpha - beta)
+    share = rounded_up(open_gap / exact_unit) if open_gap else 0.0  # a unit of 0 leaves no gap
+    if open_gap > allowed and open_gap > absolute_gap:
+        words = f"the proven gap is {float(open_gap):.2e}, {share:.2e} of its unit {unit:.2e}"
         return Judgement(Verdict.NOT_CERTIFIED, words, share, unit)
     return _closed(point, share, unit)
 

@@ -80,11 +80,11 @@ def squares_of(e: Any, factor: Any) -> list[tuple[Any, Any]]:
         if part is not e:
             pairs += squares_of(part, factor * scale)
         else:
-            pairs.append((factor, _root(e)))
+            pairs.append((factor, root_of(e)))
     return pairs
 
 
-def _root(e: Any) -> Any:
+def root_of(e: Any) -> Any:
     """The affine function whose square e is; None when it is not one."""
     if not isinstance(e, PowExpression | ProductExpression):
         return None

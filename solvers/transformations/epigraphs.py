@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
@@ -42,12 +43,15 @@ from tightmargin.number_words import count_text, short
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.terms import (
+    affine_or_none,
     is_affine,
     is_at_least_0,
     is_constant,
     nodes_of,
     only_objective,
     parts_of,
+    root_of,
+    terms_of,
 )
 from tightmargin.solvers.transformations.norms import (
     argument_of,
@@ -67,14 +71,22 @@ _OPERATIONS = (
 WIDTH = 60  # characters of an expression in a sentence
 
 
-def without_norms(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+def without_norms(model: pyo.ConcreteModel, *, squares: bool = False) -> pyo.ConcreteModel:
     """The model itself, or a copy without absolute values and norms that make it dearer.
 
     The copy has a block `epigraphs` with `value[k]` for the k-th term, rows `above[k]` and
     `below[k]` of an absolute value, and `cone[k]` of a norm. What is squared there and no single
     variable gets one, `part`, with a row `equals`.
+
+    Parameters
+    ----------
+    squares : bool
+        Whether squares of affine functions in a convex objective that doubles cannot expand
+        exactly, as in least squares, get such a `part` too: a rounded expansion is another model.
+        The constants that their expansions would leave are added up in `block.constant`.
     """
-    if not any(_convex_terms(owner) or _is_interval(owner) for owner in _owners(model)):
+    inexact = squares and _inexact_squares(model)
+    if not inexact and not any(_convex_terms(o) or _is_interval(o) for o in _owners(model)):
         return model
     copy = model.clone()
     owners = [owner for owner in _owners(copy) if _convex_terms(owner) or _is_interval(owner)]
@@ -86,8 +98,11 @@ def without_norms(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     block.cone = pyo.Constraint(pyo.Any)
     block.part = pyo.VarList()
     block.equals = pyo.ConstraintList()
+    block.squares, block.constant = 0, Fraction(0)
     for owner in owners:
         _rewrite(owner, block)
+    if inexact:
+        _rewrite_squares(only_objective(copy), block)
     return copy
 
 
@@ -113,6 +128,10 @@ def without_hidden(result: SolveResult, block: pyo.Block | None) -> SolveResult:
 
     count = count_text(len(block.value), "variable")
     told = f"absolute values and norms became {count}, {block.value.name}" if block.value else ""
+    if block.squares:
+        count = count_text(block.squares, "square")
+        squares = f"{count} that doubles cannot expand exactly got a variable each"
+        told = f"{told}; {squares}" if told else squares
     return replace(
         result,
         values=shown(result.values),
@@ -272,6 +291,94 @@ def _rewrite(owner: Any, block: pyo.Block) -> None:
         owner.set_value(expression)
     else:
         owner.set_value((low, expression, high))
+
+
+def _inexact_squares(model: pyo.ConcreteModel) -> bool:
+    """Whether the objective is a sum with squares that doubles cannot expand exactly.
+
+    Models of the catalogue stay as their lemmas know them, and integer columns as their boxes do.
+    """
+    goal = only_objective(model)
+    if goal is None or hasattr(model, "origin"):
+        return False
+    sign, grid, size = 1 if goal.sense == pyo.minimize else -1, 0, Fraction(0)
+    for term, factor in terms_of(goal.expr):
+        found = _affine_square(term, factor, sign)
+        if found is not None:
+            grid = max(grid, _places(found.price) + 2 * max(map(_places, found.numbers)))
+            size += found.price * sum(map(abs, found.numbers)) ** 2
+    # Sums of whole multiples of 2^-grid, fewer than 2^53 of them, lose nothing.
+    return size * 2**grid >= 2**53
+
+
+def _places(value: Fraction) -> int:
+    """Binary places behind the point, at least 0."""
+    return value.denominator.bit_length() - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Square:
+    """factor base^2, with the variables and numbers of its affine base."""
+
+    factor: Any
+    base: Any
+    pairs: list[tuple[Any, float]]
+    shift: float
+
+    @property
+    def price(self) -> Fraction:
+        return abs(Fraction(float(pyo.value(self.factor))))
+
+    @property
+    def numbers(self) -> list[Fraction]:
+        return [Fraction(v) for v in (*(a for _, a in self.pairs), self.shift)]
+
+    @property
+    def constant(self) -> Fraction:
+        """What the square adds to the constant, variables with equal bounds put in."""
+        held = [(a, v.lb) for v, a in self.pairs if v.lb is not None and v.lb == v.ub]
+        total = sum((Fraction(a) * Fraction(end) for a, end in held), Fraction(self.shift))
+        return self.price * total**2
+
+
+def _affine_square(term: Any, factor: Any, sign: int) -> _Square | None:
+    """A term as the square of an affine function that is dear; None of other terms."""
+    base = root_of(term)
+    if base is None and isinstance(term, ProductExpression):  # (c p) p
+        (one, a), (other, b) = (_core(part) for part in term.args)
+        if one is other and is_affine(one):
+            base, factor = one, factor * a * b
+    if base is None or base.is_variable_type() or not is_at_least_0(sign * factor):
+        return None
+    known = affine_or_none(base)
+    if known is None or not known[0]:
+        return None
+    pairs, constant = known
+    if any(not variable.is_continuous() for variable, _ in pairs):
+        return None
+    return _Square(factor, base, pairs, constant)
+
+
+def _core(e: Any, factor: Any = 1) -> tuple[Any, Any]:
+    """An expression without the numbers that it is multiplied by, and their product."""
+    parts = parts_of(e)
+    if len(parts) != 1 or parts[0][0] is e:
+        return e, factor
+    return _core(parts[0][0], factor * parts[0][1])
+
+
+def _rewrite_squares(goal: Any, block: pyo.Block) -> None:
+    """Put a variable in the place of each affine function that is squared in an objective."""
+    sign, terms = 1 if goal.sense == pyo.minimize else -1, []
+    for term, factor in terms_of(goal.expr):
+        found = _affine_square(term, factor, sign)
+        if found is None:
+            terms.append(factor * term)
+        else:
+            terms.append(found.factor * _single(block, found.base) ** 2)
+            block.squares += 1
+            block.constant += found.constant
+    goal.set_value(pyo.quicksum(terms))
 
 
 def _variable(block: pyo.Block, e: Any) -> Any:

@@ -9,9 +9,13 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.exact_arithmetic import rounded_up
 from tightmargin.solvers.proof_files.checker import Model
-from tightmargin.solvers.proof_files.model_document import NotProvenError, claim_between, text
+from tightmargin.solvers.proof_files.model_document import (
+    NotProvenError,
+    claim_between,
+    rounded_end,
+    text,
+)
 from tightmargin.solvers.proof_files.upper_point import upper_point
 from tightmargin.solvers.result import SolveResult
 
@@ -92,8 +96,8 @@ def with_claim(
     if x is None:
         return document | {"claim": {"kind": "bounds", "lower": text(lower)}}
     model = Model(document["model"])
-    upper = Fraction(rounded_up(model.objective.value(model.feasible(x))))
+    upper = rounded_end(model, model.objective.value(model.feasible(x)), 1)
     return document | {
-        "claim": claim_between(lower, upper, case.limits.absolute_gap),
+        "claim": claim_between(model, lower, upper, case.limits.absolute_gap),
         "point": [text(value) for value in x],
     }

@@ -18,7 +18,8 @@ contribute included), u the rounding of the numbers as doubles, and e what the t
 uncertain by (0 where it is rational):
 
 - a bound, and the upper end of a proven interval: e + u, since they are theorems;
-- a proven objective: 1e-5 |truth - k| + e + u, since that is the unit in which a gap is closed.
+- a proven objective: 1e-5 min(|truth|, |truth - k|) + e + u, since that is the unit in which a gap
+  is closed.
 
 Where that is 0 one billionth of the case's `size` takes its place: the natural size of the
 objective, its value at a point that anybody can name. A relative gap has no meaning there, and an
@@ -89,10 +90,10 @@ class Truth:
     def slack(self, number: float, *, bound: bool) -> Fraction:
         """How far a claimed number may be off."""
         value, constant = Fraction(self.value), Fraction(self.constant)
-        rounding = 4 * max(math.ulp(abs(float(n))) for n in (value, constant, number))
+        rounding = 4 * max(math.ulp(abs(float(n))) for n in (value, number))
         if bound:
             return Fraction(self.error) + Fraction(rounding)
-        own = abs(value - constant)
+        own = min(abs(value), abs(value - constant))
         at_zero = AT_ZERO * Fraction(self.size) if own == 0 else 0
         return RTOL * own + at_zero + Fraction(self.error) + Fraction(rounding)
 

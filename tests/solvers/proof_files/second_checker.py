@@ -261,10 +261,27 @@ class File:
         if kind == "optimum":
             assert upper is not None
             assert lower is not None
-            unit = max((abs_of(upper), abs_of(lower)), key=lambda v: v.low)
             gap = upper - lower
-            closed = (unit * Number.ratio(1, 10**6) - gap).sign() >= 0
+            closed = all(
+                any(
+                    (abs_of(value + self.constant - k) * Number.ratio(1, 10**6) - gap).sign() >= 0
+                    for value in (lower, upper)
+                )
+                for k in (ZERO, self.whole_constant)
+            )
             ask(closed or (allowed - gap).sign() >= 0, "the gap is open")
+
+    def at_fixed_columns(self) -> Number:
+        """What columns with one possible value add to the objective."""
+        x = np.full(self.n, ZERO, dtype=object)
+        for j, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
+            if low is None or high is None:
+                continue
+            if j in self.integer:
+                low, high = -below(-low), below(high)
+            if (low - high).sign() == 0:
+                x[j] = low
+        return self.at(self.objective, x)
 
     def load(self, m: Any) -> None:
         keys(m, "variables lower upper integer objective rows quadratic psd", "terms")
@@ -274,8 +291,9 @@ class File:
         ask(len(self.low) == len(self.high) == n, "limits")
         self.integer = [place(j, n) for j in many(m["integer"])]
         goal = keys(m["objective"], "constant linear products")
-        read(goal["constant"])
+        self.constant = read(goal["constant"])
         self.objective = self.function(goal["products"], goal["linear"], ZERO)
+        self.whole_constant = self.constant + self.at_fixed_columns()
         rows = [keys(row, "name lower upper linear") for row in many(m["rows"])]
         self.A = np.full((len(rows), n), ZERO, dtype=object)
         for i, row in enumerate(rows):

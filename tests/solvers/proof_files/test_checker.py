@@ -298,7 +298,7 @@ def test_it_runs_alone(tmp_path: Path) -> None:
         "model: 2 columns, 1 linear, 0 quadratic and 0 semidefinite rows",
         "PROVEN: the minimum is at least 0.5",
         "PROVEN: the minimum is at most 0.5",
-        "gap: 0.0, which is 0.0 of 4.5: CERTIFIED",
+        "gap: 0.0, which is 0.0 of 0.5: CERTIFIED",
     ]
 
 

@@ -132,9 +132,12 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
 ) -> None:
     """A writer that claims a little too much is stopped by the checker."""
     file = tmp_path / "proof.json"
-    honest = write.rounded_down
-    monkeypatch.setattr(write, "rounded_down", lambda value: honest(value) * (1 + 1e-6) + 1e-6)
-    monkeypatch.setattr(write, "rounded_up", lambda value: honest(value) + 1.0)
+    honest = write.rounded_end
+
+    def dishonest(model: checker.Model, value: Fraction, way: int) -> Fraction:
+        return honest(model, value, way) + (1 if way > 0 else Fraction(1, 10**5))
+
+    monkeypatch.setattr(write, "rounded_end", dishonest)
     result = solve(tiny_models.lp(), proof=file)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert "no proof file was written: less than `lower` is proven" in result.message

@@ -1,0 +1,225 @@
+"""Optima that are small beside a constant: the unit of their gap, and exact ends."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import tightmargin as tm
+from tests.solvers.proof_files import second_checker
+from tests.soundness.exact import fractions, solution
+from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.proof_files import checker
+from tightmargin.solvers.proofs.exact_qp import exact_qp_bound
+from tightmargin.solvers.proofs.feasible_point import constant_of, proven_point
+from tightmargin.solvers.proofs.gap import closes, unit
+from tightmargin.solvers.proofs.lemma import by_lemma
+from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.proofs.verdict import Verdict, judged
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+CLOSED = Fraction(1, 10**6)
+
+
+def ends(result: Any) -> tuple[Fraction, Fraction]:
+    """The exact upper and lower end of a minimisation."""
+    certificate, facts = result.certificate, result.certificate.facts
+    upper = Fraction(facts.get("exact_upper", certificate.upper))
+    return upper, Fraction(facts.get("exact_bound", certificate.bound))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "k", "expected"),
+    [
+        (3.0, 2.0, 0.0, 3.0),
+        (1e13 + 2, 1e13 + 1, 1e13, 2.0),  # a constant of the user's
+        (2.0, 1.0, 3e13, 2.0),  # one that squares leave
+        (-2.0, -3.0, 1e13, 3.0),
+        (5.0, 5.0, 5.0, 0.0),
+        (0.0, 0.0, 7.0, 0.0),
+    ],
+)
+def test_the_unit_is_the_smaller_one_of_both(
+    alpha: float, beta: float, k: float, expected: float
+) -> None:
+    assert unit(alpha, beta, k) == expected
+    assert closes(alpha, beta, k) is (alpha == beta)
+
+
+def fit(y: list[float], constant: float = 0.0) -> pyo.ConcreteModel:
+    """sum_i (a + b i - y_i)^2 + constant."""
+    m = pyo.ConcreteModel()
+    m.a, m.b = pyo.Var(), pyo.Var()
+    squares = sum((m.a + m.b * i - v) ** 2 for i, v in enumerate(y))
+    m.goal = pyo.Objective(expr=squares + constant)
+    return m
+
+
+def least(y: list[float], constant: float = 0.0) -> Fraction:
+    """Its optimum, by rational normal equations."""
+    v, n = fractions(y), len(y)
+    s, ss = Fraction(n * (n - 1), 2), Fraction(n * (n - 1) * (2 * n - 1), 6)
+    right = [sum(v), sum(i * p for i, p in enumerate(v))]
+    found = solution([[Fraction(n), s], [s, ss]], right)
+    assert found is not None
+    a, b = found
+    return sum((a + b * i - p) ** 2 for i, p in enumerate(v)) + Fraction(constant)
+
+
+SOLVERS_OF_QPS = [
+    name
+    for name, info in SOLVERS.items()
+    if info.installed and "QP" in info.classes and name != "mosek"
+]
+
+
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS_OF_QPS])
+@pytest.mark.parametrize(
+    ("level", "noise", "constant"),
+    [(1.0, 0.1, 0.0), (1e3, 0.01, 1e13), (1013.25, 0.01, -1e6), (1e6, 0.5, 0.0), (1e8, 0.5, 1e13)],
+)
+def test_fits_far_from_0_are_certified_around_their_optimum(
+    level: float, noise: float, constant: float, solver: str
+) -> None:
+    rng = np.random.default_rng([int(level), 1])
+    y = np.round(level + 0.3 * np.arange(20) + noise * rng.normal(size=20), 3).tolist()
+    result = tm.solve(fit(y, constant), solver)
+    alpha, beta = ends(result)
+    truth = least(y, constant)
+    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
+    assert beta <= truth <= alpha
+    assert alpha - beta <= CLOSED * (alpha - Fraction(constant))
+    assert result.objective == result.certificate.upper >= truth
+    assert result.bound <= truth
+    assert result.absolute_gap == pytest.approx(float(alpha - beta), rel=1e-12)
+
+
+def test_a_fit_of_0_is_0_at_both_ends() -> None:
+    """Also where its point is no double, and where its squares are written out."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.goal = pyo.Objective(expr=(3 * m.x - 1) ** 2 + (m.x - m.y) ** 2)
+    assert ends(tm.solve(m)) == (0, 0)
+    m.goal.set_value(m.x**2 - 2e6 * m.x + 1e12)
+    assert ends(tm.solve(m, "scs")) == (0, 0)
+    m.goal.set_value(-((m.x - 3) ** 2) - 2 * (m.x - m.y) ** 2)
+    m.goal.sense = pyo.maximize
+    found = tm.solve(m)
+    assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
+
+
+def test_a_whole_point_of_0_is_proven_too() -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), within=pyo.Integers, bounds=(-9, 9))
+    m.goal = pyo.Objective(expr=(3 * m.x[0] + m.x[1] - 7) ** 2 + (m.x[0] - 2 * m.x[1]) ** 2)
+    found = tm.solve(m)
+    assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
+
+
+@pytest.mark.parametrize("price", [1.0, 1e-5, 1e-9])
+def test_the_constant_of_a_strengthening_closes_nothing(price: float) -> None:
+    data = tm.TrainingData([[0.0], [1.0], [2.0], [1.5], [0.5]], [-1, 1, 1, -1, 1])
+    words = {"intercept": "penalised", "strengthening": "scaled"}
+    result = tm.solve(tm.conic_fixed(data, penalty=price, **words))
+    alpha, beta = ends(result)
+    share = (alpha - beta) / max(abs(alpha), abs(beta))
+    assert share <= CLOSED or result.certificate.verdict is Verdict.NOT_CERTIFIED
+
+
+def fixed_columns(product: int = 2) -> pyo.ConcreteModel:
+    """x^2 + 2 x y + y + z + 5 with x = 3 and y = 2 by bounds: the constant is 9 + 12 + 2 + 5."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(3, 3)), pyo.Var(bounds=(-1, None))
+    m.y = pyo.Var(bounds=(1.5, 2.5), within=pyo.Integers)
+    m.w = pyo.Var(initialize=4.0)
+    m.w.fix()
+    m.goal = pyo.Objective(expr=m.x**2 + product * m.x * m.y + m.y + m.z + m.w + 1)
+    return m
+
+
+def test_fixed_columns_are_put_into_the_constant() -> None:
+    assert constant_of(standard_form(fixed_columns())) == (5, 28)
+    assert constant_of("a problem that is no model") == (0, 0)
+
+
+def test_checkers_have_the_same_constant(tmp_path: Path) -> None:
+    """The optimum is 15, and 16 is the constant: the unit is 1."""
+    file = tmp_path / "proof.json"
+    result = tm.solve(fixed_columns(product=0), proof=file)
+    assert file.exists(), result.message
+    assert (result.objective, result.unit) == pytest.approx((15.0, 1.0), rel=1e-9)
+    document = json.loads(file.read_text())
+    assert checker.check(document).model.whole_constant == 16
+    document["claim"]["lower"] = str(Fraction(10) - Fraction(9, 10**7))
+    assert checker.check(document).closed()
+    assert second_checker.decides(document)
+    document["claim"]["lower"] = str(Fraction(10) - Fraction(11, 10**7))
+    assert not second_checker.decides(document)
+    with pytest.raises(checker.ProofError, match="the gap is not closed"):
+        checker.check(document)
+
+
+def test_verdicts_compare_ends_that_no_double_holds() -> None:
+    """Beside 2^60 a double loses 256, and the gap of 1 between the ends."""
+    big = 2.0**60
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(1, 2))
+    m.goal = pyo.Objective(expr=m.x + big)
+    form = standard_form(m)
+    point = proven_point(form, np.array([2.0]))
+    lower = exact_qp_bound(Subject(form), {}, {})
+    assert point is not None
+    assert lower is not None
+    found = judged(point, lower)
+    assert (found.verdict, found.unit, found.gap) == (Verdict.NOT_CERTIFIED, 2.0, 0.5)
+    assert by_lemma("problem", None) is None
+    best = proven_point(form, np.array([1.0]))
+    assert judged(best, lower).verdict is Verdict.CERTIFIED
+    # What somebody else adds to the constant makes the unit smaller, and never larger.
+    assert judged(point, lower, expanded=Fraction(2)).unit == 1.0
+    assert judged(point, lower, expanded=Fraction(10**20)).unit == 2.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_numbers_prove_more_than_the_optimum(seed: int) -> None:
+    """Of x'Qx + a'x with A x >= b: whatever point and multipliers the kernel is told."""
+    rng = np.random.default_rng(seed)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(-4, 4))
+    L, a = rng.integers(-3, 4, (2, 2)), rng.integers(-5, 6, 2)
+    m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] >= 1)
+    goal = sum((sum(int(L[i, j]) * m.x[j] for j in range(2))) ** 2 for i in range(2))
+    m.goal = pyo.Objective(expr=goal + sum(int(a[j]) * m.x[j] for j in range(2)))
+    optimum = Fraction(tm.solve(m).certificate.upper)
+    subject = Subject(standard_form(m))
+    proven = 0
+    for _ in range(40):
+        x = {j: Fraction(int(v), 7) for j, v in enumerate(rng.integers(-30, 31, 2))}
+        y = {0: Fraction(int(rng.integers(-20, 21)), 3)}
+        found = exact_qp_bound(subject, x, y)
+        assert found is None or found.end <= optimum
+        assert (found is None) == (y[0] < 0), "the row has no upper side"
+        proven += found is not None
+    assert proven > 5
+
+
+def test_a_claim_says_by_how_much_its_point_misses_rows() -> None:
+    points = np.random.default_rng(0).normal(size=(5, 2)).round(2)
+    m = pyo.ConcreteModel()
+    m.x, m.t = pyo.Var(range(2)), pyo.Var(range(5), within=pyo.NonNegativeReals)
+    m.row = pyo.Constraint(
+        range(5),
+        rule=lambda m, i: sum((m.x[j] - points[i, j]) ** 2 for j in range(2)) <= m.t[i] ** 2,
+    )
+    m.goal = pyo.Objective(expr=sum(m.t.values()))
+    found = tm.solve(m)
+    exact = found.certificate.upper is not None
+    assert found.certificate.verdict is not Verdict.SOLVER_BOUND or (
+        exact != ("the point may miss rows by" in found.certificate.reason)
+    )
