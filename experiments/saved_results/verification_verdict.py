@@ -119,7 +119,8 @@ class Verification(Framed):
         """What the verdict rests on beside the proofs, in words; empty where it is nothing."""
         if not self.absolute_gap:
             return ""
-        objective, bound = (row.recomputed for row in self.numbers if row.name != "violation")
+        recomputed = {row.name: row.recomputed for row in self.numbers}
+        objective, bound = recomputed["objective"], recomputed["bound"]
         assert objective is not None
         assert bound is not None
         gap = f"{abs(objective - bound):.3g}"
