@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -59,7 +60,12 @@ class ChosenSolver:
 
 
 def choose(
-    solver: str, problem_class: ProblemClass, form: StandardForm, *, timed: bool = False
+    solver: str,
+    problem_class: ProblemClass,
+    form: StandardForm,
+    *,
+    timed: bool = False,
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> ChosenSolver:
     """Resolve "auto" or check a named solver against the model, before anything is started.
 
@@ -67,6 +73,8 @@ def choose(
     ----------
     timed : bool
         Whether there is a time limit: "auto" then takes a solver that it can stop.
+    failed : mapping
+        Solvers that "auto" took already, and how they ended.
 
     Raises
     ------
@@ -78,7 +86,7 @@ def choose(
     info = None if solver == "auto" else solver_named(solver)
     _refuse_mixed_semidefinite(problem_class, form)
     if info is None:
-        return _choose_automatically(problem_class, form, timed)
+        return _choose_automatically(problem_class, form, timed, failed)
     objection_to_class = _not_of_its_classes(info, problem_class, form)
     if objection_to_class is not None:
         raise objection_to_class
@@ -143,7 +151,7 @@ def _absence(info: SolverInfo) -> str:
 
 
 def _choose_automatically(
-    problem_class: ProblemClass, form: StandardForm, timed: bool
+    problem_class: ProblemClass, form: StandardForm, timed: bool, failed: Mapping[str, str]
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
     passed: list[str] = []
@@ -151,6 +159,9 @@ def _choose_automatically(
     for name in order(problem_class, form):
         info = SOLVERS[name]
         if not info.free:
+            continue
+        if name in failed:
+            passed.append(f"{name} {failed[name]}")
             continue
         if timed and name in CLOCKLESS:
             passed.append(f"no time limit can stop {name}")
