@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from tightmargin.solvers.attempts.attempts import Outcome, run_attempts
 from tightmargin.solvers.attempts.second_solver import second_choice, with_second_opinion
 from tightmargin.solvers.attempts.warm_starts import start_values, told_of_start
 from tightmargin.solvers.attempts.without_variables import by_its_constants
-from tightmargin.solvers.backends.choice import choose
+from tightmargin.solvers.backends.choice import ChosenSolver, choose
 from tightmargin.solvers.branch_and_bound.method import (
     budget,
     by_tree,
@@ -37,7 +36,14 @@ from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit
 from tightmargin.solvers.edits.described import described, own_result
 from tightmargin.solvers.edits.searched import searched_edit
-from tightmargin.solvers.execution.deadline import ends_within
+from tightmargin.solvers.errors import RefusedError
+from tightmargin.solvers.execution.deadline import (
+    Deadline,
+    clock,
+    ends_within,
+    uninterrupted,
+    within_limit,
+)
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.live_line import hidden
 from tightmargin.solvers.findings import by_method
@@ -59,7 +65,7 @@ from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import SolveResult, Status
 from tightmargin.solvers.standard_form.coefficients import refuse_overflow
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
@@ -111,8 +117,9 @@ def solve(
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
         Seconds, for the solve and its proof together; checks may take a second more, or a tenth.
-        `message` says how long both took where
-        the proof took long. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
+        `message` says how long both took where the proof took long, and names the call of a
+        library that could not be stopped where one ended later still. A model stopped by the
+        limit keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
         Passed on and recorded.
     options : mapping, optional
@@ -176,10 +183,12 @@ def solve(
     refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
-    began = time.perf_counter()
-    with hidden(unless=live), ends_within(limits.time_limit), as_edit_of_its_base(model) as renamed:
-        result = _solved(model, limits, *words)
-    result = _told_of_time(result, time.perf_counter() - began)
+    began = clock()
+    shared, within = within_limit(limits), ends_within(limits.time_limit)
+    with hidden(unless=live), within as deadline, as_edit_of_its_base(model) as renamed:
+        result = _solved(model, shared, *words)
+    result = replace(result, time_limit=limits.time_limit)
+    result = _told_of_time(result, clock() - began, deadline)
     return replace(result, **describe(model)) if renamed else result
 
 
@@ -200,9 +209,9 @@ def _solved(
     if disjunctive:
         refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
-    began = time.perf_counter()
-    plain = without_quotients(without_gaps(target))
-    written = as_written(without_norms(plain))
+    with uninterrupted("reading the model"):
+        plain = without_quotients(without_gaps(target))
+        written = as_written(without_norms(plain))
     refuse_abs(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
@@ -210,20 +219,19 @@ def _solved(
     # Processes are no matter of a solver: whatever auto takes shares its work among them.
     meant_for_solver = set(limits.options) - {WORKERS, SCHEDULER}
     free = method == AUTO and not (named or meant_for_solver or warm_start)
-    left = limits
+    left = within_limit(limits)
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
     if written.origin is None and (asked or (free and prove is None)):
-        searched = searched_edit(written, model, method, limits)
+        searched = searched_edit(written, model, method, left)
         if searched is not None:
             case, result = searched
             result = told_of_start(result, case.form, method) if warm_start else result
             return _handed_over(model, with_proof(proof, case, result, None, prove), added)
-        left = limits.without(time.perf_counter() - began)
-    ready = as_solved(written, left)
+    ready = as_solved(written, within_limit(limits))
     origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
-    left = limits.without(time.perf_counter() - began) if ready.words else left
+    left = within_limit(limits)
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free)
     open_to_us = not (named or limits.options or warm_start or proof or prove is not None)
     outcome = by_model_method(method, case, free=open_to_us)
@@ -255,12 +263,14 @@ def _handed_over(
     return result
 
 
-def _told_of_time(result: SolveResult, seconds: float) -> SolveResult:
-    """The result with a sentence on the time beside the solver's, where that was long."""
-    if seconds - result.seconds < _LONG:
-        return result
-    split = f"{seconds:.1f} s in all, {result.seconds:.1f} s of them in the solver"
-    return replace(result, message=f"{result.message}; {split}" if result.message else split)
+def _told_of_time(result: SolveResult, seconds: float, deadline: Deadline) -> SolveResult:
+    """The result with a sentence on the time beside the solver's, and on a limit not kept."""
+    words = [result.message] if result.message else []
+    if seconds - result.seconds >= _LONG:
+        words.append(f"{seconds:.1f} s in all, {result.seconds:.1f} s of them in the solver")
+    if deadline.words:
+        words.append(deadline.words)
+    return replace(result, message="; ".join(words))
 
 
 def _method(
@@ -298,7 +308,7 @@ def _by_solver(
     first: bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
-    began, timed = time.perf_counter(), case.limits.time_limit is not None
+    began, timed = clock(), case.limits.time_limit is not None
     classification = case.classification
     choice = choose(solver, classification.problem_class, case.form, timed=timed)
     second = None
@@ -306,7 +316,11 @@ def _by_solver(
         second = second_choice(second_solver, choice, classification, case.form, timed=timed)
 
     def ask(limits: Limits) -> Outcome:
-        return run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
+        nonlocal choice
+        outcome = run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
+        if solver == AUTO and second is None:
+            choice, outcome = _asked_others(choice, outcome, replace(case, limits=limits))
+        return outcome
 
     if first and prove is not False and goes_first(case):
         outcome, claimed = proof_first(case, ask, prove)
@@ -317,9 +331,26 @@ def _by_solver(
         if second is not None:
             outcome = with_second_opinion(choice, second, case, outcome)
         if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
-            seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
+            seconds = budget(case, outcome.seconds, clock() - began, prove)
             outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
     reason = replace(choice, how=outcome.how).reason
     result = described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version), outcome.found.tree
+
+
+def _asked_others(
+    choice: ChosenSolver, outcome: Outcome, case: Case
+) -> tuple[ChosenSolver, Outcome]:
+    """What the next free solvers say where those before them broke down, if there are any."""
+    began, failed = clock(), {}
+    kind, timed = case.classification.problem_class, case.limits.time_limit is not None
+    while outcome.claim.status is Status.ERROR and outcome.found.status is Status.ERROR:
+        failed[choice.info.name] = outcome.claim.message
+        try:
+            other = choose(AUTO, kind, case.form, timed=timed, failed=failed)
+        except RefusedError:
+            break  # nobody else takes it: what the last one said stands
+        left = replace(case, limits=case.limits.without(clock() - began))
+        choice, outcome = other, run_attempts(other, left, automatic=True)
+    return choice, outcome
