@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bench-concave bks results \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bench-concave bks results \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -34,9 +34,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-literal bks results: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export MPLBACKEND := Agg
 
 bench-concave: $(DEV_STAMP)  ## concave programs beside SCIP and Gurobi, into benchmarks/CONCAVE.md
 	$(BIN)/python -m benchmarks.concave
@@ -78,6 +78,9 @@ bench: $(DEV_STAMP)  ## speed and memory beside other routes, into benchmarks/RE
 
 bench-extended-nu: $(DEV_STAMP)  ## certified optima beside SCIP's, into benchmarks/EXTENDED_NU.md
 	$(BIN)/python -m benchmarks.extended_nu
+
+bench-limits: $(DEV_STAMP)  ## time limits, and the memory of semidefinite models, into benchmarks/TIME_LIMITS.md
+	$(BIN)/python -m benchmarks.time_limits
 
 bench-literal: $(DEV_STAMP)  ## two stops of Algorithm 10 on fifty instances, into benchmarks/LITERAL_STOPS.md
 	$(BIN)/python -m benchmarks.literal_stops

@@ -45,6 +45,7 @@ from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.deadline import deriving_time
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
@@ -251,7 +252,9 @@ def with_tightened(
     if own.get("big_m") == TIGHTENED:
         own["big_m"] = "derived"
     intercept = own.get("intercept", entry.parameters["intercept"].default)
-    found = tightened(points_or_kernel(data).points, own["penalty"], intercept, SECONDS)
+    left = deriving_time()
+    seconds = SECONDS if left is None else min(SECONDS, left)
+    found = tightened(points_or_kernel(data).points, own["penalty"], intercept, seconds)
     return own | {"slack_bounds": found.bounds, "incumbent": found.incumbent}
 
 

@@ -113,14 +113,21 @@ def add_parameter(model: pyo.ConcreteModel, name: str, value: float) -> pyo.Para
     return getattr(model, name)
 
 
+class HyperparameterError(TypeError, ValueError):
+    """A hyperparameter that is missing, or that a formulation has not.
+
+    A builder is a function, which raises TypeError for such a call; to `build` it is a value.
+    """
+
+
 def refuse_misspelt(
     name: str, signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]
 ) -> None:
-    """Raise TypeError for a call that does not fit, with the nearest keyword."""
+    """Raise HyperparameterError for a call that does not fit, with the nearest keyword."""
     data, *words = signature.parameters
     for word in named:
         if word not in signature.parameters:
-            raise TypeError(
+            raise HyperparameterError(
                 f"{name} has no hyperparameter {word!r} (it has {', '.join(words)})"
                 f"{did_you_mean(word, words)}"
             )
@@ -132,7 +139,7 @@ def refuse_misspelt(
         if signature.parameters[word].default is inspect.Parameter.empty and word not in named
     ]
     if missing:
-        raise TypeError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
+        raise HyperparameterError(f"{name} needs {', '.join(missing)}: nothing is chosen for you")
 
 
 def checked_shift(shift: float | str, smallest: float, noise: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -43,7 +42,14 @@ from tightmargin.solvers.edits.base import as_edit_of_its_base
 from tightmargin.solvers.edits.derived import Edit
 from tightmargin.solvers.edits.described import described, own_result
 from tightmargin.solvers.edits.searched import searched_edit
-from tightmargin.solvers.execution.deadline import ends_within
+from tightmargin.solvers.errors import RefusedError
+from tightmargin.solvers.execution.deadline import (
+    Deadline,
+    clock,
+    ends_within,
+    uninterrupted,
+    within_limit,
+)
 from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.execution.live_line import hidden
 from tightmargin.solvers.findings import by_method, found_automatically
@@ -124,8 +130,9 @@ def solve(
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
         Seconds, for the solve and its proof together; checks may take a second more, or a tenth.
-        `message` says how long both took where
-        the proof took long. A model stopped by it keeps its incumbent and bound, as after Ctrl-C.
+        `message` says how long both took where the proof took long, and names the call of a
+        library that could not be stopped where one ended later still. A model stopped by the
+        limit keeps its incumbent and bound, as after Ctrl-C.
     threads, seed : int, optional
         Passed on and recorded.
     options : mapping, optional
@@ -193,10 +200,12 @@ def solve(
     refuse_unknown_words((solver, second_solver), method)
     refuse_bad_path(proof)
     words = (solver, second_solver, method, warm_start, proof, prove)
-    began = time.perf_counter()
-    with hidden(unless=live), ends_within(limits.time_limit), as_edit_of_its_base(model) as renamed:
-        result = _solved(model, limits, *words)
-    result = _told_of_time(result, time.perf_counter() - began)
+    began = clock()
+    shared, within = within_limit(limits), ends_within(limits.time_limit)
+    with hidden(unless=live), within as deadline, as_edit_of_its_base(model) as renamed:
+        result = _solved(model, shared, *words)
+    result = replace(result, time_limit=limits.time_limit)
+    result = _told_of_time(result, clock() - began, deadline)
     return replace(result, **describe(model)) if renamed else result
 
 
@@ -217,9 +226,9 @@ def _solved(
     if disjunctive:
         refuse_bad_params(model)
     target = transformed(model, transformation_of(model)) if disjunctive else model
-    began = time.perf_counter()
-    plain = without_quotients(without_gaps(target))
-    written = as_written(without_norms(plain, squares=True))
+    with uninterrupted("reading the model"):
+        plain = without_quotients(without_gaps(target))
+        written = as_written(without_norms(plain, squares=True))
     refuse_unread_terms(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
@@ -227,22 +236,21 @@ def _solved(
     # Processes are no matter of a solver: whatever auto takes shares its work among them.
     meant_for_solver = set(limits.options) - {WORKERS, SCHEDULER}
     free = method == AUTO and not (named or meant_for_solver or warm_start)
-    left = limits
+    left = within_limit(limits)
     asked = method not in (AUTO, DIRECT, BRANCH_AND_BOUND)
     second = None if named else _second_of_auto(second_solver, written, limits)
     if written.origin is None and (asked or (free and prove is not False)):
-        searched = searched_edit(written, model, method, limits)
+        searched = searched_edit(written, model, method, left)
         if searched is not None:
             case, result = searched
             result = _heard(second, case, result)
             result = told_of_start(result, case.form, method) if warm_start else result
             return _handed_over(model, with_proof(proof, case, result, None, prove), added)
-        left = limits.without(time.perf_counter() - began)
-    ready = as_solved(written, left)
+    ready = as_solved(written, within_limit(limits))
     origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
-    left = limits.without(time.perf_counter() - began) if ready.words else left
+    left = within_limit(limits)
     expanded = Fraction(0) if added is None else added.constant
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free, expanded=expanded)
     open_to_us = not (named or limits.options or warm_start or prove is False)
@@ -277,12 +285,14 @@ def _handed_over(
     return replace(result, message=told) if empty else result
 
 
-def _told_of_time(result: SolveResult, seconds: float) -> SolveResult:
-    """The result with a sentence on the time beside the solver's, where that was long."""
-    if seconds - result.seconds < _LONG:
-        return result
-    split = f"{seconds:.1f} s in all, {result.seconds:.1f} s of them in the solver"
-    return replace(result, message=f"{result.message}; {split}" if result.message else split)
+def _told_of_time(result: SolveResult, seconds: float, deadline: Deadline) -> SolveResult:
+    """The result with a sentence on the time beside the solver's, and on a limit not kept."""
+    words = [result.message] if result.message else []
+    if seconds - result.seconds >= _LONG:
+        words.append(f"{seconds:.1f} s in all, {result.seconds:.1f} s of them in the solver")
+    if deadline.words:
+        words.append(deadline.words)
+    return replace(result, message="; ".join(words))
 
 
 def _method(
@@ -320,7 +330,7 @@ def _by_solver(
     first: bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
-    began, timed = time.perf_counter(), case.limits.time_limit is not None
+    began, timed = clock(), case.limits.time_limit is not None
     classification = case.classification
     kind = classification.problem_class
     choice = choose(solver, kind, case.form, timed=timed, last=second_solver)
@@ -329,7 +339,11 @@ def _by_solver(
         second = _second(second_solver, choice, case)
 
     def ask(limits: Limits) -> Outcome:
-        return run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
+        nonlocal choice
+        outcome = run_attempts(choice, replace(case, limits=limits), automatic=solver == AUTO)
+        if solver == AUTO and second is None:
+            choice, outcome = _asked_others(choice, outcome, replace(case, limits=limits))
+        return outcome
 
     if first and prove is not False and goes_first(case):
         outcome, claimed = proof_first(case, ask, prove)
@@ -339,7 +353,7 @@ def _by_solver(
         outcome = ask(case.limits)
         if second is not None:
             outcome = with_second_opinion(choice, second, case, outcome)
-        seconds = budget(case, outcome.seconds, time.perf_counter() - began, prove)
+        seconds = budget(case, outcome.seconds, clock() - began, prove)
         if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
             outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
         elif solver != AUTO and seconds > 0:
@@ -394,3 +408,20 @@ def _by_its_method(case: Case, outcome: Outcome, seconds: float) -> Outcome:
     )
     found = replace(ours.found, certificate=certificate)
     return Outcome(claim, found, outcome.how, outcome.seconds + ours.seconds)
+
+
+def _asked_others(
+    choice: ChosenSolver, outcome: Outcome, case: Case
+) -> tuple[ChosenSolver, Outcome]:
+    """What the next free solvers say where those before them broke down, if there are any."""
+    began, failed = clock(), {}
+    kind, timed = case.classification.problem_class, case.limits.time_limit is not None
+    while outcome.claim.status is Status.ERROR and outcome.found.status is Status.ERROR:
+        failed[choice.info.name] = outcome.claim.message
+        try:
+            other = choose(AUTO, kind, case.form, timed=timed, failed=failed)
+        except RefusedError:
+            break  # nobody else takes it: what the last one said stands
+        left = replace(case, limits=case.limits.without(clock() - began))
+        choice, outcome = other, run_attempts(other, left, automatic=True)
+    return choice, outcome

@@ -162,6 +162,8 @@ class IncumbentHeuristic:
     applies : callable(entry) -> bool
     find : callable(entry, data, parameters) -> pair or None
     start : callable(model, data, incumbent)
+    reads : tuple of str
+        Hyperparameters that `find` looks at: where they agree, so do the points it finds.
     weighted : bool
         Whether `find` takes weighted points.
     """
@@ -169,6 +171,7 @@ class IncumbentHeuristic:
     applies: Callable[[Entry], bool]
     find: Callable[[Entry, Any, Mapping[str, Any]], tuple[Any, Any] | None]
     start: Callable[[pyo.ConcreteModel, Any, tuple[Any, Any]], None]
+    reads: tuple[str, ...]
     weighted: bool = False
 
 

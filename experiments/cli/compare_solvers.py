@@ -69,7 +69,8 @@ def compare_solvers(
         )
         specs = [(rung.formulation, rung.parameters) for rung in question.rungs]
         labels = {k: rung.name for k, rung in enumerate(question.rungs)}
-        models = labelled_models(prepared.data, specs, common, labels)
+        limit = question.choice.time_limit
+        models = labelled_models(prepared.data, specs, common, labels, time_limit=limit)
         found, interrupted = _collect(models, question.choice, say)
     agreement = Agreement(tuple(found))
     if csv is not None:

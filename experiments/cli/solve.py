@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ from tightmargin.experiments.plots.machine import refuse_undrawable, save_machin
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.deadline import ends_within, limit_left
+from tightmargin.solvers.execution.limits import SHORTEST
 from tightmargin.solvers.isolated.parent import solve_isolated
 from tightmargin.solvers.methods import AUTO, SCHEDULER, WORKERS, methods, refuse_method
 from tightmargin.solvers.model_building import build
@@ -123,7 +126,7 @@ def solve_command(
     own |= {word: to for word, to in ((WORKERS, workers), (SCHEDULER, scheduler)) if to is not None}
     first = None if start is None else SolveResult.load(existing(str(start)))
     choice = options.SolverChoice(solver, time_limit, threads, seed, log, absolute_gap)
-    with working(f"solving {name}", log=log):
+    with working(f"solving {name}", log=log), ends_within(time_limit):
         prepared, model = prepared_model(name, data, label, positive, found)
         if plot is not None:
             refuse_undrawable(name, prepared)
@@ -137,7 +140,9 @@ def solve_command(
             "warm_start": first,
             **choice.limits,
         }
-        result = run(model, choice.solver, **words)
+        if isolate and time_limit is not None:
+            words["time_limit"] = max(limit_left() or 0.0, SHORTEST)
+        result = replace(run(model, choice.solver, **words), time_limit=time_limit)
         result = options.recorded(result, prepared, label, positive)
         if out is not None:
             result.save(out)

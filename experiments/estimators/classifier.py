@@ -82,7 +82,7 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
     method : str
         As for `tm.solve`.
     time_limit, threads, seed : number, optional
-        As for `tm.solve`: the limit is the solver's, and the proof after it takes seconds more.
+        As for `tm.solve`; building the model and deriving its numbers count towards the limit.
     uncertified : "warn", "raise" or "ignore"
         What `fit` does about a machine that our own code has not proven optimal, also where a
         solver says that it is: `UncertifiedWarning`, `UncertifiedError`, nothing. "raise" only

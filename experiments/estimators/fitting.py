@@ -26,6 +26,7 @@ from tightmargin.formulations.data.training_data import (
 )
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.deadline import ends_within
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import refuse_method
 from tightmargin.solvers.model_building import build
@@ -183,12 +184,13 @@ def machine_of(
     RuntimeError
         A solve that ended without any point.
     """
-    checked_limits(**limits)
+    limit = checked_limits(**limits).time_limit
     refuse_method(method, entry.name, solver=solver != "auto")
-    prepared = prepare(raw, preprocessing)
-    _refuse_nu(entry, prepared, given)
-    model = build(entry.name, prepared.data, **given)
-    result = solve(model, solver, method, **limits)
+    with ends_within(limit):
+        prepared = prepare(raw, preprocessing)
+        _refuse_nu(entry, prepared, given)
+        model = build(entry.name, prepared.data, **given)
+        result = solve(model, solver, method, **limits)
     _refuse_nothing(entry.name, result)
     return fitted(result, prepared), prepared
 

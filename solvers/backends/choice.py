@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -67,6 +68,7 @@ def choose(
     *,
     timed: bool = False,
     last: str | None = None,
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> ChosenSolver:
     """Resolve "auto" or check a named solver against the model, before anything is started.
 
@@ -76,6 +78,8 @@ def choose(
         Whether there is a time limit: "auto" then takes a solver that it can stop.
     last : str, optional
         A solver that "auto" takes where no other can: that of the second opinion.
+    failed : mapping
+        Solvers that "auto" took already, and how they ended.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def choose(
     info = None if solver == "auto" else solver_named(solver)
     _refuse_mixed_semidefinite(problem_class, form)
     if info is None:
-        return _choose_automatically(problem_class, form, timed, last)
+        return _choose_automatically(problem_class, form, timed, last, failed)
     objection_to_class = _not_of_its_classes(info, problem_class, form)
     if objection_to_class is not None:
         raise objection_to_class
@@ -157,7 +161,11 @@ def _absence(info: SolverInfo) -> str:
 
 
 def _choose_automatically(
-    problem_class: ProblemClass, form: StandardForm, timed: bool, last: str | None
+    problem_class: ProblemClass,
+    form: StandardForm,
+    timed: bool,
+    last: str | None,
+    failed: Mapping[str, str],
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
     passed: list[str] = []
@@ -165,6 +173,9 @@ def _choose_automatically(
     for name in sorted(order(problem_class, form), key=lambda word: word == last):
         info = SOLVERS[name]
         if not info.free:
+            continue
+        if name in failed:
+            passed.append(f"{name} {failed[name]}")
             continue
         if timed and name in CLOCKLESS:
             passed.append(f"no time limit can stop {name}")

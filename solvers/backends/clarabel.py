@@ -27,6 +27,7 @@ from tightmargin.solvers.canonical_form.conic_form import (
     unpack,
 )
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import uninterrupted, within_deadline
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_error import without_lines
@@ -52,8 +53,13 @@ _STATUS = {
 }
 # In numbers near 1 an optimum may still be small, and Clarabel's tolerances are absolute below 1.
 CLOSER = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+# Merging the cliques of a sparse matrix breaks down on some patterns, and is no more than faster.
+MERGING = "chordal_decomposition_merge_method"
 # What a panic writes to standard error besides.
-PANIC = r"\s*$|thread '.*' panicked at |Eigval error: |note: run with `RUST_BACKTRACE="
+PANIC = (
+    r"\s*$|thread '.*' panicked at |Eigval error: |index out of bounds: "
+    r"|note: run with `RUST_BACKTRACE="
+)
 _WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
@@ -102,6 +108,7 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     """Solve a conic form; `n_rows` linear rows of the model receive multipliers."""
     import clarabel
 
+    limits = within_deadline(limits)
     settings = clarabel.DefaultSettings()
     settings.verbose = limits.log
     if limits.time_limit is not None:
@@ -119,14 +126,15 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     panics = any(block.kind == "psd" for block in conic.blocks) and not limits.log
     try:
         with without_lines(PANIC) if panics and not _wants_traces() else nullcontext():
-            solver = clarabel.DefaultSolver(
-                sp.triu(conic.P).tocsc(),
-                conic.q,
-                conic.A,
-                conic.b,
-                cones(conic, clarabel),
-                settings,
-            )
+            with uninterrupted("clarabel's setup"):
+                solver = clarabel.DefaultSolver(
+                    sp.triu(conic.P).tocsc(),
+                    conic.q,
+                    conic.A,
+                    conic.b,
+                    cones(conic, clarabel),
+                    settings,
+                )
             solver.set_termination_callback(asked)
             finished = supervised(
                 solver.solve,
@@ -138,6 +146,11 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     except BaseException as error:
         if not is_panic(error):
             raise
+        if panics and MERGING not in limits.options:
+            again = run_conic(
+                conic, n_rows, replace(limits, options={**limits.options, MERGING: "none"})
+            )
+            return replace(again, message=f"{again.message}; its cliques were not merged")
         return Claim(Status.ERROR, message=f"broke down: {error}", version=clarabel.__version__)
     claim = _claim(finished.value, conic, n_rows)
     words = unused("clarabel", limits, "seed")

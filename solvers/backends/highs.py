@@ -18,6 +18,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import within_deadline
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_highs import quiet_highs
@@ -70,6 +71,7 @@ def _bounded_below(form: StandardForm) -> bool:
 def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     import highspy
 
+    limits = within_deadline(limits)
     step = -1 if reverse else 1
     h = quiet_highs()
     settings: dict[str, Any] = {"output_flag": limits.log, "mip_rel_gap": 1e-9}

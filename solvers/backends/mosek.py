@@ -20,6 +20,7 @@ from tightmargin.solvers.canonical_form.classification import Classification, cl
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, unpack
 from tightmargin.solvers.errors import LicenceError
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import within_deadline
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
@@ -97,7 +98,7 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
     if problem:
         raise _without_licence(form, classification, problem)
     with fusion_model(form, classification, 1) as written:
-        _set_parameters(written.model, form, limits, fusion)
+        _set_parameters(written.model, form, within_deadline(limits), fusion)
 
         def work() -> None:
             if limits.log:

@@ -8,9 +8,11 @@ machines of n overlapping normal points with d features.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.dualization.when import worthwhile
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm
 
 # nu machine with |w_j| <= 1: simplex on the dual form 0.17 s where Clarabel takes 0.46 s at
 # n=1e4, d=10; 0.48 and 4.7 s at n=2e4, d=30; 4.1 and 6.8 s at n=1e5, d=10; 6.6 and 21.7 s at
@@ -22,6 +24,9 @@ SIMPLEX_SIZE = 20_000
 # C-SVC: Clarabel 0.27 s, PIQP 0.17 s at n=3e3, d=30; 1.46 and 0.81 s at n=1e4, d=30. Below, the
 # difference is a few hundredths of a second, and Clarabel also proves that a QP is infeasible.
 PIQP_SIZE = 3_000
+# Entries of a dense matrix: at order 120 (7,381 of them) Clarabel takes 3 GB, and its memory grows
+# with the fourth power of the order. Patterns with fewer entries it splits.
+PSD_ENTRIES, PSD_SHARE = 7_500, 0.3
 
 ORDER: dict[ProblemClass, tuple[str, ...]] = {
     ProblemClass.LP: ("highs", "clarabel", "scip", "scs", "gurobi", "mosek"),
@@ -58,6 +63,7 @@ _SIZED_REASONS = {
         f"reliable, and quick up to {PIQP_SIZE} rows or columns"
     ),
     (ProblemClass.QP, "clarabel", True): "reliable at any size",
+    (ProblemClass.SDP, "scs", True): "an interior point method needs gigabytes for such a matrix",
     (ProblemClass.QP, "piqp", True): f"the fastest above {PIQP_SIZE} rows or columns",
 }
 
@@ -74,7 +80,20 @@ def is_large(problem_class: ProblemClass, form: StandardForm) -> bool:
             return size_of(form) > (DUAL_SIMPLEX_SIZE if worthwhile(form) else SIMPLEX_SIZE)
         case ProblemClass.QP:
             return size_of(form) > PIQP_SIZE
+        case ProblemClass.SDP:
+            return needs_gigabytes(form)
     return False
+
+
+def needs_gigabytes(form: StandardForm) -> bool:
+    """Whether a semidefinite row takes an interior-point method more memory than there may be."""
+    return any(len(row.g) > PSD_ENTRIES and _is_dense(row) for row in form.psd)
+
+
+def _is_dense(row: PsdRow) -> bool:
+    """Whether a matrix has too many entries that are not 0 to be split along its pattern."""
+    used = int(np.count_nonzero((np.diff(row.F.indptr) > 0) | (row.g != 0)))
+    return used > PSD_SHARE * len(row.g)
 
 
 def order(problem_class: ProblemClass, form: StandardForm) -> tuple[str, ...]:
@@ -82,7 +101,11 @@ def order(problem_class: ProblemClass, form: StandardForm) -> tuple[str, ...]:
     names = ORDER[problem_class]
     if not is_large(problem_class, form):
         return names
-    first = {ProblemClass.LP: "clarabel", ProblemClass.QP: "piqp"}[problem_class]
+    first = {
+        ProblemClass.LP: "clarabel",
+        ProblemClass.QP: "piqp",
+        ProblemClass.SDP: "scs",
+    }[problem_class]
     return (first, *(name for name in names if name != first))
 
 

@@ -23,6 +23,7 @@ from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.curvature import curvature
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import within_deadline
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import Status
@@ -60,6 +61,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
     solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
     refuse_unknown_options(name, limits.options)
+    limits = within_deadline(limits)
     options = _DEFAULTS[name] | dict(limits.options)
     if limits.seed is not None:
         options.setdefault(_SEED[name], limits.seed)

@@ -18,6 +18,7 @@ from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import within_deadline
 from tightmargin.solvers.execution.interrupts import State, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_error import without_lines
@@ -65,7 +66,7 @@ def run(
     model = pyscipopt.Model()
     if not limits.log:
         model.hideOutput()
-    _set_parameters(model, limits, cuts_below_root=not _rows_are_switched(form))
+    _set_parameters(model, within_deadline(limits), cuts_below_root=not _rows_are_switched(form))
     x = [
         model.addVar(
             lb=low if math.isfinite(low) else None,

@@ -31,6 +31,7 @@ from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form, multipliers
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.deadline import within_deadline
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.output_capture import silenced
@@ -88,6 +89,7 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     """Solve a conic form; `n_rows` linear rows of the model receive multipliers."""
     import scs
 
+    limits = within_deadline(limits)
     settings: dict[str, Any] = {
         "verbose": limits.log,
         "eps_abs": TOLERANCE,

@@ -28,6 +28,7 @@ from tightmargin.solvers.certificates.upper_end import upper_end
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.methods import (
     bounds_of,
     closing_bound,
@@ -122,6 +123,8 @@ def _family_bound(
 
     @cache
     def found() -> LowerBound | None:
+        if is_over():
+            return None
         values = None if claim.x is None else named_values(case.model, case.form, claim.x)
         return by_lemma(case.form, closing_bound(case.origin, values), case.constant)
 

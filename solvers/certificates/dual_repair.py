@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, triangle_scale, unpack
-from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, solved
+from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
+from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, Root, solved
 from tightmargin.solvers.execution.deadline import is_over
 
 Index = NDArray[np.int64]
@@ -137,20 +137,25 @@ def _correction(conic: ConicForm, z: Array, target: Array) -> tuple[Array, Array
     """Steps (dx, dz) with P dx + A'dz = target, least in the scaling of z."""
     size = float(np.abs(conic.P.data).max(initial=0.0))
     curvature = conic.P @ conic.P / size if size else conic.P
-    normal = NormalMatrix(conic.A, _scaling(conic, z), curvature.tocsc())
+    scaled, roots = _scaling(conic, z)
+    normal = NormalMatrix(conic.A, scaled, curvature.tocsc(), roots)
     multiplier = solved(normal, target)
     x_step = np.zeros(len(target))
     if size:
         x_step = (conic.P @ multiplier) / size
-    return x_step, normal.scaled @ (conic.A @ multiplier)
+    return x_step, normal.scaled_times(conic.A @ multiplier)
 
 
-def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:
-    """Quadratic representation of the square root of z: positive definite inside the cone."""
+def _scaling(conic: ConicForm, z: Array) -> tuple[sp.csr_matrix, list[Root]]:
+    """Quadratic representation of the square root of z: positive definite inside the cone.
+
+    On semidefinite blocks by the roots alone: as a matrix it has k^4 / 4 entries.
+    """
     size = max(1.0, float(np.abs(z).max(initial=0.0)))
     diagonal = np.zeros(len(z))
     entries: list[tuple[Array, Index, Index]] = []
     cones: dict[int, list[int]] = {}
+    roots: list[Root] = []
     for block in conic.blocks:
         match block.kind:
             case "zero":
@@ -160,7 +165,7 @@ def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:
             case "soc":
                 cones.setdefault(block.size, []).append(block.start)
             case "psd":
-                entries.append(_placed(_psd_scaling(z[block.rows])[None], np.array([block.start])))
+                roots.append(Root(block.rows, _root(z[block.rows])))
     for width, starts in cones.items():
         first = np.array(starts)
         parts = z[first[:, None] + np.arange(width)]
@@ -170,7 +175,7 @@ def _scaling(conic: ConicForm, z: Array) -> sp.csr_matrix:
         np.concatenate(part)
         for part in zip((diagonal, everywhere, everywhere), *entries, strict=True)
     )
-    return sp.csr_matrix((values, (rows, columns)), shape=(len(z), len(z)))
+    return sp.csr_matrix((values, (rows, columns)), shape=(len(z), len(z))), roots
 
 
 def _placed(blocks: Array, starts: Index) -> tuple[Array, Index, Index]:
@@ -190,12 +195,7 @@ def _soc_scalings(z: Array) -> Array:
     return 2 * w[:, :, None] * w[:, None, :] - root[:, None, None] * reflection
 
 
-def _psd_scaling(z: Array) -> Array:
-    """S -> Z^(1/2) S Z^(1/2) in svec coordinates."""
+def _root(z: Array) -> Array:
+    """Square root of a semidefinite matrix."""
     values, vectors = np.linalg.eigh(unpack(z))
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    k = len(root)
-    i, j = np.tril_indices(k)
-    products = root[np.ix_(i, i)] * root[np.ix_(j, j)] + root[np.ix_(i, j)] * root[np.ix_(j, i)]
-    scale = triangle_scale(k)
-    return np.asarray(products * scale[:, None] * scale[None, :] / 2)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel, scip
+from tightmargin.solvers.backends.preference import needs_gigabytes
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.execution.claim import Claim
@@ -49,6 +50,8 @@ def _candidates(
     nothing = Quadratic(sp.csr_matrix((form.n, form.n)), np.zeros(form.n), 0.0)
     aimless = replace(form, objective=nothing, sense=1)
     asked = Limits(limits.time_limit, limits.threads, limits.seed)
+    if needs_gigabytes(form):
+        return
     if classification.relaxes_to_convex:
         relaxed = clarabel.run(aimless, classification, replace(asked, seed=None)).x
         if relaxed is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.preference import needs_gigabytes
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, conic_multipliers
 from tightmargin.solvers.canonical_form.named_values import named_duals, named_values
@@ -18,7 +19,7 @@ from tightmargin.solvers.certificates.kkt import conditions
 from tightmargin.solvers.certificates.multiplier_search import EarlyBound, larger, searched_bound
 from tightmargin.solvers.certificates.zero_optimum import is_nearly_zero, zero_bound
 from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.deadline import seconds_left
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
@@ -114,6 +115,10 @@ def of_clarabel(case: Case, *, closer: bool = False) -> tuple[Array, Multipliers
     """
     if not SOLVERS["clarabel"].installed:
         return "the solver gives none, and clarabel is missing"
+    if is_over():
+        return "the solver gives none, and the time is over"
+    if needs_gigabytes(case.form):
+        return "the solver gives none, and clarabel would need gigabytes"
     alone = Limits(seconds_left(), case.limits.threads)
     factors = case.factors if closer else case.scaling
     if factors is None:

@@ -55,13 +55,15 @@ def searched_bound(
     best = larger(best, family)
     if closed or is_tight(known, best):
         return best, ""
+    if is_over():
+        return best, "the time is over" if best is None else ""
     better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, proven_bound(subject, better.x, better.z, None))
     if is_tight(known, best):
         return _not_below_zero(case, best, better.z, cutoff), ""
     # What rows and objective imply for the variables takes longer to find than a bound itself.
     for point in ((x, z), (better.x, better.z)):
-        if not is_tight(known, best):
+        if not (is_over() or is_tight(known, best)):
             best = larger(best, _below_cutoff(subject, *point, cutoff))
     # Where nothing of their own worth is lost, it is the point that is not optimal.
     worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.reliances import unproven_quantities, why_infeasible
 from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.preference import needs_gigabytes
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.conic_form import (
     Multipliers,
@@ -24,6 +25,7 @@ from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
 from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.exponential.affine_minorants import Minorised, empty_too
 from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
@@ -55,7 +57,7 @@ def without_point(case: Case, claim: Claim) -> Certified:
         return proven
     reason = f"the solver's word: {claim.message or claim.status}"
     status = claim.status
-    refutation = _refuted(case, claim)
+    refutation = "" if is_over() else _refuted(case, claim)
     if refutation:
         said = claim.status.replace("_", " ")
         reason = f"the solver says {said} ({claim.message or claim.status}), and {refutation}"
@@ -91,7 +93,7 @@ def no_optimum(
         proof = find_infeasibility(case.form, case.limits)
         if proof is not None:
             return without_optimum(case, proof)
-    if unbounded_too and SOLVERS["highs"].installed:
+    if unbounded_too and SOLVERS["highs"].installed and not is_over():
         way = unboundedness_proof(case.form, case.limits)
         if way is not None:
             return without_optimum(case, way)
@@ -158,7 +160,7 @@ def farkas_vectors(case: Case, claim: Claim) -> Iterator[Multipliers]:
     """
     if claim.farkas is not None:
         yield claim.farkas
-    if not SOLVERS["clarabel"].installed:
+    if not SOLVERS["clarabel"].installed or needs_gigabytes(case.form) or is_over():
         return
     n = case.form.n
     free = replace(case.form, objective=Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0))

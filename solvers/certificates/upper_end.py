@@ -12,6 +12,7 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.exponential.bound import exponential_point
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO, zero_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.methods import bounds_of
 from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.lemma import point_by_formula
@@ -20,6 +21,7 @@ from tightmargin.solvers.proofs.verdict import Verdict
 
 FORMULA = "the formulation's formula, which meets its rows by construction"
 
+QUICK = 100_000  # entries of rows
 REPAIR = 1e-4  # of the objective: what costs more is another point, such as 0, and no repair
 
 
@@ -37,10 +39,11 @@ def upper_end(
     """
     if case.form.nonlinear:
         return exponential_point(case, x)
+    if _is_too_late(case):
+        return None
     exact: FeasiblePoint | None = None
     for found in _exact_points(case, x, check):
-        if exact is None or found.end < exact.end:
-            exact = found
+        exact = found if exact is None or found.end < exact.end else exact
         if _verdict(case, exact, lower) is Verdict.CERTIFIED:
             return exact
     if lower is not None and lower.varying == 0 and _is_nearly_zero(case, x):
@@ -50,7 +53,7 @@ def upper_end(
     if exact is None and check is not None and check.error is not None and not check.violation:
         varying = check.objective - case.constant
         return point_by_formula(case.form, varying, check.error, FORMULA, x)
-    near = near_point(case.form, x)
+    near = None if _is_too_late(case) else near_point(case.form, x)
     if near is not None and _verdict(case, near, lower) is Verdict.WITHIN_TOLERANCE:
         return near
     if exact is None or near is None:
@@ -59,15 +62,22 @@ def upper_end(
     return exact if exact.varying - near.varying <= REPAIR * size else near
 
 
+def _is_too_late(case: Case) -> bool:
+    """Whether the time is over for a look at a point that takes longer than a moment."""
+    return is_over() and (bool(case.form.psd) or case.form.columnwise.nnz > QUICK)
+
+
 def _exact_points(case: Case, x: Array, check: PaperCheck | None) -> Iterator[FeasiblePoint]:
     """Exactly feasible points: one that the formulation knows, one near x, one of the family's."""
     known = None if check is None else _known_point(case, x, check)
     if known is not None:
         yield known
+    if _is_too_late(case):
+        return
     near = exact_point(case.form, case.classification, x, case.limits)
     if near is not None:
         yield near
-    closer = _closer_point(case, x)
+    closer = None if is_over() else _closer_point(case, x)
     if closer is not None and _is_a_repair(case, x, closer):
         yield closer
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, overload
 
@@ -41,7 +40,8 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.derived import stands_for_itself
 from tightmargin.solvers.edits.rederiving.rederived import is_derived, put_again
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
-from tightmargin.solvers.execution.limits import Limits, checked_limits
+from tightmargin.solvers.execution.deadline import clock, ends_within
+from tightmargin.solvers.execution.limits import SHORTEST, Limits, checked_limits
 from tightmargin.solvers.methods import AUTO, remark_on
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import SolveResult, Status, was_interrupted
@@ -123,7 +123,9 @@ def compare(
         not hold for the edited problem gets one that does. Models among the rows are taken
         as they are. A row has a gap only if what was added to it was added to the exact problem.
     limits
-        time_limit, threads, seed, log as in solve().
+        time_limit, threads, seed, log as in solve(). The time limit is that of each row and of the
+        exact problem, with building its model and deriving its numbers; so are the table's seconds.
+        A point that several rows are derived from is found once, for the first of them.
 
     Returns
     -------
@@ -157,44 +159,48 @@ def compare(
         if include_uncertified:
             raise ValueError("include_uncertified is about gaps: leave it out, or name one solver")
         specs = [*given, *([] if exact is None else [exact])]
-        models = labelled_models(data, _to_solve(specs, solver), common, names, edit)
+        to_solve, limit = _to_solve(specs, solver), limits.get("time_limit")
+        models = labelled_models(data, to_solve, common, names, edit, limit)
         return Agreement(_finished(solver_runs(models, solvers, progress=progress, **limits)))
     exact = _exact_of(given) if exact is None else exact
-    built = _built(given, exact, data, common, edit)
+    built = _built(given, exact, data, common, edit, limits.get("time_limit"))
     say = progress or (lambda text: None)
 
-    def run(row: Row, model: pyo.ConcreteModel) -> SolveResult:
+    def run(row: Row, model: _Timed) -> SolveResult:
         say(f"solving {label_of(row)}")
         ours = edit is not None and not isinstance(row, pyo.ConcreteModel)
-        return (_edited if ours else solve)(model, solver, **limits)
+        with ends_within(model.left(limits.get("time_limit"))):
+            return (_edited if ours else solve)(model.model, solver, **limits)
 
     if isinstance(exact, SolveResult):
-        theirs, stopped = Side(None, exact), False
+        theirs, stopped, exact_seconds = Side(None, exact), False, exact.seconds
     else:
         assert built.exact is not None
-        theirs = Side(built.exact, run(exact, built.exact))
+        began = clock()
+        theirs = Side(built.exact.model, run(exact, built.exact))
+        exact_seconds = built.exact.seconds + clock() - began
         stopped = was_interrupted(theirs.result)
     rows: list[Bound] = []
     for k, row in enumerate(given):
         label = names.get(k, edited_label(row, edit))
-        model = built.rows.pop(0)
+        timed = built.rows.pop(0)
+        model, began = timed.model, clock() - timed.seconds
         if stopped:
             rows.append(row_without_result(label, model, Status.INTERRUPTED, NOT_SOLVED))
             continue
-        began = time.perf_counter()
         try:
-            result = run(row, model)
+            result = run(row, timed)
         except KeyboardInterrupt:
             stopped = True
             rows.append(row_without_result(label, model, Status.INTERRUPTED, NOT_SOLVED))
         except Exception as error:  # what one row raises is that row's: the others stay
             told = f"failed: {type(error).__name__}: {' '.join(str(error).split())}"
-            seconds = time.perf_counter() - began
-            rows.append(row_without_result(label, model, Status.ERROR, told, seconds))
+            rows.append(row_without_result(label, model, Status.ERROR, told, clock() - began))
         else:
             stopped = was_interrupted(result)
             apart = why_no_gap(Side(model, result), theirs)
-            rows.append(row_of_result(label, row, result, apart))
+            found = row_of_result(label, row, result, apart)
+            rows.append(replace(found, seconds=clock() - began))
     exact_result = theirs.result
     trusted = exact_result.status is not Status.INACCURATE or include_uncertified
     return Comparison(
@@ -204,6 +210,7 @@ def compare(
         tuple(rows),
         exact_result.data,
         include_uncertified,
+        exact_seconds,
     )
 
 
@@ -236,11 +243,23 @@ def _checked(parameters: Any, edit: Any, solver: Any, limits: Mapping[str, Any])
 
 
 @dataclass(frozen=True, eq=False)
+class _Timed:
+    """A model, and the seconds that building it took."""
+
+    model: pyo.ConcreteModel
+    seconds: float
+
+    def left(self, time_limit: float | None) -> float | None:
+        """What building left of a time limit, a moment at least."""
+        return None if time_limit is None else max(time_limit - self.seconds, SHORTEST)
+
+
+@dataclass(frozen=True, eq=False)
 class _Built:
     """Models of the rows and of the exact problem; None where its result is at hand."""
 
-    rows: list[pyo.ConcreteModel]
-    exact: pyo.ConcreteModel | None
+    rows: list[_Timed]
+    exact: _Timed | None
 
 
 def _built(
@@ -249,32 +268,49 @@ def _built(
     data: BuilderData | None,
     common: Mapping[str, Any],
     edit: Edit | None,
+    time_limit: float | None,
 ) -> _Built:
     """Every model, with all refusals that need no solve."""
-    theirs: pyo.ConcreteModel | None = None
+    own_model: _Timed | None = None
     if isinstance(exact, SolveResult):  # a word may belong to the next table with this result
         if edit is not None:
             raise ValueError("edit: a result cannot be edited; give the exact problem by name")
         problem = Problem(exact.formulation, exact.parameters, exact.data, exact.normalisation)
     else:
         refuse_unknown(common)
-        theirs = model_of(exact, data, common, edit)
+        own_model = _timed(exact, data, common, edit, time_limit)
+        theirs = own_model.model
         if isinstance(exact, pyo.ConcreteModel) and edit is not None:
             theirs = edited_copy(exact.clone(), edit, label_of(exact))
+            own_model = _Timed(theirs, own_model.seconds)
         problem = Problem(**describe(theirs))
         problem = problem if problem.formulation else problem.named(str(theirs.name))
     rows = []
     for row in given:
         if not isinstance(row, pyo.ConcreteModel):
             refuse_unrelated(entry_named(entry_of(row) or ""), problem.formulation)
-        model = model_of(row, data, common, edit)
+        timed = _timed(row, data, common, edit, time_limit)
+        model = timed.model
         own = Problem(**describe(model))
         refuse_other_data(problem, own)
         refuse_other_price(problem, own)
         if edit is None and not isinstance(row, pyo.ConcreteModel):
             remark_on(model.origin)  # a family may refuse what it can tell only with a solve
-        rows.append(model)
-    return _Built(rows, theirs)
+        rows.append(timed)
+    return _Built(rows, own_model)
+
+
+def _timed(
+    row: Row,
+    data: BuilderData | None,
+    common: Mapping[str, Any],
+    edit: Edit | None,
+    time_limit: float | None,
+) -> _Timed:
+    began = clock()
+    with ends_within(time_limit):
+        model = model_of(row, data, common, edit)
+    return _Timed(model, clock() - began)
 
 
 def _exact_of(rows: Sequence[Row]) -> str:

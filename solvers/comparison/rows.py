@@ -11,6 +11,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.edits.same_edit import Edit, edited_copy
+from tightmargin.solvers.execution.deadline import ends_within
 from tightmargin.solvers.model_building import build
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 
@@ -162,12 +163,20 @@ def labelled_models(
     parameters: Mapping[str, Any] | None = None,
     labels: Mapping[int, str] | None = None,
     edit: Edit | None = None,
+    time_limit: float | None = None,
 ) -> list[tuple[str, pyo.ConcreteModel]]:
-    """Label and model of every row; what cannot be built is refused before anything is solved."""
+    """Label and model of every row; what cannot be built is refused before anything is solved.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Of each model, with what it is derived from.
+    """
     common, names = dict(parameters or {}), labels or {}
     refuse_unknown(common)
-    found = [row_of(row) for row in rows]
-    return [
-        (names.get(k, edited_label(row, edit)), model_of(row, data, common, edit))
-        for k, row in enumerate(found)
-    ]
+    found = []
+    for k, row in enumerate([row_of(row) for row in rows]):
+        with ends_within(time_limit):
+            model = model_of(row, data, common, edit)
+        found.append((names.get(k, edited_label(row, edit)), model))
+    return found

@@ -12,6 +12,7 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.farkas import elastic_form, proven_infeasible
 from tightmargin.solvers.proofs.statement import Infeasible
@@ -28,7 +29,7 @@ def find_infeasibility(form: StandardForm, limits: Limits) -> Infeasible | None:
     """Look for a proof that a model has no point; None when there is none or none is found."""
     zero = np.zeros(len(form.rows))
     crossed = proven_infeasible(form, zero)
-    if crossed is not None or not len(form.rows) or not SOLVERS["highs"].installed:
+    if crossed is not None or not len(form.rows) or not SOLVERS["highs"].installed or is_over():
         return crossed
     elastic = elastic_form(form)
     asked = Limits(time_limit=limits.time_limit, threads=limits.threads, seed=limits.seed)

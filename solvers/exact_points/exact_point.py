@@ -6,6 +6,7 @@ equations solved on columns with room and its missed rows made up by columns of 
 
     the point itself, and where one row holds a norm the point moved onto that sphere
     the point scaled up or down by little: margins that are missed, norms that are exceeded
+    a step into the semidefinite rows, along a direction that least squares find
     a step towards a point strictly inside, the optimum of the model with tighter rows
     the same within the face that all points lie in, where rows imply equations
     between two points on the sides of the one quadratic equation that there is
@@ -23,15 +24,18 @@ from fractions import Fraction
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends.preference import needs_gigabytes
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.exact_points.between import between
 from tightmargin.solvers.exact_points.equations import Equations, equations_of
+from tightmargin.solvers.exact_points.into_matrices import into_matrices
 from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
 from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
 from tightmargin.solvers.exact_points.rational_sphere import norm_held
 from tightmargin.solvers.exact_points.squared_columns import with_squares_lowered
 from tightmargin.solvers.exact_points.tightened import Tightened
+from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.exact_sums.quadratic_rows import hold_clearly, known_stack
 from tightmargin.solvers.proofs.feasible_point import proven_point
@@ -95,7 +99,9 @@ class Search:
             self.best = found
 
     def settled(self, share: float) -> bool:
-        """Whether a point is known that costs no more than a share of the objective."""
+        """Whether a point is known that costs a share of the objective at most, or time is over."""
+        if is_over():
+            return True
         if self.best is None:
             return False
         return self.best.varying - self.objective <= share * abs(self.objective)
@@ -140,6 +146,22 @@ def _close_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
 def _near_by(search: Search, x: Array) -> None:
     """The point itself, then others that cost no solve, until one is cheap."""
     form = search.form
+    _itself(search, x)
+    if form.psd and search.settled(CHEAP_ENOUGH):
+        return
+    # The second is where a homogeneous model is at its best with an optimum of 0, the third where
+    # the only points are short numbers: w = 0 and b = 1, and copies of them.
+    for other in (_snapped(form, x), np.where(form.integer, x, 0.0), np.round(x, SHORT)):
+        if not search.settled(CHEAP) and (other != x).any():
+            search.tried(other)
+    for sign in (1.0, -1.0):
+        if not search.settled(CHEAP):
+            _along(search, x, np.where(form.integer, 0.0, sign * x), SCALINGS)
+
+
+def _itself(search: Search, x: Array) -> None:
+    """The point, and nothing but its last digits moved."""
+    form = search.form
     if not _misses_squares(form, x):
         search.tried(x, clearly=True)
     held = None if search.settled(CHEAP) else norm_held(form, x)
@@ -149,14 +171,18 @@ def _near_by(search: Search, x: Array) -> None:
         _onto_quadratics(search, x)
     if not search.settled(CHEAP):
         search.tried(x)
-    # The second is where a homogeneous model is at its best with an optimum of 0, the third where
-    # the only points are short numbers: w = 0 and b = 1, and copies of them.
-    for other in (_snapped(form, x), np.where(form.integer, x, 0.0), np.round(x, SHORT)):
-        if not search.settled(CHEAP) and (other != x).any():
-            search.tried(other)
-    for sign in (1.0, -1.0):
-        if not search.settled(CHEAP):
-            _along(search, x, np.where(form.integer, 0.0, sign * x), SCALINGS)
+    if form.psd and not search.settled(CHEAP):
+        _into_matrices(search, x)
+
+
+def _into_matrices(search: Search, x: Array) -> None:
+    """Steps into the semidefinite rows, the shortest that is long enough."""
+    for direction, steps in into_matrices(search.form, x):
+        for step in steps.tolist():
+            if is_over() or search.tried(x + step * direction, clearly=True) < math.inf:
+                break
+        if search.settled(CHEAP_ENOUGH):
+            return
 
 
 def _misses_squares(form: StandardForm, x: Array) -> bool:
@@ -221,7 +247,7 @@ def _between(search: Search, x: Array, towards: Array, short: float, long: float
 def _inwards(search: Search, classification: Classification, x: Array, limits: Limits) -> None:
     """Steps towards optima of tighter models, the tightest first."""
     small = search.form.n <= SIZE_LIMIT and SOLVERS["clarabel"].installed
-    if not (small and classification.relaxes_to_convex):
+    if not (small and classification.relaxes_to_convex) or needs_gigabytes(search.form):
         return
     tightened = Tightened(search.form, classification, x, search.equations.dependent, limits)
     _towards(search, tightened, x)

@@ -23,6 +23,7 @@ from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import Any, Generic, TypeVar
 
+from tightmargin.solvers.execution.deadline import uninterrupted
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.output_capture import transcript
 
@@ -92,6 +93,7 @@ def supervised(
         _presses() as presses,
         transcript(log) as printed,
         live_line(name, quiet=quiet) as line,
+        uninterrupted(name or "a library's call"),
     ):
         outcome = _begin(work)
         while wait([outcome], POLL).not_done:

@@ -30,6 +30,7 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
+from tightmargin.solvers.execution.deadline import deriving_time
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
@@ -193,7 +194,8 @@ def matrix_incumbent(data: TrainingData, parameters: Mapping[str, Any]) -> tuple
     """A known point (w, b) for matrix_svc_bilinear with these hyperparameters, from few starts."""
     words = {word: parameters[word] for word in ("ridge", "shape", "rank")}
     intercept = parameters.get("intercept", "free")
-    found = matrix_alternating(data, **words, intercept=intercept, starts=INCUMBENT_STARTS)
+    words |= {"intercept": intercept, "time_limit": deriving_time()}
+    found = matrix_alternating(data, **words, starts=INCUMBENT_STARTS)
     return found.w, found.b
 
 

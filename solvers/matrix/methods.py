@@ -174,5 +174,10 @@ def _start(model: pyo.ConcreteModel, data: Any, incumbent: tuple[Any, Any]) -> N
 
 
 register_incumbents(
-    IncumbentHeuristic(lambda entry: "rank" in entry.parameters, _incumbent, _start)
+    IncumbentHeuristic(
+        lambda entry: "rank" in entry.parameters,
+        _incumbent,
+        _start,
+        ("ridge", "shape", "rank", "intercept"),
+    )
 )

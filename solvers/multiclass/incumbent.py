@@ -19,6 +19,7 @@ from tightmargin.formulations.multiclass.hinge import (
 )
 from tightmargin.formulations.multiclass.truncated_hinge import Machine
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.deadline import deriving_time
 from tightmargin.solvers.hinge_batch.multiclass import LARGEST
 from tightmargin.solvers.multiclass.dca import truncated_dca
 
@@ -42,7 +43,8 @@ def truncated_incumbent(
     words = {word: parameters.get(word, declared[word].default) for word in WORDS}
     cap_of(words["truncation"])
     if (data.n_classes - 1) * (data.d + 1) <= LARGEST:
-        found = truncated_dca(data, **words, starts=STARTS if data.n < MANY_POINTS else 1)
+        starts = STARTS if data.n < MANY_POINTS else 1
+        found = truncated_dca(data, **words, starts=starts, time_limit=deriving_time())
         return found.B, found.b
     words.pop("truncation")
     model = multiclass_hinge(data, **words)

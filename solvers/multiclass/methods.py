@@ -32,14 +32,13 @@ from tightmargin.solvers.multiclass.closing_bounds import (
     truncated_bound,
 )
 from tightmargin.solvers.multiclass.dca import truncated_dca
-from tightmargin.solvers.multiclass.incumbent import start_classes, truncated_incumbent
+from tightmargin.solvers.multiclass.incumbent import WORDS, start_classes, truncated_incumbent
 from tightmargin.solvers.result import Status
 
 ENTRY = "multiclass_truncated"
 TRUNCATED_SEARCH, DCA = "truncated-search", "dca"
 STARTS, NODES = 10, 1000
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
-WORDS = ("ridge", "truncation", "class_weight", "intercept")
 
 
 def _by_search(origin: Origin, limits: Limits) -> Finding:
@@ -145,5 +144,6 @@ register_incumbents(
         lambda entry: MulticlassData in entry.takes and "truncation" in entry.parameters,
         _incumbent,
         start_classes,
+        WORDS,
     )
 )

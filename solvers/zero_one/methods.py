@@ -25,7 +25,7 @@ from tightmargin.solvers.conic.relaxation_bound import (
 )
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
-from tightmargin.solvers.execution.deadline import is_over, seconds_left
+from tightmargin.solvers.execution.deadline import deriving_time, is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import (
@@ -284,7 +284,12 @@ def _zero_one_incumbent(
     if not data.d:
         return None
     intercept = parameters.get("intercept", entry.parameters["intercept"].default)
-    found = zero_one_incumbent(data.points, penalty=parameters["penalty"], intercept=intercept)
+    found = zero_one_incumbent(
+        data.points,
+        penalty=parameters["penalty"],
+        intercept=intercept,
+        time_limit=deriving_time(),
+    )
     return found.w, found.b
 
 
@@ -296,7 +301,9 @@ def _ramp_incumbent(
         return None
     points, C = data.points, parameters["C"]
     intercept = parameters.get("intercept", entry.parameters["intercept"].default)
-    by_count = zero_one_incumbent(points, penalty=4 * C, intercept=intercept)
+    by_count = zero_one_incumbent(
+        points, penalty=4 * C, intercept=intercept, time_limit=deriving_time()
+    )
     hinge = solve(c_svc(points, C=C, intercept=intercept), method=DIRECT).values
     by_hinge = hinge["w"], float(hinge["b"]) if "b" in hinge else 0.0
     candidates = [(by_count.w, by_count.b), by_hinge]
@@ -339,9 +346,19 @@ def _of_points(entry: Entry, *words: str) -> bool:
 
 register_incumbents(
     IncumbentHeuristic(
-        lambda entry: _of_points(entry, "penalty"), _zero_one_incumbent, _start, weighted=True
+        lambda entry: _of_points(entry, "penalty"),
+        _zero_one_incumbent,
+        _start,
+        ("penalty", "intercept"),
+        weighted=True,
     )
 )
 register_incumbents(
-    IncumbentHeuristic(lambda entry: _of_points(entry, "C"), _ramp_incumbent, _start, weighted=True)
+    IncumbentHeuristic(
+        lambda entry: _of_points(entry, "C"),
+        _ramp_incumbent,
+        _start,
+        ("C", "intercept"),
+        weighted=True,
+    )
 )

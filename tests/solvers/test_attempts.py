@@ -16,6 +16,7 @@ from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.solvers.attempts import attempts
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution import deadline
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.live_lp import LiveLP
@@ -124,6 +125,7 @@ def test_the_second_attempt_gets_the_time_that_is_left(monkeypatch: pytest.Monke
     clock = iter([0.0, 0.0, 3.0, 4.0, 4.0, 6.0])
     watch = SimpleNamespace(perf_counter=lambda: next(clock))
     monkeypatch.setattr(attempts, "time", watch)
+    monkeypatch.setattr(deadline, "clock", lambda: 0.0)  # reading the model takes no time
     monkeypatch.setattr(clarabel, "run", slow)
     monkeypatch.setattr(clarabel, "run_scaled", slow)
     model = tm.conic_sdp(points("overlapping", 0), penalty=1.0)

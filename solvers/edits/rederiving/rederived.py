@@ -30,7 +30,8 @@ from tightmargin.solvers.edits.rederiving.switched_rows import (
     switched_rows,
 )
 from tightmargin.solvers.edits.row_changes import column_names
-from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.deadline import ends_within
+from tightmargin.solvers.execution.limits import Limits, checked_limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -76,7 +77,7 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
     model : ConcreteModel
         Of an entry with a big-M; its Param big_m is changed.
     time_limit : float, optional
-        Seconds for the search for a feasible point.
+        Seconds, for the search for a feasible point first of all.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def rederive(model: pyo.ConcreteModel, *, time_limit: float | None = None) -> Bi
     (12,)
     """
     refuse_other_objects("rederive", model)
-    with as_edit_of_its_base(model):
+    with ends_within(checked_limits(time_limit).time_limit), as_edit_of_its_base(model):
         origin = getattr(model, "origin", None)
         if not isinstance(origin, Origin) or big_m_rule(origin) is None:
             raise ValueError(

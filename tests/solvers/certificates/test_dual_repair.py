@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from scipy.optimize import linprog
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.bounds import best_bound, lp_bound
+from tests.support.semidefinite_models import max_cut
 from tightmargin.formulations.conic.sdp import conic_sdp
 from tightmargin.formulations.nu.nu_svc import nu_svc
 from tightmargin.formulations.svc.c_svc import c_svc
@@ -34,6 +36,7 @@ from tightmargin.solvers.canonical_form.conic_form import (
     pack,
     unpack,
 )
+from tightmargin.solvers.certificates import normal_matrix
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.limits import Limits
@@ -489,3 +492,29 @@ def test_blocks_are_read_in_their_order() -> None:
     assert [b.kind for b in p.conic.blocks] == ["zero", "nonneg", *["soc"] * 10, "psd"]
     assert sp.issparse(p.conic.A)
     assert p.conic.blocks[-1].start + p.conic.blocks[-1].size == len(p.conic.b)
+
+
+@pytest.mark.parametrize("limit", [5000, 0])
+def test_the_repair_of_a_large_matrix_takes_memory_of_its_square(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stationary are matrices with a diagonal of 1; S of order 150 as a matrix is 1 GB."""
+    monkeypatch.setattr(normal_matrix, "DENSE_LIMIT", limit)
+    form = standard_form(max_cut(150, 0))
+    conic = conic_form(form, classify(form))
+    rows = np.random.default_rng(0).normal(size=(150, 12))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    off = 1 + 1e-6 * np.random.default_rng(1).normal(size=150)
+    tracemalloc.start()
+    try:
+        found = repaired(conic, np.zeros(150), pack(off[:, None] * (rows @ rows.T) * off))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**25
+    assert found.residual > 1e-7
+    assert found.reason == ""
+    Z = unpack(found.z)
+    assert np.abs(np.diag(Z) - 1).max() < 1e-12
+    assert np.linalg.eigvalsh(Z)[0] > -1e-13
+    assert np.abs(Z - rows @ rows.T).max() < 1e-4

@@ -1,0 +1,83 @@
+"""Points on the border of the semidefinite cone moved into it without a solve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.support.semidefinite_models import least_eigenvalue, max_cut
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.standard_form.standard_form import standard_form
+
+
+@pytest.fixture(autouse=True)
+def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked")
+
+    monkeypatch.setattr(clarabel, "run_conic", refuse)
+
+
+def found(model: Any, x: Array) -> FeasiblePoint | None:
+    form = standard_form(model)
+    return exact_point(form, classify(form), x, Limits())
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-10])
+@pytest.mark.parametrize("n", [4, 80])
+def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> None:
+    """More on the diagonal alone would miss the trace."""
+    half = np.random.default_rng(n).normal(size=(n, n))
+    C = half + half.T
+    values, vectors = np.linalg.eigh(C)
+    X = np.outer(vectors[:, 0], vectors[:, 0]) - off * np.eye(n)
+    point = found(least_eigenvalue(C), X[np.tril_indices(n)])
+    assert point is not None
+    assert point.exact
+    assert point.varying >= values[0] - 1e-12 * abs(values[0])
+    assert point.varying <= values[0] + max(1e-8, 100 * n * off) * abs(values[0])
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-10])
+@pytest.mark.parametrize("n", [5, 90])
+def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: float) -> None:
+    model = max_cut(n, 0)
+    form = standard_form(model)
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = form.psd[0].g
+    laplacian = -(matrix + np.tril(matrix, -1).T)
+    # Diag(y) with all y at the largest eigenvalue is on the border, a hair outside here.
+    top = float(np.linalg.eigvalsh(laplacian)[-1])
+    y = np.full(n, top - off * top)
+    point = found(model, y)
+    assert point is not None
+    assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
+
+
+def test_the_corner_of_a_lifted_matrix_stays_one() -> None:
+    """[[W, w], [w', 1]] has an entry that no direction moves, and W alone is enough."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 70))
+    data = tm.TrainingData(X, np.where(X[:, 0] > 0, 1.0, -1.0))
+    model = tm.conic_sdp(data, penalty=1.0)
+    form = standard_form(model)
+    x, w = form.point(), rng.normal(size=71)
+    values = {"w": w[:-1], "b": w[-1], "W": np.outer(w, w)[np.tril_indices(71)]}
+    u = data.y * (X @ w[:-1] + w[-1])
+    values |= {"p": np.maximum(1 - u, 0.0), "T": (u - 1) ** 2, "z": np.ones(40)}
+    for name, numbers in values.items():
+        columns, _ = form.columns.of(model.find_component(name))
+        x[columns] = numbers
+    point = found(model, x)
+    assert point is not None
+    cost = float(w @ w) + np.count_nonzero(u < 1)  # z = p^2 / T is 1 or may be 0
+    # A larger T lowers z by itself.
+    assert cost * (1 - 1e-6) <= point.value(form.objective.constant) <= cost * (1 + 1e-7)

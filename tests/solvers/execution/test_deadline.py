@@ -1,0 +1,219 @@
+"""Time limits on a clock that the tests move: what counts towards them, and what passes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.support.semidefinite_models import max_cut
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.attempts import attempts
+from tightmargin.solvers.backends import clarabel
+from tightmargin.solvers.backends.choice import choose
+from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
+from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.execution import deadline
+from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.deadline import (
+    ends_within,
+    is_over,
+    limit_left,
+    seconds_left,
+    uninterrupted,
+    within_deadline,
+    within_limit,
+)
+from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.limits import SHORTEST, Limits
+from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.zero_one import methods as zero_one
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(deadline.time, "perf_counter", found)
+    return found
+
+
+@pytest.mark.parametrize(("limit", "grace"), [(1.0, 1.0), (10.0, 1.0), (40.0, 4.0)])
+def test_a_proof_gets_a_second_or_a_tenth_more(limit: float, grace: float, clock: Clock) -> None:
+    with ends_within(limit) as ends:
+        assert (limit_left(), seconds_left()) == (limit, limit + grace)
+        clock.now += limit + grace - 0.25
+        assert (limit_left(), seconds_left()) == (0.0, 0.25)
+        assert not is_over()
+        assert within_deadline(Limits(limit)).time_limit == 0.25
+        assert within_deadline(Limits()).time_limit == 0.25
+        assert within_limit(Limits(limit)).time_limit == SHORTEST
+        assert ends.words == ""
+        clock.now += 0.25
+        assert is_over()
+    assert limit_left() is None
+    assert within_limit(Limits(limit)) == Limits(limit)
+
+
+def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(clock: Clock) -> None:
+    with ends_within(10.0) as outer:
+        clock.now += 4.0
+        with ends_within(20.0) as inner:
+            assert (limit_left(), seconds_left()) == (6.0, 7.0)
+            with uninterrupted("one"):
+                clock.now += 2.0
+            for name in ("two", "three"):  # the first of them passes the end
+                with uninterrupted(name):
+                    clock.now += 8.0
+        assert inner.passed == ["two"]
+        assert outer.words == "the time limit was passed by 11.0 s more: two cannot be stopped"
+
+
+@pytest.fixture
+def sleepy(clock: Clock) -> Iterator[str]:
+    """A solver that ignores its limit: half a minute passes in one call."""
+
+    def run(form: Any, classification: Any, limits: Limits) -> Claim:
+        def work() -> None:
+            clock.now += 30.0
+
+        supervised(work, name="sleepy")
+        return Claim(Status.OPTIMAL, x=np.zeros(form.n), bound=0.0)
+
+    kinds = frozenset({ProblemClass.SDP})
+    info = SolverInfo("sleepy", "numpy", "numpy", kinds, (0.0, np.inf), "BSD", 1e-6, "a test's")
+    attempts.register_solver(info, run)
+    yield "sleepy"
+    del SOLVERS["sleepy"], attempts._REGISTERED["sleepy"]
+
+
+def test_a_solver_that_cannot_be_interrupted_is_named(sleepy: str) -> None:
+    late = tm.solve(max_cut(3, 0), sleepy, time_limit=5.0)
+    said = "the time limit was passed by 24.0 s more: sleepy cannot be stopped"
+    assert said in late.message
+    assert late.time_limit == 5.0
+    assert "passed" not in tm.solve(max_cut(3, 0), sleepy, time_limit=40.0).message
+
+
+def test_nothing_is_begun_once_the_time_is_over(
+    sleepy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked after the end")
+
+    monkeypatch.setattr(clarabel, "run_conic", refuse)
+    result = tm.solve(max_cut(4, 1), sleepy, time_limit=5.0)
+    assert result.objective is None  # y = 0 is no point, and no other was looked for
+
+
+def points(seed: int = 0) -> tm.TrainingData:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    return tm.TrainingData(X, np.where(X[:, 0] + 0.5 * rng.normal(size=20) > 0, 1.0, -1.0))
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """Seconds that the heuristic behind big_m="derived" was given, one entry a search."""
+    given: list[float | None] = []
+    found = zero_one.zero_one_incumbent
+
+    def counted(*args: Any, time_limit: float | None = None, **words: Any) -> Any:
+        given.append(time_limit)
+        return found(*args, **words)
+
+    monkeypatch.setattr(zero_one, "zero_one_incumbent", counted)
+    return given
+
+
+WORDS: dict[str, Any] = {"penalty": 1.0, "big_m": "derived"}
+ROWS = ["zero_one_relaxed", "zero_one_hinge", "conic_sdp"]
+
+
+@pytest.mark.parametrize("limit", [None, 8.0])
+def test_one_derivation_is_shared_by_all_rows(
+    limit: float | None, searches: list[float | None], clock: Clock
+) -> None:
+    data = points()
+    table = tm.compare(data, ROWS, parameters=WORDS, time_limit=limit, live=False)
+    assert searches == [None if limit is None else 2.0]
+    numbers = [row.result.parameters["incumbent"] for row in table.rows[:2]]
+    assert np.array_equal(numbers[0][0], numbers[1][0])
+    tm.build("zero_one_big_m", data, **WORDS)
+    assert len(searches) == 1
+    tm.build("zero_one_big_m", data, **WORDS | {"penalty": 2.0})
+    tm.build("zero_one_big_m", points(), **WORDS)  # equal numbers, another object
+    assert len(searches) == 3
+
+
+def test_what_a_limit_cut_short_stands_for_nothing_else(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float | None] = []
+    found = zero_one.zero_one_incumbent
+
+    def slow(*args: Any, time_limit: float | None = None, **words: Any) -> Any:
+        given.append(time_limit)
+        clock.now += 0.5
+        return found(*args, **words)
+
+    monkeypatch.setattr(zero_one, "zero_one_incumbent", slow)
+    data = points()
+    for limit in (1.0, 1.0, None, 1.0):
+        with ends_within(limit):
+            tm.build("zero_one_big_m", data, **WORDS)
+    assert given == [0.25, None]
+
+
+def test_deriving_counts_towards_the_limit_of_a_row(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = zero_one.zero_one_incumbent
+    asked: list[float | None] = []
+
+    def slow(*args: Any, time_limit: float | None = None, **words: Any) -> Any:
+        clock.now += 3.0
+        return found(*args, **words)
+
+    def run(name: str, model: Any, form: Any, kind: Any, limits: Limits) -> Claim:
+        asked.append(limits.time_limit)
+        clock.now += 2.0
+        return clarabel.run(form, kind, Limits())
+
+    monkeypatch.setattr(zero_one, "zero_one_incumbent", slow)
+    monkeypatch.setattr(attempts, "_run", run)
+    both: Any = "zero_one_hinge"
+    table = tm.compare(points(), [both], exact=both, parameters=WORDS, time_limit=10.0)
+    assert asked == [7.0, 10.0]
+    assert (table.exact_seconds, table.rows[0].seconds) == (5.0, 2.0)
+    assert table.to_frame()["seconds"].tolist() == [2.0, 5.0]
+    asked.clear()
+    X: Array = np.asarray(points().X)
+    machine = tm.FormulationClassifier("zero_one_hinge", **WORDS, time_limit=10.0)
+    machine.fit(X, np.asarray(points().y))
+    assert asked == [7.0]
+    assert machine.result_.time_limit == 10.0
+
+
+def test_the_kind_of_a_dense_matrix_decides_who_takes_it() -> None:
+    """Of order 130 Clarabel would fill gigabytes, but where a pattern lets it split the matrix."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4, 130))
+    dense = tm.conic_sdp(tm.TrainingData(X, np.array([1.0, 1.0, -1.0, -1.0])), penalty=1.0)
+    for model, taken in ((dense, "scs"), (max_cut(130, 0), "clarabel")):
+        form = standard_form(model)
+        assert choose("auto", classify(form).problem_class, form).info.name == taken
