@@ -144,8 +144,8 @@ def rebuilt_case(result: SolveResult, prepared: Prepared, absolute_gap: float = 
         )
     case = _rebuilt(origin, absolute_gap)
     built, stated = str(case.classification.problem_class), result.problem_class
-    if stated != built:
-        raise ValueError(f"the result calls a model {stated or 'nothing'} that is of class {built}")
+    if stated not in ("", built):
+        raise ValueError(f"the result calls a model {stated} that is of class {built}")
     return case
 
 
