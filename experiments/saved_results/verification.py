@@ -119,7 +119,8 @@ def verification(
 def _problem(result: SolveResult, prepared: Prepared) -> str:
     """The problem in a line: what a file may choose, and nothing checks."""
     asked = {**words_of(prepared.record), **result.parameters}
-    told = " ".join(f"{name}={short(value_text(value), 24)}" for name, value in asked.items())
+    given = {name: short(value_text(value), 24) for name, value in asked.items()}
+    told = " ".join(f"{name}={words}" for name, words in given.items() if words)
     raw = prepared.raw
     return f"{result.formulation} {told}, {raw.n} points, {raw.d} features, {raw.sha256[:12]}"
 

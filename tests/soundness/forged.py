@@ -201,9 +201,9 @@ def chosen(rng: np.random.Generator, document: Document, turn: int) -> Path_:
     return members[int(rng.integers(len(members)))]
 
 
-WORDS = ("", "optimal", "feasible", "infeasible", "unbounded", "CERTIFIED", "SOLVER_BOUND",
-         "paper", "model", "zscore", "unit", "none", "rsvm", "c_svc", "free", "penalised", "LP",
-         "QP", "x")  # fmt: skip
+WORDS = ("", "optimal", "feasible", "inaccurate", "interrupted", "infeasible", "unbounded",
+         "CERTIFIED", "SOLVER_BOUND", "paper", "model", "zscore", "unit", "none", "rsvm", "c_svc",
+         "free", "penalised", "LP", "QP", "x")  # fmt: skip
 
 
 def other(rng: np.random.Generator, value: Any) -> Any:
