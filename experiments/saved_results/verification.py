@@ -119,7 +119,8 @@ def verification(
 def _problem(result: SolveResult, prepared: Prepared) -> str:
     """The problem in a line: what a file may choose, and nothing checks."""
     asked = {**words_of(prepared.record), **result.parameters}
-    told = " ".join(f"{name}={short(value_text(value), 24)}" for name, value in asked.items())
+    given = {name: short(value_text(value), 24) for name, value in asked.items()}
+    told = " ".join(f"{name}={words}" for name, words in given.items() if words)
     raw = prepared.raw
     return f"{result.formulation} {told}, {raw.n} points, {raw.d} features, {raw.sha256[:12]}"
 
@@ -144,8 +145,8 @@ def rebuilt_case(result: SolveResult, prepared: Prepared, absolute_gap: float = 
         )
     case = _rebuilt(origin, absolute_gap)
     built, stated = str(case.classification.problem_class), result.problem_class
-    if stated != built:
-        raise ValueError(f"the result calls a model {stated or 'nothing'} that is of class {built}")
+    if stated not in ("", built):
+        raise ValueError(f"the result calls a model {stated} that is of class {built}")
     return case
 
 

@@ -64,6 +64,8 @@ def unchecked_parts(
     ]
     parts += [f"multipliers of {name}" for name in result.duals]
     parts += [_words(name) for name in saved.facts if name not in again and name != "unit"]
+    if not saved.verdict.closed:
+        parts.append("status")
     if result.ray and result.status is not Status.UNBOUNDED:
         parts.append("ray")
     data = (name for name in result.data if name not in ("n", "d", "sha256", "total_weight"))
@@ -80,8 +82,9 @@ def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:
     again : mapping
         Variables computed from the hyperplane, or from whatever names it.
     """
-    # What cancels to nothing keeps a last bit of what it is made of, on another processor another.
-    largest = max((float(np.abs(array).max(initial=0.0)) for array in again.values()), default=0.0)
+    # What cancels to nothing keeps a last bit of what it is made of, on another processor another:
+    # of other variables, or of the 1 that margins are measured from.
+    largest = max((float(np.abs(array).max(initial=1.0)) for array in again.values()), default=1.0)
     for name, array in again.items():
         if name not in result.values:
             continue

@@ -1751,7 +1751,7 @@ def check_file(path: str, seconds: float = LONGEST_TIME, largest: int = LARGEST_
     worker.start()
     worker.join(seconds)
     if not ends:
-        raise LimitError(f"it was not decided within {seconds:g} seconds (--time-limit)")
+        raise LimitError(f"it takes longer than {seconds:g} seconds (--time-limit)")
     if isinstance(ends[0], BaseException):
         raise ends[0]
     proof: Proof = ends[0]
@@ -1764,8 +1764,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("checker.py", description=__doc__, formatter_class=plain)
     parser.add_argument("file", metavar="FILE", help="a proof file, .json or .json.gz")
     add = parser.add_argument
-    add("--time-limit", type=float, default=LONGEST_TIME, metavar="SECONDS", help="3600")
-    add("--size-limit", type=int, default=LARGEST_FILE, metavar="BYTES", help="once unpacked")
+    said = f"of the file once unpacked; {LARGEST_FILE} by default"
+    add("--size-limit", type=int, default=LARGEST_FILE, metavar="BYTES", help=said)
+    said = f"until it is given up; {LONGEST_TIME:g} by default"
+    add("--time-limit", type=float, default=LONGEST_TIME, metavar="SECONDS", help=said)
     asked = parser.parse_args(arguments)
     if not (0 < asked.time_limit <= threading.TIMEOUT_MAX and asked.size_limit > 0):
         parser.error("--time-limit and --size-limit are positive numbers")

@@ -201,9 +201,9 @@ def chosen(rng: np.random.Generator, document: Document, turn: int) -> Path_:
     return members[int(rng.integers(len(members)))]
 
 
-WORDS = ("", "optimal", "feasible", "infeasible", "unbounded", "CERTIFIED", "SOLVER_BOUND",
-         "paper", "model", "zscore", "unit", "none", "rsvm", "c_svc", "free", "penalised", "LP",
-         "QP", "x")  # fmt: skip
+WORDS = ("", "optimal", "feasible", "inaccurate", "interrupted", "infeasible", "unbounded",
+         "CERTIFIED", "SOLVER_BOUND", "paper", "model", "zscore", "unit", "none", "rsvm", "c_svc",
+         "free", "penalised", "LP", "QP", "x")  # fmt: skip
 
 
 def other(rng: np.random.Generator, value: Any) -> Any:
@@ -315,14 +315,15 @@ SCHEMES: tuple[Scheme, ...] = (allowed, other_machine, other_points, doubled)
 def forged_case(rng: np.random.Generator, index: int) -> Case:
     """One change of one file; every fifth is a scheme of several."""
     place, turn = index % len(KINDS), index // len(KINDS)
-    scheme = SCHEMES[turn // 5 % len(SCHEMES)] if turn % 5 == 4 else None
+    scheme = SCHEMES[turn // 5 % len(SCHEMES)] if (turn + place) % 5 == 3 else None
     kind = KINDS[place]
     label = f"forged {kind.entry} {kind.points} {' '.join(map(str, dict(kind.options).values()))}"
 
     def ask() -> list[Answer]:
         try:
             case = honest(place, turn // REUSED)
-            words, document, at = _forged(case, rng, turn, scheme)
+            # By sevens, so that a few cases are of many places.
+            words, document, at = _forged(case, rng, 7 * turn + 5 * place, scheme)
         except REFUSALS as error:  # of the harness, and no refusal of the product
             raise RuntimeError(f"{label}: no file: {error}") from error
         answers = [_judged(f"{label}: {words}", case, document, at)]
@@ -341,7 +342,7 @@ def _forged(
     if scheme is not None:
         words, document = scheme.__name__, scheme(case, rng)
     else:
-        at = chosen(rng, case.document, turn - turn // 5)
+        at = chosen(rng, case.document, turn)
         value: Any = case.document
         for key in at:
             value = value[key]

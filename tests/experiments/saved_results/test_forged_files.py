@@ -407,6 +407,18 @@ def test_an_infeasible_file_without_its_multipliers(folder: Path) -> None:
     assert run("certify", out, "--data", other).code == 2
 
 
+def test_slacks_that_cancel_to_nothing_agree_and_no_others(folder: Path) -> None:
+    """1 - y f(x) is 0 up to the last digits of 1 at a margin that every point meets."""
+    data, out = write_csv(folder / "apart.csv", SEPARABLE), folder / "apart.json"
+    assert run("solve", "c_svc", "--data", data, "--set", "C=1000", "--out", out).code == 0
+    document = json.loads(out.read_text())
+    assert np.abs(document["values"]["xi"]).max() < 1e-12
+    for size, code in ((0.0, 0), (1e-14, 0), (1e-9, 1)):
+        slacks = [size] * SEPARABLE.n
+        answer = certified(folder, document, lambda d, s=slacks: d["values"].update(xi=s))
+        assert answer.code == code, answer.stderr
+
+
 def test_facts_agree_up_to_arithmetic_and_no_further() -> None:
     assert same_fact(3, 3)
     assert not same_fact(3, 4)

@@ -344,7 +344,7 @@ def test_what_is_beyond_a_limit_is_undecided(
     monkeypatch.setattr(checker, "check", lambda document: never.wait(30))
     assert checker.main([str(file), "--time-limit", "0.01"]) == checker.LIMIT_REACHED
     never.set()
-    assert "not decided within 0.01 seconds (--time-limit)" in capsys.readouterr().out
+    assert "UNDECIDED: it takes longer than 0.01 seconds (--time-limit)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
