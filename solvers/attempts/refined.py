@@ -93,8 +93,8 @@ def refined(case: Case, claim: Claim) -> Claim | None:
     slopes = np.array([float(r) for r in program.slopes(*solved)])
     bounds = np.where(np.isfinite(form.lower) | np.isfinite(form.upper), slopes, 0.0)
     said = "; ".join(part for part in (claim.message, WORDS) if part)
-    duals = Multipliers(floats[1], bounds, {})
-    return replace(claim, x=at, duals=duals, proof=proof, point=point, message=said)
+    own = None if claim.duals is None else Multipliers(floats[1], bounds, {})
+    return replace(claim, x=at, duals=own, proof=proof, point=point, message=said)
 
 
 def _proven(
