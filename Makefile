@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bench-concave bks results \
+.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bench-concave bks results \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -34,9 +34,9 @@ gaps: $(RUN_STAMP)  ## how far each relaxation is from the proven 0-1 optimum: t
 	@mkdir -p out && $(BIN)/tightmargin compare --csv out/gaps.csv --latex out/gaps.tex --plot out/gaps.png
 
 # Several processes with one thread each beat one process with many, and results repeat.
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export OMP_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export OPENBLAS_NUM_THREADS := 1
-test bench bench-extended-nu bench-ladder bench-long bench-edited bench-fitted bench-limits bench-literal bks results: export MPLBACKEND := Agg
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bks results: export OMP_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bks results: export OPENBLAS_NUM_THREADS := 1
+test bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bks results: export MPLBACKEND := Agg
 
 bench-concave: $(DEV_STAMP)  ## concave programs beside SCIP and Gurobi, into benchmarks/CONCAVE.md
 	$(BIN)/python -m benchmarks.concave
@@ -90,6 +90,9 @@ bench-ladder: $(DEV_STAMP)  ## the whole ladder of bounds on eleven instances, i
 
 bench-edited: $(DEV_STAMP)  ## fifty-seven edited models, proven here and claimed by SCIP and Gurobi, into benchmarks/EDITED_MODELS.md
 	$(BIN)/python -m benchmarks.edited_models
+
+bench-busy: $(DEV_STAMP)  ## the same verdicts and trees beside six busy processes, into benchmarks/BUSY.md
+	$(BIN)/python -m benchmarks.busy
 
 bench-fitted: $(DEV_STAMP)  ## how far scikit-learn's default fits are from optimal, into benchmarks/FITTED_ESTIMATORS.md
 	$(BIN)/python -m benchmarks.fitted_estimators

@@ -68,7 +68,7 @@ def _search(data: TrainingData) -> Line:
 
 def _tightened(data: TrainingData) -> Line:
     began = time.process_time()
-    found = tightened(data, PROBLEM["penalty"], PROBLEM["intercept"], TIGHTENING)
+    found = tightened(data, PROBLEM["penalty"], PROBLEM["intercept"])
     model = zero_one_big_m(
         data, big_m="derived", incumbent=found.incumbent, slack_bounds=found.bounds, **PROBLEM
     )

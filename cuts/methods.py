@@ -48,6 +48,7 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.execution.deadline import deriving_time
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.work import STAGE
 from tightmargin.solvers.methods import (
     AUTO,
     DIRECT,
@@ -69,7 +70,6 @@ TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units ro
 STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"
 TIGHTENED = "tightened"
-SECONDS = 60.0  # for all rounds together; what is proven by then is used
 
 
 # --- the searches --------------------------------------------------------------------------------
@@ -252,18 +252,19 @@ def with_tightened(
     if own.get("big_m") == TIGHTENED:
         own["big_m"] = "derived"
     intercept = own.get("intercept", entry.parameters["intercept"].default)
-    left = deriving_time()
-    seconds = SECONDS if left is None else min(SECONDS, left)
-    found = tightened(points_or_kernel(data).points, own["penalty"], intercept, seconds)
+    data = points_or_kernel(data).points
+    found = tightened(data, own["penalty"], intercept, deriving_time())
     return own | {"slack_bounds": found.bounds, "incumbent": found.incumbent}
 
 
-def tightened(data: TrainingData, penalty: float, intercept: str, seconds: float) -> Tightened:
-    """Quick rounds, and rounds of the SDP in what is left of the time, where they pay."""
-    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept}
-    found = tighten(data, relaxation="qp", time_limit=seconds, **words)
-    left = seconds - found.seconds
-    if left <= 0 or not sdp_pays(found):
+def tightened(
+    data: TrainingData, penalty: float, intercept: str, time_limit: float | None = None
+) -> Tightened:
+    """Quick rounds, and rounds of the SDP where they pay; as much work each as a stage has."""
+    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept, "work_limit": STAGE}
+    found = tighten(data, relaxation="qp", time_limit=time_limit, **words)
+    left = None if time_limit is None else time_limit - found.seconds
+    if (left is not None and left <= 0) or not sdp_pays(found):
         return found
     return tighten(
         data, relaxation="sdp", bounds=found.bounds, incumbent=found.incumbent, time_limit=left,

@@ -28,22 +28,18 @@ from tightmargin.solvers.execution.stop_reason import StopReason
 
 TOLERANCE = 5e-8  # far below what a saved search may itself have left open
 HULL_UP_TO = 4  # dimensions
-LEAST_TIME, TIMES = 60.0, 3.0  # seconds, and multiples of what the saved search took
+ROUNDS, NODES = 1_000, 20_000  # of a search once more: some minutes
 
 
-def search_again(
-    origin: Origin, values: Mapping[str, Array], seconds: float
-) -> tuple[Lemma | None, str]:
+def search_again(origin: Origin, values: Mapping[str, Array]) -> tuple[Lemma | None, str]:
     """Bound of a saved result proven by a search once more, and why there is none.
 
-    Within 60 seconds or three times what the saved search took, where that is more.
+    Within so many rounds or nodes, whatever the file says of its own search.
 
     Parameters
     ----------
     values : mapping
         Saved; their w is where the search starts.
-    seconds : float
-        What the saved search took.
 
     Raises
     ------
@@ -57,15 +53,16 @@ def search_again(
     if len(weight) > HULL_UP_TO and not has_highspy():
         why = f"beyond {HULL_UP_TO} dimensions that takes branch and cut, which needs highspy"
         return None, why
-    limit = max(LEAST_TIME, TIMES * seconds)
     common: dict[str, Any] = problem | {
         "start": weight if np.isfinite(weight).all() and weight.any() else None,
         "tolerance": TOLERANCE,
         "absolute": 0.0,
-        "time_limit": limit,
     }
     small = len(weight) <= HULL_UP_TO
-    found = hull_search(data, **common) if small else branch_and_cut(data, **common)
+    if small:
+        found = hull_search(data, round_limit=ROUNDS, **common)
+    else:
+        found = branch_and_cut(data, node_limit=NODES, **common)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     why = "" if found.proven else f"the search ended early: {found.message}"

@@ -68,6 +68,7 @@ from tightmargin.solvers.methods import (
 from tightmargin.solvers.model_methods.registry import (
     LEFT_TO_A_METHOD,
     by_model_method,
+    gone_on,
     refuse_unknown_words,
 )
 from tightmargin.solvers.proof_files.result_proof import with_proof
@@ -130,6 +131,8 @@ def solve(
         that is convex once integrality is dropped; "auto" uses it beside a solver, see `prove`.
     time_limit : float, optional
         Seconds, for the solve and its proof together; checks may take a second more, or a tenth.
+        Without it a solve goes on until it is proven or nothing is left to try, and no clock
+        decides what becomes of it; Ctrl-C keeps what there is.
         `message` says how long both took where the proof took long, and names the call of a
         library that could not be stopped where one ended later still. A model stopped by the
         limit keeps its incumbent and bound, as after Ctrl-C.
@@ -158,14 +161,15 @@ def solve(
     proof : str or path, optional
         A .json or .json.gz file for the proof, that anybody can check without this project
         (docs/proof_files.md). Where a search of a family proved the result, a tree is grown for the
-        file, within `prove` (60) seconds. `message` says whether there is a file, and why not.
+        file, within `prove` seconds, or within some nodes. `message` says whether there is a
+        file, and why not.
     prove : float or bool, optional
         Seconds that branch and bound may take to prove what a solver merely claims of a
-        mixed-integer model. By default as long as the solver took, and 5 seconds at least, where
-        solver and method are "auto"; True says the same for a solver that is named, whatever
-        method proves such a model, and False turns it off. What is left of `time_limit` is the
-        most. An edited model of the catalogue is proven first, and a solver is asked only where
-        that takes more than a moment.
+        mixed-integer model. By default it goes on until that is proven, where solver and method
+        are "auto"; True says the same for a solver that is named, whatever method proves such a
+        model, and False turns it off. What is left of `time_limit` is the most. An edited model of
+        the catalogue is proven first, and a solver is asked only where that takes more than a
+        moment.
 
     Returns
     -------
@@ -267,7 +271,10 @@ def _solved(
     else:
         first = method == AUTO and not named
         proving = first if prove is None else prove
-        result, tree = _by_solver(solver, second_solver, model, case, edit, proving, first=first)
+        result, tree = _by_solver(
+            solver, second_solver, model, case, edit, proving,
+            first=first, going_on=method == AUTO and open_to_us,
+        )  # fmt: skip
     result = _heard(second, case, result)
     result = replace(ready.said(result), time_limit=limits.time_limit)
     if warm_start:
@@ -328,6 +335,7 @@ def _by_solver(
     prove: float | bool,
     *,
     first: bool,
+    going_on: bool,
 ) -> tuple[SolveResult, TreeProof | None]:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
     began, timed = clock(), case.limits.time_limit is not None
@@ -353,11 +361,10 @@ def _by_solver(
         outcome = ask(case.limits)
         if second is not None:
             outcome = with_second_opinion(choice, second, case, outcome)
-        seconds = budget(case, outcome.seconds, clock() - began, prove)
-        if prove is not False and is_worth_a_proof(case, outcome.found, outcome.claim):
-            outcome = with_tree(case, outcome, seconds) if seconds > 0 else outcome
-        elif solver != AUTO and seconds > 0:
-            outcome = _by_its_method(case, outcome, seconds)
+        outcome = _proved(case, outcome, began, prove, named=solver != AUTO)
+        more = _taken_up(case, outcome, began) if going_on else None
+        if more is not None:
+            return own_result(model, case, edit, more)
     reason = replace(choice, how=outcome.how).reason
     if second_solver is not None and second is None:
         reason += f"; {ASKED_ONCE}"
@@ -385,7 +392,7 @@ def _second(name: str, first: ChosenSolver | None, case: Case) -> ChosenSolver:
     return second_choice(name, first, case.classification, case.form, timed=timed)
 
 
-def _by_its_method(case: Case, outcome: Outcome, seconds: float) -> Outcome:
+def _by_its_method(case: Case, outcome: Outcome, seconds: float | None) -> Outcome:
     """A claim of a named solver, proven by the method that "auto" would have taken."""
     verdict = outcome.found.certificate.verdict
     if verdict is Verdict.CERTIFIED or outcome.claim.status is Status.INTERRUPTED:
@@ -425,3 +432,31 @@ def _asked_others(
         left = replace(case, limits=case.limits.without(clock() - began))
         choice, outcome = other, run_attempts(other, left, automatic=True)
     return choice, outcome
+
+
+def _proved(
+    case: Case, outcome: Outcome, began: float, prove: float | bool, *, named: bool
+) -> Outcome:
+    """What a solver has claimed, with the proof that a tree or a method of ours adds to it."""
+    seconds = budget(case.limits.time_limit, clock() - began, prove)
+    if seconds == 0:
+        return outcome
+    if is_worth_a_proof(case, outcome.found, outcome.claim):
+        return with_tree(case, outcome, seconds)
+    return _by_its_method(case, outcome, seconds) if named else outcome
+
+
+def _taken_up(case: Case, outcome: Outcome, began: float) -> Outcome | None:
+    """What the method of "auto" finds after a solver's mere claim that no tree can prove."""
+    seconds = budget(case.limits.time_limit, clock() - began, None)
+    if seconds == 0 or not _is_open(outcome):
+        return None
+    if outcome.found.tree is not None or is_worth_a_proof(case, outcome.found, outcome.claim):
+        return None
+    return gone_on(replace(case, limits=replace(case.limits, time_limit=seconds)), outcome)
+
+
+def _is_open(outcome: Outcome) -> bool:
+    """Whether a solver has ended, and what it says is not proven."""
+    stopped = outcome.claim.status is Status.INTERRUPTED
+    return not (stopped or outcome.found.certificate.verdict is Verdict.CERTIFIED)

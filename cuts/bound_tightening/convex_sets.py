@@ -29,6 +29,7 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form
+from tightmargin.solvers.execution.work import WorkCount
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Index = NDArray[np.int64]
@@ -154,6 +155,7 @@ def tightening_set(
     intercept: str,
     count: float,
     seconds: float | None = None,
+    work: WorkCount | None = None,
 ) -> TighteningSet:
     """Set of one relaxation, "qp" or "sdp", with a solver prepared for it."""
     model = MODELS[relaxation](data, bounds, penalty=penalty, intercept=intercept, count=count)
@@ -167,7 +169,7 @@ def tightening_set(
     conic = conic_form(form, classify(form))
     weight = np.concatenate([parts[name] for name in ("w", "b") if name in parts])
     return TighteningSet(
-        ProvenMinimum(conic, low, high, seconds),
+        ProvenMinimum(conic, low, high, seconds, work),
         weight,
         parts["z"],
         conic.q,

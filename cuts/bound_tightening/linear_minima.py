@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import cones, is_panic
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
+from tightmargin.solvers.execution.work import WorkCount
 
 Index = NDArray[np.int64]
 
@@ -44,6 +45,8 @@ class ProvenMinimum:
         Finite bounds that hold everywhere in the set.
     seconds : float, optional
         Longest time for one solve; multipliers of an unfinished one prove a bound as well.
+    work : WorkCount, optional
+        Counts the minimisations.
 
     Raises
     ------
@@ -52,7 +55,12 @@ class ProvenMinimum:
     """
 
     def __init__(
-        self, conic: ConicForm, low: Array, high: Array, seconds: float | None = None
+        self,
+        conic: ConicForm,
+        low: Array,
+        high: Array,
+        seconds: float | None = None,
+        work: WorkCount | None = None,
     ) -> None:
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise ValueError("low and high must be finite")
@@ -73,6 +81,8 @@ class ProvenMinimum:
         self.solves = self.failed = 0
         self.point: Array | None = None  # where the last function was least, as the solver says
         self.seconds = seconds
+        self.work = WorkCount() if work is None else work
+        self.size = conic.A.nnz + sum(block.size**2 for block in conic.blocks_of("psd"))
         self._solver = _prepared(conic, seconds)
 
     def least(self, cost: Array, pinned: Mapping[int, float] | None = None) -> float:
@@ -126,6 +136,7 @@ class ProvenMinimum:
     def solution(self, cost: Array, b: Array) -> Any:
         """What the solver says of one function; None when it broke down."""
         self.solves += 1
+        self.work.add(self.size)
         try:
             self._solver.update(q=cost, b=b)
             return self._solver.solve()

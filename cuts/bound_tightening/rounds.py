@@ -27,6 +27,7 @@ from tightmargin.formulations.zero_one.loss import EPS, margins, zero_one_object
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.work import WorkCount
 
 QUICK_ROUNDS = 40
 INTERCEPT_PROGRESS = 0.05  # of the width of its interval
@@ -40,6 +41,10 @@ SEPARATIONS = 8  # times a round in which conflicts are looked for
 
 class _OutOfTimeError(Exception):
     """Ends the rounds from within; what is proven stays."""
+
+
+class _OutOfWorkError(Exception):
+    """The same, where the work was counted."""
 
 
 @dataclass(eq=False)
@@ -58,6 +63,8 @@ class Work:
     trace: list[TighteningRound] = field(default_factory=list)
     bound: float = 0.0
     count: float = 0
+    work_limit: int | None = None
+    done: WorkCount = field(default_factory=WorkCount)
 
     def __post_init__(self) -> None:
         w, b = self.incumbent
@@ -81,7 +88,7 @@ class Work:
         )
 
     def run(self, relaxation: str, rounds: int) -> Tightened:
-        """All rounds, up to the clock or Ctrl-C."""
+        """All rounds, up to a limit or Ctrl-C."""
         status = StopReason.FINISHED
         try:
             if self.find_conflicts:
@@ -97,6 +104,8 @@ class Work:
             self._whole("qp" if relaxation == "qp" else "sdp")
         except _OutOfTimeError:
             status = StopReason.TIME_LIMIT
+        except _OutOfWorkError:
+            status = StopReason.STEP_LIMIT
         except KeyboardInterrupt:
             status = StopReason.INTERRUPTED
         return Tightened(
@@ -118,6 +127,8 @@ class Work:
         return time.perf_counter() - self.began
 
     def _left(self) -> float | None:
+        if self.work_limit is not None and self.done.done >= self.work_limit:
+            raise _OutOfWorkError
         if self.time_limit is None:
             return None
         left = self.time_limit - self._seconds()
@@ -201,6 +212,7 @@ class Work:
             intercept=self.intercept,
             count=self.count,
             seconds=self._left(),
+            work=self.done,
         )
 
     def _deduce(self) -> None:

@@ -59,6 +59,7 @@ def tighten(
     conflicts: bool = True,
     slack: float = LEAST_SLACK,
     time_limit: float | None = None,
+    work_limit: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Tightened:
     """Shrink the closed-form bounds on v_i, norm2 and b, and decide points.
@@ -97,6 +98,8 @@ def tighten(
         Relative room of the cutoff above the known objective, at least 1e-4.
     time_limit : float, optional
         Seconds. What was proven by then is returned; so it is on Ctrl-C.
+    work_limit : int, optional
+        Numbers in the relaxations of all minimisations, with the same result on any machine.
     progress : callable(str), optional
         Hears one line a round.
 
@@ -105,7 +108,7 @@ def tighten(
     ValueError
         A slack below 1e-4 (a cutoff at the optimum leaves a set of one point, and rounding cuts
         that point off), bounds whose cutoff is below the known objective by that rule, a bad
-        penalty, intercept, incumbent, relaxation, number of rounds or time limit.
+        penalty, intercept, incumbent, relaxation, number of rounds or limit.
 
     Examples
     --------
@@ -123,6 +126,8 @@ def tighten(
         raise ValueError(f"rounds must be a whole number not below 0, got {rounds!r}")
     if time_limit is not None:
         positive("time_limit", time_limit)
+    if work_limit is not None and (type(work_limit) is not int or work_limit < 1):
+        raise ValueError(f"work_limit must be a whole number of at least 1, got {work_limit!r}")
     if not (math.isfinite(slack) and slack >= LEAST_SLACK):
         raise ValueError(
             f"slack must be at least {LEAST_SLACK:g}, got {slack!r}: a cutoff at the optimum "
@@ -144,7 +149,10 @@ def tighten(
     else:
         bounds = _with_room(bounds, min(known, bounds.cutoff), slack)
     with telling("tightening", progress) as say:
-        work = Work(data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, say)
+        work = Work(
+            data, cost, intercept, (w, b), bounds, conflicts, began, time_limit, say,
+            work_limit=work_limit,
+        )  # fmt: skip
         return work.run(relaxation, rounds)
 
 

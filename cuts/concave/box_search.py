@@ -26,6 +26,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.trace import Progress
+from tightmargin.solvers.execution.work import MEMORY, NODE
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 
 OFTEN, SELDOM = 50, 16  # boxes whose minimiser starts a local search: the first ones, and every
@@ -119,6 +120,8 @@ class BoxSearch:
     def run(self, *, time_limit: float | None = None, node_limit: int | None = None) -> Found:
         """Search until every leaf is closed, or a limit."""
         end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        columns, rows = self.program.form.n, len(self.program.form.rows)
+        most = MEMORY // (NODE + columns + rows)
         ctrl_c = CtrlC()
         with ctrl_c.listening():
             if not self.best.is_known:
@@ -134,6 +137,8 @@ class BoxSearch:
                     stop = StopReason.TIME_LIMIT
                 elif node_limit is not None and self.count >= node_limit:
                     stop = StopReason.NODE_LIMIT
+                elif self.count > most:
+                    stop = StopReason.MEMORY_LIMIT
                 if stop is not StopReason.PROVEN:
                     break
                 self._visit(heapq.heappop(self.open))

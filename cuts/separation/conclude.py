@@ -20,7 +20,7 @@ from tightmargin.cuts.separators.proven_row import Completing
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
-from tightmargin.solvers.branch_and_bound.method import SIZE_LIMIT, allowed
+from tightmargin.solvers.branch_and_bound.method import SIZE_LIMIT, budget
 from tightmargin.solvers.branch_and_bound.points import with_integers
 from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.certificates.case import Case, onto_bounds
@@ -81,10 +81,8 @@ def _proof(
         return None
     stopped = ended.stop is StopReason.INTERRUPTED
     if kind.has_integers and case.form.n <= SIZE_LIMIT and prove is not False and not stopped:
-        asked = allowed(seconds, prove)
-        if limits.time_limit is not None:
-            asked = min(asked, limits.time_limit - seconds)
-        if asked > SHORTEST:
+        asked = budget(limits.time_limit, seconds, prove)
+        if asked is None or asked > SHORTEST:
             timed = replace(case, limits=replace(case.limits, time_limit=asked))
             return tree_search(timed, ended.x).bound
     claim = Claim(ended.status, ended.x, ended.duals, ended.claimed)

@@ -85,7 +85,7 @@ def separate(
         Rows at which the run ends.
     prove : float or bool, optional
         Seconds that branch and bound may take to prove the bound that SCIP, Gurobi or HiGHS merely
-        claims. By default as long as the engine took, and 5 seconds at least; False for none.
+        claims. By default until it is proven or `time_limit` ends it; False for none.
     absolute_gap : float
         As in `solve`.
     time_limit : float, optional

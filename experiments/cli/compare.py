@@ -62,7 +62,7 @@ def compare_command(
         bool, typer.Option("--ladder", help="The whole ladder of bounds, weakest first.")
     ] = False,
     tighten_time: Annotated[
-        float,
+        float | None,
         typer.Option("--tighten-time", metavar="SECONDS", help="Of --ladder: bound tightening."),
     ] = GapEffort.tighten_time,
     lift_points: Annotated[

@@ -17,7 +17,7 @@ from tightmargin.experiments.saved_results.verification_verdict import asked_gap
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.proof_files.model_document import NotProvenError
-from tightmargin.solvers.proof_files.result_proof import SECONDS, write_proof
+from tightmargin.solvers.proof_files.result_proof import write_proof
 from tightmargin.solvers.proof_files.write import refuse_bad_path
 from tightmargin.solvers.result import SCHEMA, SolveResult
 
@@ -31,13 +31,13 @@ def prove_command(
     label: options.Label = None,
     positive: options.Positive = None,
     time_limit: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--time-limit",
             metavar="SECONDS",
             help="For the branch and bound that proves a mixed-integer model.",
         ),
-    ] = SECONDS,
+    ] = None,
     absolute_gap: options.AbsoluteGap = 0.0,
     json: options.Json = False,
 ) -> int:

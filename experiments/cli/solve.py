@@ -107,7 +107,7 @@ def solve_command(
         typer.Option(
             metavar="SECONDS",
             help="For the proof of what a solver merely claims; 0 for none.",
-            show_default="as long as the solver, 5 at least",
+            show_default="until it is proven",
         ),
     ] = None,
     isolate: options.Isolate = False,

@@ -25,6 +25,7 @@ from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.work import STAGE
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 
 PARTNERS = 4  # of each point: all pairs say little more, and their number is a square
@@ -54,12 +55,14 @@ def _find_conflicts(problem: Problem, known: Known) -> Known:
 
 
 def _tighten(problem: Problem, incumbent: Hyperplane) -> Known:
+    seconds = problem.effort.tighten_time
     found = tighten(
         problem.data,
         penalty=problem.penalty,
         intercept=problem.intercept,
         incumbent=incumbent,
-        time_limit=problem.effort.tighten_time,
+        time_limit=seconds,
+        work_limit=STAGE if seconds is None else None,
         progress=lambda line: problem.progress(f"{TIGHTEN.name}: {line}"),
     )
     if found.stop is StopReason.INTERRUPTED:

@@ -19,8 +19,9 @@ class GapEffort:
 
     Attributes
     ----------
-    tighten_time : float
-        Seconds of bound tightening; what it proves by then is used.
+    tighten_time : float, optional
+        Seconds of bound tightening; what it proves by then is used. Without them it ends after
+        some work, about a minute, with the same bounds on any machine.
     lift_points : int
         The full level-1 lift is left out for more points: its size grows with their square.
 
@@ -30,11 +31,12 @@ class GapEffort:
         A time that is not positive, a number of points that is no whole number from 0 on.
     """
 
-    tighten_time: float = 60.0
+    tighten_time: float | None = None
     lift_points: int = 40
 
     def __post_init__(self) -> None:
-        positive("tighten_time", self.tighten_time)
+        if self.tighten_time is not None:
+            positive("tighten_time", self.tighten_time)
         if not isinstance(self.lift_points, int) or self.lift_points < 0:
             raise ValueError(
                 f"lift_points must be a whole number not below 0, got {self.lift_points!r}"

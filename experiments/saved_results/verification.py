@@ -60,7 +60,6 @@ from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 MISSING = "with multipliers that are not in the file"
-PATIENCE = 1200.0  # seconds: no search is repeated for more than three times as long
 # What a file raises whose arrays do not belong to its model.
 _ILL_FITTING = (KeyError, IndexError, TypeError, AttributeError, np.linalg.LinAlgError)
 
@@ -162,7 +161,7 @@ def _with_point(result: SolveResult, case: Case) -> Verification:
         best = larger(best, proof)
     why = MISSING
     if _was_searched(result, None if best is None else best.value(case.constant)):
-        lemma, reason = search_again(origin, result.values, min(result.seconds, PATIENCE))
+        lemma, reason = search_again(origin, result.values)
         best = larger(best, by_lemma(case.form, lemma, case.constant))
         why = f"but not again here: {reason}" if reason else MISSING
     return compared(result, case, checked, best, why)

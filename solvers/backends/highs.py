@@ -77,6 +77,8 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     settings: dict[str, Any] = {"output_flag": limits.log, "mip_rel_gap": 1e-9}
     if limits.time_limit is not None:
         settings["time_limit"] = float(limits.time_limit)
+    if limits.nodes is not None:
+        settings["mip_max_nodes"] = int(limits.nodes)
     if limits.threads is not None:
         settings["threads"] = int(limits.threads)
     if limits.seed is not None:

@@ -148,6 +148,8 @@ def _set_parameters(model: Any, form: StandardForm, limits: Limits, fusion: Any)
         settings["mioTolRelGap"] = 1e-9
     if limits.time_limit is not None:
         settings["optimizerMaxTime"] = float(limits.time_limit)
+    if limits.nodes is not None and form.integer.any():
+        settings["mioMaxNumBranches"] = int(limits.nodes)
     if limits.threads is not None:
         settings["numThreads"] = int(limits.threads)
     if limits.seed is not None:

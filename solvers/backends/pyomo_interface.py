@@ -39,6 +39,7 @@ INTERFACES = {"scip": "scip_direct", "gurobi": "gurobi_persistent"}
 
 # Where each solver hides what Pyomo's common settings lack.
 _SEED = {"scip": "randomization/randomseedshift", "gurobi": "Seed"}
+_NODES = {"scip": "limits/totalnodes", "gurobi": "NodeLimit"}
 _DUALS = {"gurobi"}
 # Interfaces that cannot walk all that was read: they get the model as it was read.
 _AS_READ = {"scip", "gurobi"}
@@ -65,6 +66,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     options = _DEFAULTS[name] | dict(limits.options)
     if limits.seed is not None:
         options.setdefault(_SEED[name], limits.seed)
+    if limits.nodes is not None:
+        options.setdefault(_NODES[name], limits.nodes)
     settings: dict[str, Any] = {
         "load_solutions": False,
         "raise_exception_on_nonoptimal_result": False,

@@ -156,6 +156,8 @@ def _set_parameters(model: Any, limits: Limits, *, cuts_below_root: bool) -> Non
     model.setParam("misc/catchctrlc", False)  # heard in supervised()
     if limits.time_limit is not None:
         model.setParam("limits/time", float(limits.time_limit))
+    if limits.nodes is not None:
+        model.setParam("limits/totalnodes", int(limits.nodes))
     if limits.threads is not None:
         model.setParam("lp/threads", int(limits.threads))
     if limits.seed is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.execution.work import NODE
 from tightmargin.solvers.proofs.tree.derived import Step
 from tightmargin.solvers.proofs.tree.minorant import Minorant, SparseMultipliers
 from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_value
@@ -46,11 +47,15 @@ class OpenNode:
     distance: float = 0.0
 
 
+OPEN = 6  # arrays of an open node: limits, and its share of what is known of its parent
+
+
 class GrowingTree:
     """Nodes by number, the root first; each is closed, split, or open."""
 
     def __init__(self, low: Array, high: Array) -> None:
         self.worst = math.inf  # least bound of a closed node
+        self._kept = 0
         self._nodes: list[Branch | Leaf | None] = [None]
         self._certificates: list[SparseMultipliers] = []
         self._numbers: dict[int, int] = {}
@@ -62,6 +67,12 @@ class GrowingTree:
     def is_open(self) -> bool:
         """Whether a box is left."""
         return bool(self._heap)
+
+    @property
+    def numbers(self) -> int:
+        """About how many numbers are kept."""
+        width = OPEN * len(self._heap[0][2].low) if self._heap else 0
+        return self._kept + NODE * len(self._nodes) + (width + NODE) * len(self._heap)
 
     def bound(self) -> float:
         """Least bound of all boxes."""
@@ -152,4 +163,5 @@ class GrowingTree:
         if key not in self._numbers:
             self._numbers[key] = len(self._certificates)
             self._certificates.append(known.multipliers)
+            self._kept += NODE + 2 * (len(known.multipliers.rows) + len(known.multipliers.columns))
         return self._numbers[key]

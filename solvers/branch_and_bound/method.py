@@ -22,15 +22,19 @@ from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.errors import RefusedError, SolverNotInstalledError
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.execution.work import CALL
 from tightmargin.solvers.fact_names import MODEL_FACTS
 from tightmargin.solvers.methods import BRANCH_AND_BOUND, DIRECT
 from tightmargin.solvers.proofs.statement import Infeasible
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import Status
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 OPTIONS = ("node_limit",)
-# Seconds that a proof may take at least, and SCIP for a point to start from.
-LEAST_BUDGET, FOR_A_POINT, SHARE_FOR_A_POINT = 5.0, 3.0, 0.2
+# Of a solver that is asked for a point: the numbers that its nodes may take, so that fewer are
+# for larger models, and so many nodes at most. Three seconds of SCIP at 40 points.
+FOR_A_POINT, MOST_NODES, LEAST_NODES = 2_000_000, 5_000, 20
+SHARE_FOR_A_POINT = 0.2  # of a time limit
 # Columns of a model that is proven without being asked: each box is a convex solve.
 SIZE_LIMIT = 5_000
 
@@ -65,27 +69,39 @@ def refuse_bad_budget(prove: float | bool | None) -> None:
         )
 
 
-def budget(case: Case, solver: float, spent: float, prove: float | bool | None) -> float:
-    """Seconds that the proof of a claim may take; 0 for none.
+def budget(time_limit: float | None, spent: float, prove: float | bool | None) -> float | None:
+    """Seconds that the proof of a claim may take; 0 for none, None where nobody limits it.
 
     Parameters
     ----------
-    solver, spent : float
-        Seconds that the solver took, and that everything took up to now.
+    time_limit : float or None
+        Of the whole solve.
+    spent : float
+        Seconds that everything took up to now.
     prove : float, bool or None
-        As in solve(): None for as long as the solver took, and 5 seconds at least.
+        As in solve().
     """
     if prove is False:
         return 0.0
-    asked = allowed(solver, prove)
-    if case.limits.time_limit is not None:
-        asked = min(asked, case.limits.time_limit - spent)
-    return max(0.0, asked)
+    asked = math.inf if prove is None or prove is True else float(prove)
+    left = math.inf if time_limit is None else time_limit - spent
+    least = min(asked, left)
+    return None if math.isinf(least) else max(0.0, least)
 
 
-def allowed(solver: float, prove: float | bool | None) -> float:
-    """Seconds that `prove=` gives to a search, after so many of a solver."""
-    return max(LEAST_BUDGET, solver) if prove is None or prove is True else float(prove)
+def relaxation_size(form: StandardForm) -> int:
+    """Numbers that one relaxation of a model is worth, as execution/work.py counts them."""
+    return CALL + int(form.A.nnz + form.objective.Q.nnz + 2 * form.n + len(form.rows))
+
+
+def nodes_for_a_point(form: StandardForm) -> int:
+    """Nodes of a solver's search that is to find a point."""
+    return max(LEAST_NODES, min(MOST_NODES, FOR_A_POINT // relaxation_size(form)))
+
+
+def share_for_a_point(time_limit: float | None) -> float | None:
+    """Seconds of such a search, where there is a limit."""
+    return None if time_limit is None else SHARE_FOR_A_POINT * time_limit
 
 
 def by_tree(case: Case) -> Outcome:
@@ -115,10 +131,13 @@ def by_tree(case: Case) -> Outcome:
     if nodes is not None and (type(nodes) is not int or nodes < 1):
         raise ValueError(f"node_limit must be a whole number of at least 1, got {nodes!r}")
     limit = case.limits.time_limit
-    seconds = FOR_A_POINT if limit is None else min(FOR_A_POINT, SHARE_FOR_A_POINT * limit)
+    seconds = share_for_a_point(limit)
 
     def helper() -> Answer:
-        limits = replace(case.limits, time_limit=seconds, options={}, log=False)
+        limits = replace(
+            case.limits, time_limit=seconds, options={}, log=False,
+            nodes=nodes_for_a_point(case.form),
+        )  # fmt: skip
         try:
             return Answer(scip.run(case.form, limits).x)
         except RefusedError:  # of numbers that SCIP would lose, and the search does not
@@ -128,13 +147,14 @@ def by_tree(case: Case) -> Outcome:
     asked = helper if SOLVERS["scip"].installed else None
     start = first_point(case.model, case.form)
     search = tree_search(
-        without_options(case, limit), start, node_limit=nodes, helper=asked, patience=seconds
-    )
+        without_options(case, limit), start, node_limit=nodes, helper=asked,
+        within=math.inf if seconds is None else seconds,
+    )  # fmt: skip
     return judged_search(case, search, None, time.perf_counter() - began)
 
 
-def with_tree(case: Case, outcome: Outcome, seconds: float) -> Outcome:
-    """The outcome of a solver with a proof, or with a better interval, within some seconds."""
+def with_tree(case: Case, outcome: Outcome, seconds: float | None) -> Outcome:
+    """The outcome of a solver with a proof, or with a better interval, within a time limit."""
     began = time.perf_counter()
     search = tree_search(without_options(case, seconds), start_of(outcome))
     took = time.perf_counter() - began

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import is_panic
 from tightmargin.solvers.branch_and_bound.node_scaling import node_scaling
+from tightmargin.solvers.execution.work import WorkCount
 from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
 from tightmargin.solvers.proofs.tree.rows import Rows
 
@@ -60,10 +61,19 @@ class NodeSolver:
     live : array (m,) of bool
         Rows that are worth their time; the others are implied.
     threads : int or None
+    work : WorkCount, optional
+        Counts the relaxations.
     """
 
-    def __init__(self, rows: Rows, live: NDArray[np.bool_], threads: int | None = None) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        live: NDArray[np.bool_],
+        threads: int | None = None,
+        work: WorkCount | None = None,
+    ) -> None:
         self._rows = rows
+        self.work = WorkCount() if work is None else work
         self._threads = threads or 1
         self._kept = np.flatnonzero(live)
         self._scaling = node_scaling(rows.lines[self._kept], self._parts(), rows.integer)
@@ -79,6 +89,7 @@ class NodeSolver:
         self._closer = max(float(moved), CLOSEST) if 0 < moved < SMALL else 1.0
         self._curved = np.flatnonzero((np.diff(rows.conic.P.indptr) > 0) | (rows.curvature != 0))
         self._solvers: dict[bytes, Any] = {}
+        self.size = int(self._A.nnz + self._P.nnz + len(self._b) + 2 * len(rows.low))
         self.solves = 0
 
     def solve(
@@ -103,6 +114,7 @@ class NodeSolver:
         room = np.where(low == high, WIDENED if widened else 0.0, 0.0)
         b = np.concatenate([self._b, (room - low)[below], (high + room)[above]])
         cost = self._rows.conic.q if along is None else self._rows.conic.q + along
+        self.work.add(self.size)
         try:
             solver.update(b=b, q=self._unit * cost)
             found = solver.solve()

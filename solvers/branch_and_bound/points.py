@@ -13,6 +13,7 @@ from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeS
 from tightmargin.solvers.certificates.case import FEASIBILITY_TOLERANCE, Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
 from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.work import WorkCount
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.minorant import minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
@@ -27,14 +28,16 @@ PART = 5  # of the open columns one in so many is fixed in each step of a dive
 MOVES = 60  # that are tried from one point
 STEPS = 200  # of one improvement
 LOCKED = 1e-5
+EXACT = 20  # relaxations that a point which is made exact is worth
 
 
 class Incumbent:
     """The best exactly feasible point so far, and the integers that were tried."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, work: WorkCount) -> None:
         self.point: FeasiblePoint | None = None
-        self._case = case
+        self._case, self._work = case, work
+        self._size = EXACT * int(case.form.A.nnz + case.form.objective.Q.nnz + case.form.n)
         self._integer = np.flatnonzero(case.form.integer)
         self._tried: set[bytes] = set()
 
@@ -56,6 +59,7 @@ class Incumbent:
         """Fix the integers of x, make the rest as good as it gets, and keep what is better."""
         whole = np.where(self._case.form.integer, np.round(x), x)
         self._tried.add(whole[self._integer].tobytes())
+        self._work.add(self._size)
         found = with_integers(self._case, whole)
         if found is None or not found.varying < self.best:
             return False

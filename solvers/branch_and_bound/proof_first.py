@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,18 +11,18 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.branch_and_bound.method import (
-    FOR_A_POINT,
-    SHARE_FOR_A_POINT,
     SIZE_LIMIT,
-    allowed,
+    budget,
     is_worth_a_proof,
     judged_search,
+    nodes_for_a_point,
     refusal,
+    share_for_a_point,
     start_of,
     without_options,
 )
 from tightmargin.solvers.branch_and_bound.result import Answer
-from tightmargin.solvers.branch_and_bound.search import tree_search
+from tightmargin.solvers.branch_and_bound.search import PATIENCE, tree_search
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
@@ -30,8 +31,8 @@ from tightmargin.solvers.result import Status
 
 Ask = Callable[[Limits], Outcome]
 
-# Seconds of the search between a short run of the solver and a whole one.
-BEFORE_THE_WHOLE = 10.0
+# Work of the search between a short run of the solver and a whole one: seven seconds.
+BEFORE_THE_WHOLE = 3_500_000
 UNFINISHED = (Status.FEASIBLE, Status.LIMIT_NO_SOLUTION)
 
 
@@ -49,8 +50,8 @@ def goes_first(case: Case) -> bool:
 def proof_first(case: Case, ask: Ask, prove: float | bool | None) -> tuple[Outcome, Outcome | None]:
     """Search, and ask a solver where that takes long; also what the solver said if it was asked.
 
-    The solver is asked twice: for a point, within a moment, and where the search still goes on
-    some seconds later without a limit of its own, or for half of what is left of one.
+    The solver is asked twice: for a point, within some nodes, and where the search still goes on
+    some work later without a limit of its own, or for half of what is left of one.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def proof_first(case: Case, ask: Ask, prove: float | bool | None) -> tuple[Outco
         without_options(case, case.limits.time_limit),
         first_point(case.model, case.form),
         helper=asking.answer,
-        patience=asking.moment,
+        patience=PATIENCE,
+        within=asking.moment,
     )
     before = asking.said if asking.is_done else None
     if before is not None and before.found.certificate.verdict is Verdict.CERTIFIED:
@@ -85,12 +87,10 @@ class _Asking:
     def __init__(self, case: Case, ask: Ask, prove: float | bool | None) -> None:
         self.case, self.ask, self.prove = case, ask, prove
         self.limit = case.limits.time_limit
-        self.most = BEFORE_THE_WHOLE
-        if prove is not None and prove is not True:
-            self.most = min(self.most, float(prove))
-        self.moment = min(FOR_A_POINT, self.most)
-        if self.limit is not None:
-            self.moment = min(self.moment, SHARE_FOR_A_POINT * self.limit)
+        numbered = prove is not None and not isinstance(prove, bool)
+        self.most = float(prove or 0) if numbered else math.inf
+        share = share_for_a_point(self.limit)
+        self.moment = min(self.most, math.inf if share is None else share)
         self.said: Outcome | None = None
         self.is_done = False
         self._began, self._solving = time.perf_counter(), 0.0
@@ -108,21 +108,23 @@ class _Asking:
         longer = self.most - self.searched()
         left = None if self.limit is None else max(SHORTEST, self.limit - self.passed())
         if self.said is None and longer > 0:
-            said = self._run(self.moment if left is None else min(self.moment, left))
+            moment = self.moment if left is None else min(self.moment, left)
+            said = self._run(
+                None if math.isinf(moment) else moment, nodes_for_a_point(self.case.form)
+            )
             if said.claim.status in UNFINISHED:
-                return Answer(start_of(said), again=longer)
+                within = None if math.isinf(longer) else longer
+                return Answer(start_of(said), again=BEFORE_THE_WHOLE, within=within)
         else:
             said = self._run(None if left is None else left / 2)
         self.is_done = True
         if not is_worth_a_proof(self.case, said.found, said.claim):
-            return Answer(None, 0.0)
-        seconds = allowed(said.seconds, self.prove) - self.searched()
-        if self.limit is not None:
-            seconds = min(seconds, self.limit - self.passed())
-        return Answer(start_of(said), max(0.0, seconds))
+            return Answer(None, ends=True)
+        asked = self.prove if math.isinf(self.most) else self.most - self.searched()
+        return Answer(start_of(said), budget(self.limit, self.passed(), asked))
 
-    def _run(self, seconds: float | None) -> Outcome:
+    def _run(self, seconds: float | None, nodes: int | None = None) -> Outcome:
         began = time.perf_counter()
-        self.said = self.ask(replace(self.case.limits, time_limit=seconds))
+        self.said = self.ask(replace(self.case.limits, time_limit=seconds, nodes=nodes))
         self._solving += time.perf_counter() - began
         return self.said

@@ -52,13 +52,19 @@ class Answer:
     x : array (n,) or None
     seconds : float or None
         What the search may still take, if that is for it to say.
-    again : float or None
-        Seconds after which it may be asked again.
+    again : int or None
+        Work of the search after which it may be asked again.
+    within : float or None
+        Seconds after which that is due in any case, where a clock was asked for.
+    ends : bool
+        Whether there is nothing left to prove.
     """
 
     x: Array | None
     seconds: float | None = None
-    again: float | None = None
+    again: int | None = None
+    within: float | None = None
+    ends: bool = False
 
 
 Helper = Callable[[], Answer]

@@ -28,6 +28,7 @@ from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.trace import Progress
+from tightmargin.solvers.execution.work import MEMORY, WorkCount
 from tightmargin.solvers.proofs.tree.derived import binary
 from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
 
@@ -36,11 +37,12 @@ Index = NDArray[np.int64]
 NAME = "branch and bound"
 BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree again
 RESTARTS = 3
-ROOT_SHARE = 0.3  # of the time
-UNHURRIED = 30.0  # seconds for the root without a limit
+ROOT_SHARE = 0.3  # of a time limit
+UNHURRIED = 4_000_000  # work at the root, see execution/work.py: ten seconds
 SEARCHED = 0.9  # of a time limit; the kernel replays the tree in the rest
 EVERY = 10  # nodes between two roundings
-PATIENCE = 3.0  # seconds before anybody is asked for a point
+ENDLESS = 5_000  # nodes where an integer column has no limit, so that boxes may be split for ever
+PATIENCE = 1_500_000  # work before anybody is asked for a point: three seconds
 
 
 def tree_search(
@@ -49,7 +51,8 @@ def tree_search(
     *,
     node_limit: int | None = None,
     helper: Helper | None = None,
-    patience: float = PATIENCE,
+    patience: int = PATIENCE,
+    within: float = math.inf,
 ) -> TreeSearch:
     """Search a mixed-integer model that is convex once integrality is dropped.
 
@@ -62,8 +65,10 @@ def tree_search(
         Most boxes to bound.
     helper : callable() -> Answer, optional
         Asked for a point where the first boxes have not been enough.
-    patience : float
-        Seconds before it is asked, unless there is no point at all.
+    patience : int
+        Work before it is asked, unless there is no point at all.
+    within : float
+        Seconds after which it is asked in any case; for searches with a time limit.
 
     Raises
     ------
@@ -72,7 +77,7 @@ def tree_search(
     """
     if not case.classification.relaxes_to_convex:
         raise ValueError(f"branch and bound: {case.classification.reason}")
-    search = _Search(case, node_limit, helper, patience)
+    search = _Search(case, node_limit, helper, patience, within)
     with search.ctrl_c.listening(), live_line(NAME, quiet=case.limits.log) as line:
         stop = search.run(start, line)
     proof = search.proof()
@@ -86,9 +91,15 @@ class _Search:
     """The state of a search."""
 
     def __init__(
-        self, case: Case, node_limit: int | None, helper: Helper | None, patience: float
+        self,
+        case: Case,
+        node_limit: int | None,
+        helper: Helper | None,
+        patience: int = PATIENCE,
+        within: float = math.inf,
     ) -> None:
-        self.helper, self.patience = helper, patience
+        self.helper, self.patience, self.within = helper, patience, within
+        self.work = WorkCount()
         self.case, self.subject, self.form = case, case.subject, case.form
         self.integer = np.flatnonzero(self.form.integer)
         self.step = lattice(self.subject)
@@ -97,9 +108,10 @@ class _Search:
         self.deadline = math.inf if limit is None else self.began + SEARCHED * limit
         self.node_limit = math.inf if node_limit is None else node_limit
         self.ctrl_c, self.progress = CtrlC(), Progress()
-        self.incumbent = Incumbent(case)
+        self.incumbent = Incumbent(case, self.work)
         self.costs = PseudoCosts(self.form.n)
         self.nodes_done, self.restarts, self.falls = 0, 0, False
+        self.is_done = False  # since somebody who was asked has proven it, say
         self.cutoff = math.inf
         self.root = planted(self.subject, self.cutoff)
         self.tree = GrowingTree(self.root.rows.low, self.root.rows.high)
@@ -129,17 +141,19 @@ class _Search:
     def _ready(self) -> None:
         """Solver and scales for the rows of the root."""
         rows = self.root.rows
-        self.solver = NodeSolver(rows, self.root.live, self.case.limits.threads)
+        self.solver = NodeSolver(rows, self.root.live, self.case.limits.threads, self.work)
         self.boxes = Boxes(self.case, rows, self.solver)
         self.urgency = Urgency(rows, self.root.live)
         self.binary = binary(self.subject, rows)
+        ends = rows.low[self.integer], rows.high[self.integer]
+        self.endless = not all(np.isfinite(end).all() for end in ends)
 
     def _note(self) -> None:
         constant = self.case.constant
         self.progress.add(self.bound() + constant, self.best + constant)
 
     def _is_over(self) -> bool:
-        return self.ctrl_c.asked or time.perf_counter() > self.deadline
+        return self.ctrl_c.asked or self.is_done or time.perf_counter() > self.deadline
 
     def run(self, start: Array | None, line: LiveLine) -> StopReason:
         """Search until the gap is closed or a limit ends it."""
@@ -163,7 +177,7 @@ class _Search:
 
     def _climb(self, start: Array | None) -> None:
         """A point from a start or from the relaxation, as good as single moves make it."""
-        other = Incumbent(self.case)
+        other = Incumbent(self.case, self.work)
         if start is None:
             other.dive(self.root.rows, self.solver, self._is_over)
         else:
@@ -186,27 +200,30 @@ class _Search:
     def _strengthen(self, bound: float) -> None:
         """Derive limits and smaller M; the helper is asked in between where that takes long."""
         guess = bound if math.isfinite(bound) else min(0.0, self.cutoff)
-        left = min(UNHURRIED, ROOT_SHARE * (self.deadline - time.perf_counter()))
-        waiting = math.inf
-        if self.helper is not None:
-            waiting = max(0.0, self.began + self.patience - time.perf_counter())
-        self._derive(guess, min(left, waiting))
-        if self.helper is not None and self._is_slow() and left > waiting:
+        now = time.perf_counter()
+        most, end = self.work.done + UNHURRIED, now + ROOT_SHARE * (self.deadline - now)
+        self._derive(guess, most, end, asking=self.helper is not None)
+        if self.helper is not None and self._is_slow():
+            before = time.perf_counter()
             self._ask()
+            end = min(end + time.perf_counter() - before, self.deadline)
             if self.best < self.cutoff:
                 self._lower_cutoff()
-            self._derive(guess, min(left - waiting, self.deadline - time.perf_counter()))
+            self._derive(guess, most, end)
 
-    def _derive(self, guess: float, seconds: float) -> None:
-        if seconds <= 0:
-            return
-        end = time.perf_counter() + seconds
+    def _derive(self, guess: float, most: int, end: float, *, asking: bool = False) -> None:
+        """Strengthen until so much work is done, to an end, or until somebody is to be asked."""
 
         def is_over() -> bool:
-            return self.ctrl_c.asked or time.perf_counter() > end
+            late = self.work.done >= most or time.perf_counter() > end
+            return late or self._is_over() or (asking and self._is_slow())
 
+        if is_over():
+            return
         threads = self.case.limits.threads
-        Strengthening(self.subject, self.root, self.cutoff, guess, threads, is_over).run()
+        Strengthening(
+            self.subject, self.root, self.cutoff, guess, threads, self.work, is_over
+        ).run()
         self._ready()
 
     def _lower_cutoff(self) -> None:
@@ -229,12 +246,9 @@ class _Search:
         if self.tree.is_open:  # without its root a tree proves nothing
             self._look_at(self.tree.pop())
         while self.tree.is_open:
-            if self.ctrl_c.asked:
-                return StopReason.INTERRUPTED
-            if time.perf_counter() > self.deadline:
-                return StopReason.TIME_LIMIT
-            if self.nodes_done >= self.node_limit:
-                return StopReason.NODE_LIMIT
+            stop = self._limit()
+            if stop is not None:
+                return stop
             if self.helper is not None and self._is_slow():
                 self._ask()
             if line.is_due:
@@ -247,8 +261,23 @@ class _Search:
                     return None
         return StopReason.PROVEN if self.tree.worst >= self.target else StopReason.NUMERICAL
 
+    def _limit(self) -> StopReason | None:
+        """What ends the search now, if anything does."""
+        if self.ctrl_c.asked:
+            return StopReason.INTERRUPTED
+        if self.is_done:
+            return StopReason.FINISHED
+        if time.perf_counter() > self.deadline:
+            return StopReason.TIME_LIMIT
+        if self.nodes_done >= self.node_limit:
+            return StopReason.NODE_LIMIT
+        if self.endless and self.nodes_done >= ENDLESS:
+            return StopReason.STALLED
+        return StopReason.MEMORY_LIMIT if self.tree.numbers > MEMORY else None
+
     def _is_slow(self) -> bool:
-        return time.perf_counter() - self.began > self.patience
+        late = time.perf_counter() - self.began > self.within
+        return late or self.work.done > self.patience
 
     def _ask(self) -> None:
         """Try the helper's point."""
@@ -258,7 +287,11 @@ class _Search:
         if answer.again is None:
             self.helper = None
         else:
-            self.patience = now - self.began + answer.again
+            self.patience = self.work.done + answer.again
+            self.within = math.inf
+            if answer.within is not None:
+                self.within = now - self.began + answer.within
+        self.is_done = answer.ends
         if answer.seconds is not None:
             self.deadline = min(self.deadline, now + SEARCHED * answer.seconds)
         x = answer.x

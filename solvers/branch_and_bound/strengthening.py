@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
+from tightmargin.solvers.execution.work import WorkCount
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.derived import (
     DerivedLimit,
@@ -84,7 +85,7 @@ def planted(subject: Subject, cutoff: float, old: Root | None = None) -> Root:
 
 @dataclass
 class Strengthening:
-    """Rounds of derived steps, until they bring nothing or there is no time.
+    """Rounds of derived steps, until they bring nothing or the stage ends.
 
     Attributes
     ----------
@@ -92,8 +93,10 @@ class Strengthening:
         Finite, without the constant of the objective.
     bound : float
         The best lower bound known.
+    work : WorkCount
+        Counts the relaxations.
     is_over : callable() -> bool
-        Whether time is up, or somebody wants an end.
+        Whether the stage has had its share, or somebody wants an end.
     """
 
     subject: Subject
@@ -101,18 +104,19 @@ class Strengthening:
     cutoff: float
     bound: float
     threads: int | None
+    work: WorkCount
     is_over: Callable[[], bool]
 
     def run(self) -> None:
         """Add rounds to the root."""
         for sweep in range(SWEEPS):
             rows = self.root.rows
-            solver = NodeSolver(rows, self.root.live, self.threads)
+            solver = NodeSolver(rows, self.root.live, self.threads, self.work)
             limits = list(self._limits(rows, solver)) if sweep == 0 else []
             if limits:
                 self.root.add(limits)
                 rows = self.root.rows
-                solver = NodeSolver(rows, self.root.live, self.threads)
+                solver = NodeSolver(rows, self.root.live, self.threads, self.work)
             switched = list(self._switched(rows, solver))
             self.root.add(switched)
             if not switched or (self.root.rows.low > self.root.rows.high).any():

@@ -21,7 +21,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # Tighter than what a certificate asks: a model whose rows barely cross is left to the solver.
 TOLERANCE = 1e-9
-PATIENCE = 5.0  # seconds for SCIP, where nothing quicker applies
+NODES = 5_000  # of SCIP, where nothing quicker applies
 
 
 def feasible_point(
@@ -31,7 +31,7 @@ def feasible_point(
 
     Convex models are solved without their objective. Integer variables of a relaxed point are
     rounded up, to the nearest and down, and the others follow: with all binaries at one a big-M
-    model has a point. For other models SCIP is asked, for seconds.
+    model has a point. For other models SCIP is asked, for some nodes.
     """
     for x in _candidates(form, classification, limits):
         if not np.isfinite(x).all():
@@ -63,8 +63,7 @@ def _candidates(
                 if found is not None:
                     yield found
     elif SOLVERS["scip"].installed and not form.nonlinear:
-        seconds = min(PATIENCE, limits.time_limit or PATIENCE)
-        found = scip.run(aimless, replace(asked, time_limit=seconds)).x
+        found = scip.run(aimless, replace(asked, nodes=NODES)).x
         if found is not None:
             yield found
 

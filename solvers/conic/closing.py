@@ -18,6 +18,7 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.multiplier_search import larger, searched_bound
 from tightmargin.solvers.conic.central_path import CentralPoint, central_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import Values
 from tightmargin.solvers.proofs.statement import LowerBound
@@ -32,7 +33,7 @@ STRENGTHENED = "conic_sdp_strengthened"
 # boundary at every step ends with a digit more.
 SHORTER_STEPS = (0.9, 0.7)
 CLOSEST = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13}
-COLUMN_LIMIT, SECONDS = 5_000, 10.0
+COLUMN_LIMIT = 5_000
 BY_A_POINT = "weak duality with a feasible point of conic_sdp"
 
 
@@ -131,8 +132,10 @@ def strengthened_bound(origin: Origin, values: Values | None) -> Lemma | None:
     case = Case(model, Subject(form), origin)
     best: LowerBound | None = None
     for share in SHORTER_STEPS:
+        if is_over():
+            break
         options = {**CLOSEST, "max_step_fraction": share}
-        limits = Limits(time_limit=SECONDS, options=options)
+        limits = Limits(time_limit=seconds_left(), options=options)
         claim = clarabel.run_scaled(form, case.classification, limits, case.factors)
         if claim.x is None or claim.duals is None or not np.isfinite(claim.x).all():
             continue

@@ -9,6 +9,7 @@ A search that takes the edit along says more, and is asked first.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -23,6 +24,7 @@ from tightmargin.solvers.edits.difference import Difference
 from tightmargin.solvers.edits.differences.decided import Ground
 from tightmargin.solvers.edits.differences.model_difference import Answer
 from tightmargin.solvers.edits.searches import bound_beside
+from tightmargin.solvers.execution.deadline import seconds_left
 from tightmargin.solvers.methods import closing_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import LowerBound
@@ -31,7 +33,6 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 WORDS = "of the model as it is built, which the edit restricts"
 BESIDE = "of the edited problem"
-PATIENCE = 5.0  # seconds for the proof that the objective is nowhere lower
 
 
 def never_lower(model: pyo.ConcreteModel, form: StandardForm, what: Difference) -> bool:
@@ -40,7 +41,8 @@ def never_lower(model: pyo.ConcreteModel, form: StandardForm, what: Difference) 
         return True
     if what.more is None:
         return False
-    ground = Ground(model, form, time.perf_counter() + PATIENCE)
+    left = seconds_left()
+    ground = Ground(model, form, math.inf if left is None else time.perf_counter() + left)
     return ground.decide(what.more, Fraction(0)).answer is Answer.IMPLIED
 
 

@@ -33,7 +33,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 TOLERANCE = 1e-6  # of a first point that is not exact: its miss goes into the words
 # An equation of whole numbers that has no solution keeps branch and bound busy for good.
-POINT_SECONDS = 5.0
+NODES = 5_000  # of a search for some point where a model is not convex
 NONZERO_LIMIT = 4_000_000
 DENSE_LIMIT = 2000
 
@@ -170,8 +170,7 @@ def _found(form: StandardForm, limits: Limits) -> Claim | None:
     """What the first installed solver for the class finds; None without one, or when it refuses."""
     kind = classify(form)
     if not kind.convex:
-        seconds = POINT_SECONDS if limits.time_limit is None else limits.time_limit
-        limits = replace(limits, time_limit=min(seconds, POINT_SECONDS))
+        limits = replace(limits, nodes=NODES)
     for name in ORDER[kind.problem_class]:
         if not SOLVERS[name].installed:
             continue

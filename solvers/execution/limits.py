@@ -72,6 +72,7 @@ class Limits(Printed):
     """Limits and switches common to all solvers; None leaves the solver's own default.
 
     `absolute_gap` is for certificates, not for the solver: a proven gap of so much is closed too.
+    `nodes` ends a run of our own that asks a solver for a point: a count, the same on any machine.
     """
 
     time_limit: float | None = None
@@ -80,6 +81,7 @@ class Limits(Printed):
     log: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     absolute_gap: float = 0.0
+    nodes: int | None = None
 
     def without(self, spent: float) -> Limits:
         """The same with some seconds less, and a moment at least."""

@@ -22,5 +22,6 @@ class StopReason(StrEnum):
     TIME_LIMIT = "time_limit"
     STEP_LIMIT = "step_limit"
     NODE_LIMIT = "node_limit"
+    MEMORY_LIMIT = "memory_limit"
     CELL_LIMIT = "cell_limit"
     ROUND_LIMIT = "round_limit"

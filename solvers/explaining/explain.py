@@ -44,11 +44,9 @@ from tightmargin.solvers.standard_form.standard_form import standard_form
 from tightmargin.solvers.transformations.epigraphs import added_block, is_hidden, without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
-SECONDS = 60.0
 NODES = 500  # of a tree: without its bounds a mixed-integer model may have an endless one
 WIDTH = 60  # characters of a statement that is printed
 SHARES = (1e-6, 1e-12)  # of the largest multiplier: parts that are taken no more may be dropped
-TRIAL = 5.0  # seconds for a set of parts, where more is left
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,7 +101,7 @@ class Infeasibility(Framed):
 
 
 def explain_infeasible(
-    model: pyo.ConcreteModel, *, time_limit: float | None = SECONDS
+    model: pyo.ConcreteModel, *, time_limit: float | None = None
 ) -> Infeasibility:
     """Why a model has no feasible point: an irreducible set of its rows and bounds.
 
@@ -207,7 +205,7 @@ class _Filter:
         for key in list(kept):
             if key not in kept:
                 continue
-            if self.left() <= 0:
+            if self.limits.time_limit is not None and self.left() <= 0:
                 break
             rest = [other for other in kept if other != key]
             found = self.proven(rest)
@@ -238,7 +236,7 @@ class _Filter:
 
     def _proof(self, kept: list[Key]) -> _Emptiness | None:
         form = self.whole.restricted(kept)
-        limits = Limits(time_limit=max(min(self.left(), TRIAL), SHORTEST))
+        limits = self.trial()
         linear = find_infeasibility(form, limits)
         if linear is not None:
             rows = linear.multipliers
@@ -269,7 +267,7 @@ class _Filter:
         """By how much a point misses the rows of some parts; None where none was found."""
         form = self.whole.restricted(kept)
         subject = Subject(form)
-        limits = Limits(time_limit=max(min(self.left(), TRIAL), SHORTEST))
+        limits = self.trial()
         found = feasible_point(form, subject.classification, limits)
         return None if found is None else found[1]
 
@@ -281,10 +279,15 @@ class _Filter:
         return str(row.expr) if changed and row is not None else text
 
     def left(self) -> float:
-        """Seconds."""
-        if self.limits.time_limit is None:
-            return SECONDS
+        """Seconds of a limit."""
+        assert self.limits.time_limit is not None
         return self.limits.time_limit - (time.perf_counter() - self.began)
+
+    def trial(self) -> Limits:
+        """What is left, for one set of parts."""
+        if self.limits.time_limit is None:
+            return Limits()
+        return Limits(time_limit=max(self.left(), SHORTEST))
 
 
 def _plain(model: pyo.ConcreteModel) -> pyo.ConcreteModel:

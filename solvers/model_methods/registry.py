@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tightmargin.printing import Printed
-from tightmargin.solvers.attempts.attempts import Outcome
+from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.methods import AUTO, BRANCH_AND_BOUND, DIRECT, method_of_any
+from tightmargin.solvers.result import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +36,8 @@ class ModelMethod(Printed):
         Why method="auto" tries it before a solver, with what was measured; empty when it does not.
     options : tuple of str
         Names that it takes in options=.
-    seconds : float
-        The most that it takes where "auto" tries it.
+    nodes : int
+        The most that it takes where "auto" tries it before a solver.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ModelMethod(Printed):
     refuses: Callable[[Case], str]
     automatic: Callable[[Case], str] = lambda case: ""
     options: tuple[str, ...] = ()
-    seconds: float = 10.0
+    nodes: int = 2_000
 
 
 LEFT_TO_A_METHOD = "auto left it to a method: "
@@ -80,12 +81,12 @@ def refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
 
 
 def by_model_method(word: str, case: Case, *, free: bool) -> Outcome | None:
-    """What a method for models of this kind finds; None where that is for others to do.
+    """What a method for models of this kind finds; None where a solver is asked first.
 
     Parameters
     ----------
     word : str
-        A method, or "auto": that gives up a model which the method does not finish.
+        A method, or "auto": that asks a solver about a model which takes the method many nodes.
     free : bool
         Whether "auto" may choose.
 
@@ -111,17 +112,42 @@ def by_model_method(word: str, case: Case, *, free: bool) -> Outcome | None:
 
 
 def _tried(case: Case) -> Outcome | None:
-    """The outcome of the method that "auto" takes, where it proves the model within its seconds."""
-    for method in _METHODS.values():
-        why = method.automatic(case)
-        if not why:
-            continue
-        limit = case.limits.time_limit
-        seconds = method.seconds if limit is None else min(method.seconds, limit)
-        outcome = method.run(replace(case, limits=replace(case.limits, time_limit=seconds)))
-        stopped = limit is not None and outcome.seconds >= limit
-        if not (outcome.found.certificate.verdict.closed or stopped):
-            return None
-        message = f"{LEFT_TO_A_METHOD}{why}; {outcome.claim.message}"
-        return replace(outcome, claim=replace(outcome.claim, message=message))
-    return None
+    """The outcome of the method that "auto" takes, where it proves the model within its nodes."""
+    found = _automatic(case)
+    if found is None:
+        return None
+    method, why = found
+    limits = replace(case.limits, options={"node_limit": method.nodes})
+    outcome = method.run(replace(case, limits=limits))
+    limit = case.limits.time_limit
+    stopped = outcome.claim.status is Status.INTERRUPTED
+    stopped = stopped or (limit is not None and outcome.seconds >= limit)
+    if not (outcome.found.certificate.verdict.closed or stopped):
+        return None
+    return _told(outcome, f"{LEFT_TO_A_METHOD}{why}")
+
+
+def gone_on(case: Case, claimed: Outcome) -> Outcome | None:
+    """What "auto" finds after a solver's mere claim, by a method without a limit of nodes.
+
+    None where there is no such method, or where it ends with less than the solver.
+    """
+    found = _automatic(case)
+    if found is None:
+        return None
+    outcome = found[0].run(case)
+    stopped = outcome.claim.status is Status.INTERRUPTED
+    if not stopped and standing(outcome.found) <= standing(claimed.found):
+        return None
+    return _told(outcome, f"auto took the method up again after a solver: {found[1]}")
+
+
+def _automatic(case: Case) -> tuple[ModelMethod, str] | None:
+    """The method that "auto" takes, and why."""
+    named = ((method, method.automatic(case)) for method in _METHODS.values())
+    return next(((method, why) for method, why in named if why), None)
+
+
+def _told(outcome: Outcome, why: str) -> Outcome:
+    message = f"{why}; {outcome.claim.message}"
+    return replace(outcome, claim=replace(outcome.claim, message=message))

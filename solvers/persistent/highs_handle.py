@@ -27,7 +27,8 @@ from tightmargin.solvers.result import Status
 
 Index = NDArray[np.int64]
 
-SPRINT = 0.5  # seconds in which a warm run is left alone
+SPRINT = 1_000  # iterations in which a warm run is left alone
+ITERATIONS = "simplex_iteration_limit"
 _WITHOUT_OPTIMUM = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible")
 _VALID = 2  # HiGHS' word for a solution that keeps its feasibility tolerance
 
@@ -158,15 +159,18 @@ class Handle:
     def _run(self, end: float) -> Any:
         """One run; a warm one begins deaf to Ctrl-C, which costs a tenth of a short solve."""
         lp = self._lp
-        first = min(end, lp.getRunTime() + SPRINT) if self._warm else end
+        most = lp.getOptionValue(ITERATIONS)[1]
+        first = min(most, SPRINT) if self._warm else most
         self._listen(not self._warm)
         self._info = None
-        lp.setOptionValue("time_limit", first)
+        lp.setOptionValue("time_limit", end)
+        lp.setOptionValue(ITERATIONS, first)
         lp.run()
-        if lp.getModelStatus().name == "kTimeLimit" and first < end and not self._stop:
+        if lp.getModelStatus().name == "kIterationLimit" and first < most and not self._stop:
             self._listen(True)
-            lp.setOptionValue("time_limit", end)
+            lp.setOptionValue(ITERATIONS, most)
             lp.run()
+        lp.setOptionValue(ITERATIONS, most)
         self._warm = True
         return lp.getModelStatus()
 

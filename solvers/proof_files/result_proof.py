@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.branch_and_bound.method import refusal
+from tightmargin.solvers.branch_and_bound.method import budget, refusal, relaxation_size
 from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.canonical_form.named_values import point_with
 from tightmargin.solvers.certificates.case import Case
@@ -27,7 +28,8 @@ from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.result import SolveResult
 
 NO_FILE = "no proof file was written"
-SECONDS = 60.0  # for a tree, where nobody says how long it may take
+# Work of a tree that is grown for a file, where nobody says how long it may take: about a minute.
+FOR_A_TREE, LEAST_NODES = 12_000_000, 1_000
 
 
 Writer: TypeAlias = Callable[[Case, SolveResult, float | None], dict[str, Any]]
@@ -97,7 +99,7 @@ def write_proof(
     Parameters
     ----------
     seconds : float, optional
-        For the search; 60 by default, 0 for none.
+        For the search, 0 for none. Without them it ends after some nodes.
 
     Raises
     ------
@@ -110,23 +112,25 @@ def write_proof(
         ways, no_tree = _ways(case, result), bool(refusal(case))
         if seconds == 0 or (not ways and no_tree):
             raise
-    left = SECONDS if seconds is None else seconds
+    left = math.inf if seconds is None else seconds
     end = time.monotonic() + left
     for k, write in enumerate(ways):
         last = no_tree and k == len(ways) - 1
         share = left if last else left / 2  # the rest is for what comes after it
         try:
-            return write_document(write(case, result, share), Path(path))
+            document = write(case, result, None if math.isinf(share) else share)
+            return write_document(document, Path(path))
         except NotProvenError:
             if last:
                 raise
         left = max(end - time.monotonic(), SHORTEST)
-    limits = replace(case.limits, time_limit=left, options={})
-    found = tree_search(replace(case, limits=limits), _values(case, result))
+    timed = not math.isinf(left)
+    limits = replace(case.limits, time_limit=left if timed else None, options={})
+    nodes = None if timed else max(LEAST_NODES, FOR_A_TREE // relaxation_size(case.form))
+    found = tree_search(replace(case, limits=limits), _values(case, result), node_limit=nodes)
     if found.bound is None:
         raise NotProvenError(
-            f"branch and bound proves no bound within {limits.time_limit:g} s "
-            f"({found.nodes} nodes); give it more time"
+            f"branch and bound proves no bound within {found.nodes} nodes; give it more time"
         )
     return write_tree(path, case, found.point, found.proof)
 
@@ -161,13 +165,11 @@ def with_proof(
     return replace(result, message="; ".join(part for part in (result.message, said) if part))
 
 
-def _seconds(case: Case, result: SolveResult, prove: float | bool | None) -> float:
+def _seconds(case: Case, result: SolveResult, prove: float | bool | None) -> float | None:
     if prove is False:
         return 0.0
-    asked = SECONDS if prove is None or isinstance(prove, bool) else float(prove)
-    if case.limits.time_limit is not None:
-        asked = min(asked, case.limits.time_limit - result.seconds)
-    return max(asked, SHORTEST)
+    left = budget(case.limits.time_limit, result.seconds, prove)
+    return None if left is None else max(left, SHORTEST)
 
 
 def _point(case: Case, result: SolveResult) -> FeasiblePoint | None:

@@ -503,4 +503,4 @@ def test_ctrl_c_while_a_bound_is_proven_again_is_no_verdict(
 
     monkeypatch.setattr(again_module, "hull_search", stopped)
     with pytest.raises(KeyboardInterrupt):
-        search_again(origin_now(model), result.values, 1.0)
+        search_again(origin_now(model), result.values)

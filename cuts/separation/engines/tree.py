@@ -34,6 +34,7 @@ from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
+from tightmargin.solvers.execution.work import MEMORY
 from tightmargin.solvers.proofs.tree.derived import first_rows
 from tightmargin.solvers.proofs.tree.tree import lattice, tree_bound
 from tightmargin.solvers.result import Status
@@ -139,6 +140,8 @@ class _Search:
                 return StopReason.TIME_LIMIT
             if self.nodes >= self.node_limit:
                 return StopReason.NODE_LIMIT
+            if self.tree.numbers > MEMORY:
+                return StopReason.MEMORY_LIMIT
             if line.is_due:
                 sense = self.asking.base.sense
                 words = f"{self.nodes:,} nodes, {len(self.asking.rows)} rows found"

@@ -7,6 +7,7 @@ arithmetic, has g below the side, it is refuted. Otherwise nothing is said.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.edits.differences.model_difference import Answer
 from tightmargin.solvers.edits.row_changes import linear_names
 from tightmargin.solvers.errors import RefusedError
-from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
@@ -34,7 +35,7 @@ from tightmargin.solvers.standard_form.columns import Rows
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-ONE_SOLVE = 5.0  # seconds
+NODES = 2_000  # of a solver that is asked about one statement
 STRIDES = (1.0, 1e2, 1e4, 1e6)  # along a ray, until a statement is refuted
 MISSED = "a feasible point misses it"
 FEW = 1e-9  # multipliers below this share of the largest are not listed
@@ -76,12 +77,12 @@ class Ground:
     model, form
         The model and its arrays; a row beyond degree two is left out of proofs.
     until : float
-        On the clock of time.perf_counter.
+        On the clock of time.perf_counter; infinity for no limit.
     """
 
     model: pyo.ConcreteModel
     form: StandardForm
-    until: float
+    until: float = math.inf
 
     def decide(self, goal: Quadratic, side: Fraction, like: int | None = None) -> Decision:
         """Whether the goal, its constant included, is at least `side` at every point.
@@ -113,10 +114,10 @@ class Ground:
         for y in guesses:
             if _reaches(exact_lp_bound(form, y), target):
                 return Decision(Answer.IMPLIED, _implied(form, y), _listed(form, y))
-        if not SOLVERS["highs"].installed or self._seconds() <= 0:
+        if not SOLVERS["highs"].installed or self._is_over():
             return None
         whole = Subject(replace(form, integer=np.zeros(form.n, dtype=bool)))
-        claim = highs.run(whole.form, whole.classification, Limits(self._seconds()))
+        claim = highs.run(whole.form, whole.classification, self._limits())
         y = none if claim.duals is None else claim.duals.rows
         if _reaches(exact_lp_bound(form, y), target):
             return Decision(Answer.IMPLIED, _implied(form, y), _listed(form, y))
@@ -173,18 +174,23 @@ class Ground:
     def _solved(self, form: StandardForm) -> Outcome | str:
         if form.nonlinear:
             return "a row beyond degree two is in the way"
-        if self._seconds() <= 0:
+        if self._is_over():
             return "the time was up"
-        case = Case(self.model, Subject(form), None, Limits(self._seconds()))
+        case = Case(self.model, Subject(form), None, self._limits())
         kind = case.classification.problem_class
         try:
-            choice = choose("auto", kind, form, timed=True)
+            choice = choose("auto", kind, form, timed=not math.isinf(self.until))
             return run_attempts(choice, case, automatic=True)
         except RefusedError as refusal:
             return f"no solver takes it: {refusal}"
 
-    def _seconds(self) -> float:
-        return min(ONE_SOLVE, self.until - time.perf_counter())
+    def _is_over(self) -> bool:
+        return time.perf_counter() >= self.until
+
+    def _limits(self) -> Limits:
+        timed = not math.isinf(self.until)
+        left = max(self.until - time.perf_counter(), SHORTEST) if timed else None
+        return Limits(left, nodes=NODES)
 
 
 def _reaches(bound: LowerBound | None, target: Fraction) -> bool:

@@ -7,6 +7,7 @@ in which it alone has its new value.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,14 +22,12 @@ from tightmargin.solvers.edits.differences.model_difference import Change, Model
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
-PATIENCE = 30.0
-
 
 def diff(
     built: pyo.ConcreteModel,
     edited: pyo.ConcreteModel | None = None,
     *,
-    time_limit: float = PATIENCE,
+    time_limit: float | None = None,
 ) -> ModelDifference:
     """What an edit did, row by row: rows, bounds, fixings, integrality, objective and Params.
 
@@ -39,7 +38,7 @@ def diff(
         built as is built again.
     edited : ConcreteModel, optional
         The model after. Rows and variables are told apart by their names.
-    time_limit : float
+    time_limit : float, optional
         Seconds for all decisions together; what is left then is undecided.
 
     Returns
@@ -73,7 +72,8 @@ def diff(
     if edited is None:
         built, edited = _as_built(built), built
     began = time.perf_counter()
-    until, halfway = began + time_limit, began + time_limit / 2
+    limit = math.inf if time_limit is None else time_limit
+    until, halfway = began + limit, began + limit / 2
     after = Sides.of(edited, until)
     changes: list[Change] = []
     step = built.clone()

@@ -25,9 +25,8 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import Status
 
-PATIENCE = 2.0  # seconds for SCIP; of a time limit no more than a share
-SHARE = 0.2
-NODES = 500  # so that a slow machine gets the same point where it can
+SHARE = 0.2  # of a time limit, for SCIP
+NODES = 500  # of SCIP, so that every machine gets the same point
 LARGE = (20.0, 1e3, 1e5)  # times the M at hand, one after the other until there is a point
 ROUNDS = 3
 
@@ -74,8 +73,8 @@ def _candidates(
         yield np.zeros(rows.form.n), rows.may_be_given_up
     if not SOLVERS["scip"].installed or rows.form.psd:
         return
-    seconds = min(PATIENCE, SHARE * (limits.time_limit or np.inf))
-    asked = Limits(seconds, limits.threads, limits.seed, options={"limits/nodes": NODES})
+    seconds = None if limits.time_limit is None else SHARE * limits.time_limit
+    asked = Limits(seconds, limits.threads, limits.seed, nodes=NODES)
     size = max(float(rows.big_m.max()), 1.0)
     for factor in LARGE:
         large = np.full(len(rows.big_m), factor * size)

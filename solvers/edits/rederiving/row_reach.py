@@ -30,7 +30,7 @@ from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-PATIENCE, SHARE = 20.0, 0.2  # seconds for all rows; of a time limit no more than a share
+SHARE = 0.2  # of a time limit, for all rows
 OUTWARD = 1e-9  # of an M: what the reader rounds where it moves fixed variables to a side
 LEAST = 1e-3  # an M is positive, and one below this is no use to a solver
 
@@ -50,9 +50,9 @@ def completed(
     found = np.where(rows.row < 0, rows.big_m, known)
     found = np.where(rows.may_be_given_up, found, rows.big_m)
     began = time.perf_counter()
-    budget = min(PATIENCE, SHARE * (limits.time_limit or np.inf))
+    share = np.inf if limits.time_limit is None else SHARE * limits.time_limit
     for i in np.flatnonzero(np.isinf(found)).tolist():
-        if time.perf_counter() - began > budget or not SOLVERS["clarabel"].installed:
+        if time.perf_counter() - began > share or not SOLVERS["clarabel"].installed:
             break
         least = _least_body(model, rows, found, i, cutoff)
         if least is None:

@@ -62,6 +62,7 @@ def by_fits(
     gamma: float | None = None,
     deadline: float | None = None,
     patient: bool = False,
+    most: int = FITS,
 ) -> Fits:
     """Fit at C = 1 / gamma, follow the partition to ||w|| = H, and move C while that fails.
 
@@ -75,13 +76,15 @@ def by_fits(
         Of time.perf_counter().
     patient : bool
         Go on when ||w_C|| has settled below H: then it is known to rise.
+    most : int
+        Fits.
     """
     even = even_multipliers(problem.y)
     length = float(np.linalg.norm(problem.factor.T @ (problem.y * even)))
     C = min(1 / (gamma or max(length / norm_bound, 1 / LARGEST)), LARGEST)
-    below, above, tolerance, alpha = 0.0, np.inf, LOOSE, even
+    below, above, tolerance, alpha, count = 0.0, np.inf, LOOSE, even, 0
     grew = (C, 0.0)  # where ||w_C|| last rose, and to what
-    for count in range(1, FITS + 1):
+    for count in range(1, most + 1):
         if deadline is not None and time.perf_counter() > deadline:
             return Fits(None, alpha, count - 1)
         alpha = _fit(problem, C, tolerance)

@@ -38,7 +38,7 @@ PATIENT = "patient segments"
 
 FEATURES, SHARE = 100, 0.05  # up to this, or this share of n, the interior point is the fastest
 WORK = {INTERIOR: 1e9, SOCP: 3e8}  # n d^2 up to which they help out where another method failed
-WAIT, PACE = 1.0, 8e-9  # seconds, and seconds for each unit of work, that segments are given
+FEW = 8  # fits that segments are given where the interior point is quick
 ROUNDING = 2e-15  # of each term of a sum
 SMALL = 1e-3  # H, for points in the unit ball: margins differ from 1 by far more than rounding
 INTERRUPTED, TIME_LIMIT, OPEN = "interrupted", "time limit", "the gap is not closed"
@@ -206,17 +206,12 @@ class RsvmRows:
         return by_segments(task, start, patient=name == PATIENT)
 
     def _while_it_pays(self, task: Task) -> Task:
-        """The task with an end where the interior point would have been done long ago.
+        """The task with few fits where the interior point is quick.
 
         Near the limit fits of libsvm in few features may take a hundred times as long.
         """
-        size = self.data.n * self.data.d**2
-        if size > WORK[INTERIOR]:
-            return task
-        until = time.perf_counter() + WAIT + PACE * size
-        return replace(
-            task, deadline=min(until, math.inf if task.deadline is None else task.deadline)
-        )
+        few = self.data.n * self.data.d**2 <= WORK[INTERIOR]
+        return replace(task, fits=FEW) if few else task
 
     def _rounding(self, point: RsvmPoint) -> float:
         """About what rounding takes off a bound, and that of b adds to the loss.

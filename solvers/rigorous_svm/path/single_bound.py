@@ -15,7 +15,7 @@ from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
-from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits, labels_of
+from tightmargin.solvers.rigorous_svm.path.libsvm_fits import FITS, by_fits, labels_of
 from tightmargin.solvers.rigorous_svm.path.scaled_problem import Scaled
 from tightmargin.solvers.rigorous_svm.path.segment_newton import CAPPED, FREE, ZERO, Labels, follow
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint, rsvm_point
@@ -36,12 +36,15 @@ class Task:
         H, in the units of the data.
     deadline : float or None
         Of time.perf_counter().
+    fits : int
+        Fits of libsvm at most.
     """
 
     data: TrainingData | GramData
     problem: Scaled
     norm_bound: float
     deadline: float | None = None
+    fits: int = FITS
 
     @property
     def H(self) -> float:  # noqa: N802
@@ -106,7 +109,7 @@ def by_segments(task: Task, start: Array | None, patient: bool = False) -> Point
         if found is not None:
             return PointFound(task.point(found.alpha, found.w, found.b), found.rounds)
         steps = 1
-    fits = by_fits(problem, task.H, gamma, task.deadline, patient)
+    fits = by_fits(problem, task.H, gamma, task.deadline, patient, task.fits)
     if fits.found is not None:
         found = fits.found
         return PointFound(task.point(found.alpha, found.w, found.b), steps + fits.count)

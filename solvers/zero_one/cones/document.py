@@ -68,7 +68,8 @@ def cone_document(
     problem = cones_of(origin, side)
     if problem.constant:
         raise NotProvenError("points of different classes are in one place")
-    found = by_cones(origin, seconds, side, incumbent=(w, b))
+    # More cells than a file holds are of no use to it.
+    found = by_cones(origin, seconds, side, cell_limit=LONGEST, incumbent=(w, b))
     if found.lemma is None or found.cover.cells > LONGEST:
         raise NotProvenError(
             f"cones of directions prove a gap of {100 * found.gap:.2g} % in {found.cover.cells:,} "

@@ -40,6 +40,7 @@ from tightmargin.worker_processes import opened_workers
 
 GAP = 1e-6
 COMPILED_AFTER = 2000  # nodes: compiling takes as long as some thousands of them
+MOST_OPEN = 10_000_000  # nodes that wait: 4 GB
 FRONTIER = 1.0  # seconds of a search before other processes are started
 COMPILING = 30.0  # seconds; a shorter time limit is not worth it
 OF_PARTS = 0.8  # of what is left, for all parts together
@@ -159,7 +160,7 @@ class _Limits:
             return StopReason.TIME_LIMIT
         if self.steps is not None and search.steps >= self.steps:
             return StopReason.STEP_LIMIT
-        return None
+        return StopReason.MEMORY_LIMIT if search.cover.waiting > MOST_OPEN else None
 
     def shared(self, search: Tree, share: float) -> _Limits:
         """A share of what is left, which begins now."""

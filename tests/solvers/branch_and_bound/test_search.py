@@ -20,8 +20,10 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers import dispatch
+from tightmargin.solvers.backends import highs, scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.branch_and_bound import method, proof_first
+from tightmargin.solvers.branch_and_bound import search as search_module
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree
 from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.branch_and_bound.search import SEARCHED, _Search, tree_search
@@ -174,7 +176,7 @@ def test_a_node_limit_keeps_point_and_bound() -> None:
 
 def test_a_time_limit_keeps_point_and_bound() -> None:
     model = separating(60, 6, 5)
-    found = proven(model, time_limit=2.0)
+    found = proven(model, time_limit=10.0)
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.status is Status.FEASIBLE
     assert found.interval is not None
@@ -346,7 +348,7 @@ def test_a_solver_that_is_asked_second_is_believed_no_more_than_one_that_is_firs
             return Claim(Status.LIMIT_NO_SOLUTION)
         return Claim(Status.ERROR, message="broke down")
 
-    monkeypatch.setattr(proof_first, "FOR_A_POINT", 0.0)
+    monkeypatch.setattr(proof_first, "PATIENCE", 0)
     monkeypatch.setattr(method.scip, "run", lying)
     found = tm.solve(separating(30, 3), time_limit=60.0, prove=60.0)
     assert found.solver == ("tightmargin" if lie == "nothing" else "scip")
@@ -361,7 +363,7 @@ def test_ctrl_c_before_the_solver_is_asked_ends_it_all(monkeypatch: pytest.Monke
     def nothing(model: pyo.ConcreteModel, form: StandardForm) -> Array:
         return np.full(form.n, np.nan)
 
-    monkeypatch.setattr(proof_first, "FOR_A_POINT", 60.0)
+    monkeypatch.setattr(proof_first, "PATIENCE", 10**9)
     monkeypatch.setattr(proof_first, "first_point", nothing)
     monkeypatch.setattr(method.scip, "run", never)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -381,10 +383,10 @@ def test_the_tree_before_a_new_start_is_kept_while_it_proves_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A limit right after a new start: the bound is not that of an empty tree."""
-    whole = _Search(case_of(separating(40, 3, 2)), 60, None, 60.0)
+    whole = _Search(case_of(separating(40, 3, 2)), 60, None)
     whole.run(None, LiveLine("whole", quiet=True))
     bound = whole.bound()
-    cut = _Search(case_of(separating(40, 3, 2)), 60, None, 60.0)
+    cut = _Search(case_of(separating(40, 3, 2)), 60, None)
     cut.run(None, LiveLine("cut", quiet=True))
     cut.former = cut.bound(), cut.tree.proof(cut.cutoff, cut.root.rounds)
     cut.tree = GrowingTree(cut.root.rows.low, cut.root.rows.high)
@@ -439,3 +441,63 @@ def test_a_semidefinite_row_beside_integers_is_proven() -> None:
     assert found.objective == pytest.approx(2.013, abs=1e-5)
     with pytest.raises(ProblemClassError, match="branch-and-bound"):
         tm.solve(model, "clarabel")
+
+
+def test_memory_ends_a_search_and_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = separating(30, 3)
+    truth = proven(model)
+    monkeypatch.setattr(search_module, "MEMORY", 20_000)
+    found = proven(separating(30, 3))
+    assert found.certificate.facts["stop"] == "memory_limit"
+    assert "memory limit" in found.message
+    assert found.interval is not None
+    low, high = found.interval
+    assert low <= truth.objective * (1 + 1e-6)
+    assert truth.objective <= high * (1 + 1e-6)
+
+
+def test_whole_numbers_without_limits_end_a_search_that_splits_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2 x - 2 y = 1 has no whole solution, and no box of finitely many says so."""
+    monkeypatch.setattr(search_module, "ENDLESS", 30)
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(within=pyo.Integers), pyo.Var(within=pyo.Integers)
+    model.odd = pyo.Constraint(expr=2 * model.x - 2 * model.y == 1)
+    model.goal = pyo.Objective(expr=model.x**2 + model.y**2)
+    found = tm.solve(model, method="branch-and-bound")
+    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "stalled" in found.message
+
+
+@pytest.mark.parametrize(
+    ("time_limit", "spent", "prove", "seconds"),
+    [
+        (None, 9.0, None, None), (None, 9.0, True, None), (None, 9.0, False, 0.0),
+        (None, 9.0, 3.0, 3.0), (10.0, 4.0, None, 6.0), (10.0, 4.0, 2.0, 2.0),
+        (10.0, 4.0, 60.0, 6.0), (10.0, 12.0, True, 0.0),
+    ],
+)  # fmt: skip
+def test_a_proof_has_what_is_left_of_a_limit_and_no_limit_without_one(
+    time_limit: float | None, spent: float, prove: Any, seconds: float | None
+) -> None:
+    assert method.budget(time_limit, spent, prove) == seconds
+
+
+@pytest.mark.parametrize("run", [scip.run, lambda form, limits: highs.run(form, None, limits)])
+def test_nodes_end_a_run_of_a_solver(run: Any) -> None:
+    """A knapsack that takes both more than a node; without the limit they finish."""
+    random = np.random.default_rng(3)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(30), within=pyo.Binary)
+    rows = random.integers(10, 99, (4, 30)).tolist()
+    model.rows = pyo.ConstraintList()
+    for row in rows:
+        model.rows.add(sum(a * x for a, x in zip(row, model.x.values(), strict=True)) <= 600)
+    worth = random.integers(10, 99, 30).tolist()
+    model.goal = pyo.Objective(
+        expr=-sum(a * x for a, x in zip(worth, model.x.values(), strict=True))
+    )
+    form = standard_form(model)
+    assert run(form, Limits(nodes=1)).status is Status.FEASIBLE
+    assert run(form, Limits()).status is Status.OPTIMAL

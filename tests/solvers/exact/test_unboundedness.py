@@ -18,7 +18,6 @@ from tests.references.reference_solutions import points
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.exact import unboundedness
 from tightmargin.solvers.exact.unboundedness import ray_proof, unboundedness_proof
 from tightmargin.solvers.exact_arithmetic import is_semidefinite
 from tightmargin.solvers.execution.claim import Claim
@@ -223,12 +222,7 @@ def test_a_bend_without_a_straight_ray_stays_unproven() -> None:
 
 def test_whole_numbers_that_meet_no_equation_are_no_point() -> None:
     """6 x - 4 y = 1 has no whole solution, and a ray (2, 3)."""
-    before = unboundedness.POINT_SECONDS
-    unboundedness.POINT_SECONDS = 0.3
-    try:
-        assert proof_of(linear([[6, -4]], [1], [1], [-1, 0], integer=True)) is None
-    finally:
-        unboundedness.POINT_SECONDS = before
+    assert proof_of(linear([[6, -4]], [1], [1], [-1, 0], integer=True)) is None
 
 
 def test_whole_numbers_have_a_whole_point_and_a_whole_ray() -> None:

@@ -652,12 +652,14 @@ def test_the_time_limit_holds_for_each_run(form: str) -> None:
 
 def test_the_seconds_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS compares its limit with the seconds of all runs of a handle together."""
-    left = []
+    left, sprints = [], []
 
     class Watched(highspy.Highs):
         def setOptionValue(self, name: str, value: Any) -> Any:  # noqa: N802
             if name == "time_limit":
                 left.append((value - self.getRunTime(), self.getRunTime()))
+            if name == highs_handle.ITERATIONS:
+                sprints.append(value)
             return super().setOptionValue(name, value)
 
     monkeypatch.setattr(highspy, "Highs", Watched)
@@ -665,16 +667,17 @@ def test_the_seconds_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatc
     for k in range(3):
         g, side = cut_off(live.resolve()["w"], k)
         live.add_cut({"w": g}, upper=side)
-    cold, warm = 60.0, SPRINT
-    assert [seconds for seconds, _ in left] == pytest.approx([cold, warm, warm], abs=1e-9)
+    assert [seconds for seconds, _ in left] == pytest.approx([60.0] * 3, abs=1e-9)
     assert left[2][1] > left[1][1] > 0
+    endless = sprints[0]
+    assert sprints == [endless, endless, SPRINT, endless, SPRINT, endless]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_warm_run_that_takes_long_goes_on_and_listens(
     monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(highs_handle, "SPRINT", 1e-9)
+    monkeypatch.setattr(highs_handle, "SPRINT", 1)
     live, cold = LiveLP(nu_lp(300), form=form), LiveLP(nu_lp(300), form=form)
     for k in range(3):
         g, side = cut_off(live.resolve()["w"], k)

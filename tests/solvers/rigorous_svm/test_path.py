@@ -504,8 +504,7 @@ def test_segments_are_left_where_the_interior_point_is_faster(
     monkeypatch.setattr(path_rows, "FEATURES", 0)
     monkeypatch.setattr(path_rows, "SHARE", 0.0)
     assert certified(solve_rsvm(data, norm_bound=0.8)).method == "segments"
-    monkeypatch.setattr(path_rows, "WAIT", 0.0)
-    monkeypatch.setattr(path_rows, "PACE", 0.0)
+    monkeypatch.setattr(path_rows, "FEW", 0)
     assert certified(solve_rsvm(data, norm_bound=0.8)).method == "interior"
     assert certified(solve_rsvm(data, norm_bound=0.8, method="segments")).method == "segments"
     monkeypatch.setattr(path_rows, "WORK", {"interior": 0.0})
