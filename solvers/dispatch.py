@@ -82,7 +82,8 @@ from tightmargin.solvers.standard_form.coefficients import refuse_overflow
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
-    added_block,
+    added_blocks,
+    expanded_constant,
     refuse_unread_terms,
     without_hidden,
     without_norms,
@@ -232,11 +233,11 @@ def _solved(
     target = transformed(model, transformation_of(model)) if disjunctive else model
     with uninterrupted("reading the model"):
         plain = without_quotients(without_gaps(target))
-        written = as_written(without_norms(plain, squares=True))
+        written = as_written(without_norms(plain))
     refuse_unread_terms(written.form.nonlinear)
     if hasattr(model, "origin"):  # rows of somebody else's may be what is tried out
         refuse_overflow(written.form)
-    added = added_block(plain, written.model)
+    added = added_blocks(plain, written.model)
     # Processes are no matter of a solver: whatever auto takes shares its work among them.
     meant_for_solver = set(limits.options) - {WORKERS, SCHEDULER}
     free = method == AUTO and not (named or meant_for_solver or warm_start)
@@ -255,7 +256,7 @@ def _solved(
     # An M that was derived for another price leaves the model as the statement it is.
     free = free and origin is not None and edit is None
     left = within_limit(limits)
-    expanded = Fraction(0) if added is None else added.constant
+    expanded = sum((expanded_constant(block) for block in added), Fraction(0))
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free, expanded=expanded)
     open_to_us = not (named or limits.options or warm_start or prove is False)
     outcome = by_model_method(method, case, free=open_to_us)
@@ -283,7 +284,7 @@ def _solved(
 
 
 def _handed_over(
-    model: pyo.ConcreteModel, result: SolveResult, added: pyo.Block | None
+    model: pyo.ConcreteModel, result: SolveResult, added: list[pyo.Block]
 ) -> SolveResult:
     """The result in the user's terms, once a Suffix of theirs has its multipliers."""
     result = without_hidden(result, added)

@@ -17,8 +17,9 @@ from pyomo.core.expr.visitor import identify_variables
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.standard_form.columns import Rows, side
+from tightmargin.solvers.standard_form.columns import Rows
 from tightmargin.solvers.standard_form.expressions import read
+from tightmargin.solvers.standard_form.inexact import sides_in_doubles
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Index = NDArray[np.int64]
@@ -131,7 +132,7 @@ def read_row(
 
 
 def _linear(constraint: Any, form: StandardForm, owner: str) -> tuple[Index, Array, float, float]:
-    low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
+    low, body, high = constraint.to_bounded_expression()
     found = read(body, form.columns, owner)
     if found is None or found.products:
         raise ValueError(f"{owner} is not linear: every engine takes linear rows only")
@@ -142,11 +143,7 @@ def _linear(constraint: Any, form: StandardForm, owner: str) -> tuple[Index, Arr
     index, numbers = index[numbers != 0], numbers[numbers != 0]
     if not len(index):
         raise ValueError(f"{owner} has no variable that is free: nothing can be separated by it")
-    ends = [
-        side(end, empty, f"{owner}: {word} side") - found.constant
-        for end, empty, word in ((low, -math.inf, "lower"), (high, math.inf, "upper"))
-    ]
-    return index, numbers, ends[0], ends[1]
+    return index, numbers, *sides_in_doubles(found, low, high, owner)
 
 
 def with_rows(form: StandardForm, rows: Sequence[FoundRow]) -> StandardForm:

@@ -108,7 +108,8 @@ def _at_the_point(case: Case, point: FeasiblePoint) -> LowerBound | None:
     """
     assert point.x is not None
     x = dict(enumerate(map(Fraction, point.x.tolist()))) | dict(point.rational)
-    return exact_qp_bound(case.subject, x, {})
+    found = exact_qp_bound(case.subject, x, {})
+    return found if case.judged(point, found).verdict is Verdict.CERTIFIED else None
 
 
 def _family_bound(

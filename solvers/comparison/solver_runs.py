@@ -31,7 +31,7 @@ from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import remark_on
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -190,7 +190,7 @@ def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     if is_disjunctive(model):
         model = transformed(model, transformation_of(model))
     model = without_norms(without_quotients(model))
-    form = standard_form(model)
+    _, form = representable(model)
     origin = unedited_origin(model, form)
     remark_on(origin)
     return Model(label, str(classify(form).problem_class), form.sense)

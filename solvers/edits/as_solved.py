@@ -16,7 +16,8 @@ from tightmargin.solvers.edits.rederiving.rederived import (
 )
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.standard_form.restated import representable
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +54,9 @@ class AsSolved:
 
 def as_written(model: pyo.ConcreteModel) -> AsSolved:
     """A model without disjunctions and quotients, with the M that it has."""
-    form = standard_form(model)
-    origin = unedited_origin(model, form)
-    return AsSolved(model, form, origin, edit=None)
+    stated, form = representable(model)
+    origin = unedited_origin(model, form) if stated is model else None
+    return AsSolved(stated, form, origin, edit=None)
 
 
 def as_solved(written: AsSolved, limits: Limits) -> AsSolved:

@@ -30,7 +30,8 @@ from tightmargin.solvers.edits.row_changes import (
 )
 from tightmargin.solvers.edits.variables import Added, added_to, component_of, mirrored
 from tightmargin.solvers.standard_form.quadratic import Quadratic, QuadraticRow
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.standard_form.restated import representable
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 OTHER_OBJECTIVE = "the objective was changed"
@@ -96,7 +97,7 @@ def difference(
     loosened, added = mirrored(model, fresh)
     if is_disjunctive(fresh):
         fresh = transformed(fresh, transformation)
-    other = standard_form(without_quotients(fresh))
+    _, other = representable(without_quotients(fresh))
     names, theirs = column_names(form), column_names(other)
     at = {name: k for k, name in enumerate(names) if name is not None}
     gone = [name for name in theirs if name is None or name not in at]

@@ -17,11 +17,11 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.exponential_terms import exponential_form
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import (
     LocalQuadratic,
     Quadratic,
     StandardForm,
-    standard_form,
 )
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -42,12 +42,15 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
     fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
     if is_disjunctive(fresh):
         fresh = transformed(fresh, origin.parameters["transformation"])
-    return origin if same_form(form, standard_form(without_quotients(fresh))) else None
+    _, other = representable(without_quotients(fresh))
+    return origin if same_form(form, other) else None
 
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:
     """Whether two models are equal as arrays, names of variables included."""
     if not _same_columns(a.columns, b.columns) or a.sense != b.sense:
+        return False
+    if not a.exact.same_as(b.exact):
         return False
     arrays = ("lower", "upper", "integer", "row_lower", "row_upper")
     if any(not np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays):
@@ -59,7 +62,8 @@ def same_form(a: StandardForm, b: StandardForm) -> bool:
         and _same_rows(a, b)
         and _same_quadratic(a.objective, b.objective)
         and all(
-            (p.lower, p.upper) == (q.lower, q.upper) and _same_local(p.body, q.body)
+            (p.lower, p.upper, p.lost, p.sides) == (q.lower, q.upper, q.lost, q.sides)
+            and _same_local(p.body, q.body)
             for p, q in zip(a.quadratic, b.quadratic, strict=True)
         )
         and all(
@@ -141,4 +145,6 @@ def _same_local(a: LocalQuadratic, b: LocalQuadratic) -> bool:
 
 
 def _same_quadratic(a: Quadratic, b: Quadratic) -> bool:
-    return a.constant == b.constant and np.array_equal(a.a, b.a) and _same_matrix(a.Q, b.Q)
+    if a.constant != b.constant or a.lost != b.lost:
+        return False
+    return np.array_equal(a.a, b.a) and _same_matrix(a.Q, b.Q)

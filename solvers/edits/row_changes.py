@@ -128,6 +128,11 @@ def _linear(form: StandardForm, other: StandardForm, place: Index) -> list[RowCh
     low, high = form.row_lower[ours], form.row_upper[ours]
     wider = (low < other.row_lower[theirs]) | (high > other.row_upper[theirs])
     narrower = (low > other.row_lower[theirs]) | (high < other.row_upper[theirs])
+    for k, (i, j) in enumerate(zip(ours.tolist(), theirs.tolist(), strict=True)):
+        if i in form.exact.sides or j in other.exact.sides:  # doubles are next to the sides only
+            (new_low, new_high), (old_low, old_high) = form.sides_of(i), other.sides_of(j)
+            wider[k] = new_low < old_low or new_high > old_high
+            narrower[k] = new_low > old_low or new_high < old_high
     found = [
         RowChange(
             labels[ours[k]], RowKind.LINEAR, int(theirs[k]), int(ours[k]), not apart[k],
@@ -146,6 +151,7 @@ def _quadratic(form: StandardForm, other: StandardForm, place: Index) -> list[Ro
         row, old = form.quadratic[k], other.quadratic[j]
         body = _coefficients(row.body, row.body.index)
         same = body == _coefficients(old.body, place[old.body.index])
+        same = same and (row.lost, row.sides) == (old.lost, old.sides)
         wider = row.lower < old.lower or row.upper > old.upper
         narrower = row.lower > old.lower or row.upper < old.upper
         if not same or wider or narrower:

@@ -121,16 +121,18 @@ def exact_point(
     """
     if form.nonlinear or not np.isfinite(x).all():
         return None
+    model, form = form, form.inner
     x = np.where(form.integer, np.round(x), np.clip(x, form.lower, form.upper))
     x = np.where(np.abs(x) < TINY, 0.0, x)
     equations = equations_of(form, x)
     if equations is None:
         return None
-    search = Search(form, equations, form.objective.varying(x))
+    search = Search(model, equations, form.objective.varying(x))
+    search.restricted = None if form is model else form
     _near_by(search, x)
     if not search.settled(CHEAP_ENOUGH):
         _inwards(search, classification, x, limits)
-    return search.best or between(form, x, _close_point)
+    return search.best or between(model, x, _close_point)
 
 
 def _close_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
@@ -277,7 +279,7 @@ def _on_face(
     for face in tightened.faces():
         if face.is_whole:
             continue
-        form = face.restricted(search.model)
+        form = face.restricted(search.model.inner)
         at = np.clip(x, form.lower, form.upper)
         equations = equations_of(form, at)
         if equations is None or equations.solved(at) is None:

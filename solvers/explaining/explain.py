@@ -40,8 +40,8 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.epigraphs import added_block, is_hidden, without_norms
+from tightmargin.solvers.standard_form.restated import representable
+from tightmargin.solvers.transformations.epigraphs import added_blocks, is_hidden, without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 NODES = 500  # of a tree: without its bounds a mixed-integer model may have an endless one
@@ -169,9 +169,9 @@ class _Filter:
         self.limits, self.began, self.words = limits, began, ""
         self.given, plain = model, _plain(model)
         written = without_norms(plain)
-        self.added = added_block(plain, written)
-        self.model, names = with_fixings_as_bounds(written)
-        form = without_objective(standard_form(self.model))
+        held, names = with_fixings_as_bounds(written)
+        self.model, form = representable(held)
+        self.added, form = added_blocks(plain, self.model), without_objective(form)
         held = set(names)
         fixed = np.array([name in held for name in form.columns.names()], dtype=bool)
         self.whole = Whole(form, fixed)
@@ -275,7 +275,7 @@ class _Filter:
         """What a part says, with the absolute values and norms of the user."""
         text = self.whole.statement(key)
         row = self.given.find_component(self.whole.name(key))
-        changed = self.added is not None and f"{self.added.name}." in text
+        changed = any(f"{block.name}." in text for block in self.added)
         return str(row.expr) if changed and row is not None else text
 
     def left(self) -> float:

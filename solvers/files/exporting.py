@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tightmargin.solvers.files.mps_writing import mps_text
 from tightmargin.solvers.files.prepared import prepared, without_disjunctions
 from tightmargin.solvers.files.program import ONE, UNBOUNDED
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 PYOMO = {".lp": ProblemFormat.cpxlp, ".nl": ProblemFormat.nl}
@@ -74,24 +76,35 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
     if suffix in FORMATS:
         return export_conic(without_disjunctions(model), path)
     if suffix == sdpa_format.SUFFIX:
-        model = prepared(model)  # its parts know it as long as it is held
-        form = standard_form(model)
+        model, form = _in_doubles(prepared(model), path)  # its parts know it while it is held
         path.write_text(sdpa_format.sdpa_text(form, classify(form)), encoding="utf-8")
         return path
     if suffix == ".mps":
-        model = prepared(model)
-        form = standard_form(model)
+        model, form = _in_doubles(prepared(model), path)
         _refuse_far(form, suffix)
         path.write_text(mps_text(form), encoding="utf-8")
         return path
     model = without_disjunctions(model) if suffix == ".nl" else prepared(model)
     if suffix == ".lp":
         _refuse_sections(model)
-        _refuse_far(standard_form(model), suffix)
+        model, form = _in_doubles(model, path)
+        _refuse_far(form, suffix)
     _write_by_pyomo(model, path, suffix)
     if suffix == ".lp":
         _mend_lp(path, model)
     return path
+
+
+def _in_doubles(model: pyo.ConcreteModel, path: Path) -> tuple[pyo.ConcreteModel, StandardForm]:
+    """The model in numbers that a file has, with a warning where it then has others."""
+    model, form = representable(model)
+    if form.rounded:
+        warnings.warn(
+            f"{path.name}: {form.rounded} has a number that no double is, or a bound that is "
+            "excluded; the file has the double next to it",
+            stacklevel=3,
+        )
+    return model, form
 
 
 def _write_by_pyomo(model: pyo.ConcreteModel, path: Path, suffix: str) -> None:

@@ -18,6 +18,7 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.standard_form.columns import side
 from tightmargin.solvers.standard_form.expressions import read
+from tightmargin.solvers.standard_form.inexact import sides_in_doubles
 
 Index = NDArray[np.int64]
 
@@ -135,7 +136,7 @@ class Directory(Readable):
     def constraint(self, data: Any) -> ScaledRow:
         """A row from a Pyomo constraint on variables of the model as it was read."""
         owner = f"row {data.name}"
-        low, body, high = data.to_bounded_expression(evaluate_bounds=True)
+        low, body, high = data.to_bounded_expression()
         found = read(body, self._program.base.columns, owner)
         if found is None or found.products:
             raise ValueError(f"{owner} is not linear: a live program takes linear rows only")
@@ -148,7 +149,8 @@ class Directory(Readable):
         index, inverse = np.unique(columns, return_inverse=True)
         merged = np.zeros(len(index))
         np.add.at(merged, inverse, numbers)
-        return self._scaled(index, merged, (low, high, found.constant), owner)
+        low, high = sides_in_doubles(found, low, high, owner)
+        return self._scaled(index, merged, (low, high, 0.0), owner)
 
     def _scaled(
         self, index: Index, numbers: Array, sides: tuple[Any, Any, float], owner: str

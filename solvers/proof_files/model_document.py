@@ -74,7 +74,14 @@ def begun(form: StandardForm) -> dict[str, Any]:
     except (ValueError, OverflowError) as error:
         raise NotProvenError(str(error)) from None
     sense = "minimised" if form.sense == 1 else "maximised: f is its objective times -1"
-    return {"schema": SCHEMA, "about": f"the model is {sense}", "model": model}
+    about = f"the model is {sense}"
+    if form.rounded:
+        about += (
+            f"; {form.rounded} has numbers that no double is or that are excluded: this model has "
+            "doubles next to them, its points include those of the former, and nowhere does it "
+            "cost more"
+        )
+    return {"schema": SCHEMA, "about": about, "model": model}
 
 
 def rounded_end(model: Model, value: Fraction, way: int) -> Fraction:

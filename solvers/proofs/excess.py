@@ -45,8 +45,12 @@ from tightmargin.solvers.proofs.exact_sums.quadratic_rows import (
     stacked,
     sums_outside,
 )
+from tightmargin.solvers.standard_form.quadratic import lost_at
 from tightmargin.solvers.standard_form.standard_form import PsdRow, QuadraticRow, StandardForm
 
+Side = float | Fraction | None
+
+LEAST = 2.0**-1074  # by which a bound is missed that no point may attain
 EXACT_ORDER = 64  # of a matrix that is eliminated in whole numbers: some tenths of a second
 
 
@@ -103,6 +107,12 @@ def bound_excess(form: StandardForm, at: Point) -> Array:
     found = np.where(found > 0, np.nextafter(found, np.inf), 0.0)
     for j, number in at.exact.items():
         found[j] = _outside(number, float(form.lower[j]), float(form.upper[j]))
+    for j, sides in form.exact.bounds.items():
+        found[j] = max(found[j], _outside(at.fraction(j), *sides))
+    for j, excluded in form.exact.open.items():
+        ends = zip(excluded, (form.lower[j], form.upper[j]), strict=True)
+        if any(out and at.fraction(j) == Fraction(float(end)) for out, end in ends):
+            found[j] = max(found[j], LEAST)
     return found
 
 
@@ -116,6 +126,8 @@ def linear_excess(
 ) -> Array:
     """By how much each linear row is missed, rounded up.
 
+    A side that no double is counts as it is.
+
     Parameters
     ----------
     among : array of bool (m,), optional
@@ -123,6 +135,18 @@ def linear_excess(
     stop : bool
         Whether one row that is certainly missed is enough: the others are then left at 0.
     """
+    found = _excess_of_doubles(form, at, among, stop=stop)
+    sides = form.exact.sides
+    rows = [i for i in sides if among is None or among[i]]
+    if rows and not (stop and found.any()):
+        for i, number in zip(rows, exact_dots(form.A[rows], at), strict=True):
+            found[i] = max(found[i], _outside(number, *sides[i]))
+    return found
+
+
+def _excess_of_doubles(
+    form: StandardForm, at: Point, among: NDArray[np.bool_] | None, *, stop: bool
+) -> Array:
     A, x = form.A, at.x
     with np.errstate(over="ignore", invalid="ignore"):
         value, size = A @ x, form.sizes @ np.abs(x)
@@ -168,8 +192,14 @@ def quadratic_excess(rows: Sequence[QuadraticRow], at: Point) -> Array:
     found = np.zeros(len(rows))
     if not rows:
         return found
+    for k, row in enumerate(rows):
+        if row.is_rounded:
+            number = _quadratic(row, at) + lost_at(row.lost, at.fraction)
+            sides = zip(row.sides, (row.lower, row.upper), strict=True)
+            found[k] = _outside(number, *(end if exact is None else exact for exact, end in sides))
     stack = known_stack(tuple(rows))
-    left = np.flatnonzero(~hold_clearly(stack, at.x))
+    clear = hold_clearly(stack, at.x) | np.array([row.is_rounded for row in rows])
+    left = np.flatnonzero(~clear)
     if not len(left):
         return found
     if len(left) < len(rows):
@@ -245,12 +275,12 @@ def _excess_of_sum(parts: Sequence[float], lower: float, upper: float) -> float:
     return math.nextafter(excess, math.inf) if excess > 0 else 0.0
 
 
-def _outside(number: Fraction, lower: float, upper: float) -> float:
-    """By how much a rational number is outside two sides, rounded up."""
+def _outside(number: Fraction, lower: Side, upper: Side) -> float:
+    """By how much a rational number is outside two sides, rounded up; None stands for none."""
     missed = [Fraction(0)]
-    if number < lower:
+    if lower is not None and number < lower:
         missed.append(Fraction(lower) - number)
-    if number > upper:
+    if upper is not None and number > upper:
         missed.append(number - Fraction(upper))
     return rounded_up(max(missed)) if len(missed) > 1 else 0.0
 

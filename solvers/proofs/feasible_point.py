@@ -29,6 +29,7 @@ from tightmargin.solvers.proofs.excess import (
 )
 from tightmargin.solvers.proofs.statement import SEAL, FeasiblePoint
 from tightmargin.solvers.standard_form.exponential_terms import exponential_form
+from tightmargin.solvers.standard_form.quadratic import lost_at
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # The objective is taken in rational numbers where it has few terms, or where rounding is more of it
@@ -119,11 +120,13 @@ def constant_of(subject: Hashable) -> tuple[Fraction, Fraction]:
     high = np.where(form.integer, np.floor(form.upper), form.upper)
     fixed = (low == high) & np.isfinite(low)
     at = point_of(np.where(fixed, low, 0.0), NONE) if fixed.any() else None
-    return left_out, left_out if at is None else left_out + _objective(form, at)
+    return left_out, form.objective.exact_constant if at is None else left_out + _objective(
+        form, at
+    )
 
 
 def _objective_above(form: StandardForm, at: Point) -> tuple[float, Fraction | None]:
-    """The objective without its constant, rounded up; and where it is summed exactly, that sum."""
+    """The objective without its constant, rounded up, and its sum where that is exact."""
     goal, x = form.objective, at.x
     Q = goal.Q
     with np.errstate(over="ignore", invalid="ignore"):
@@ -137,7 +140,7 @@ def _objective_above(form: StandardForm, at: Point) -> tuple[float, Fraction | N
     size = float(np.abs(lines).sum()) * OUTWARD
     radius = growth(longest + 6) * squares + 4 * ROUNDOFF * size
     radius += (len(parts) + Q.nnz) * UNDERFLOW * (1 + float(np.abs(x).max(initial=0.0)))
-    if parts and math.isfinite(radius):
+    if parts and math.isfinite(radius) and not goal.lost:
         value = math.fsum(parts)
         terms = Q.nnz + len(used[1])
         sure = radius <= NEGLIGIBLE * abs(value)
@@ -155,7 +158,7 @@ def _objective(form: StandardForm, at: Point) -> Fraction:
     for i in lines.tolist():
         span = slice(Q.indptr[i], Q.indptr[i + 1])
         total += at.fraction(i) * exact_dot(Q.data[span], Q.indices[span], at)
-    return total
+    return total + lost_at(goal.lost, at.fraction)
 
 
 def _violations(

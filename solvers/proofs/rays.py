@@ -69,6 +69,9 @@ def _falls(form: StandardForm, point: Array, ray: Sequence[int]) -> bool:
     """Whether no row ever stops the ray, from a point that is feasible, and the objective falls."""
     if form.nonlinear or not _stays_in_bounds(form, ray) or not _stays_in_linear_rows(form, ray):
         return False
+    lost = [form.objective.lost, *(row.lost for row in form.quadratic)]
+    if any(ray[j] for numbers in lost for key in numbers for j in key):
+        return False  # the coefficients along the ray are other ones
     if not all(_stays_in_quadratic_row(row, point, ray) for row in form.quadratic):
         return False
     if not all(_stays_semidefinite(row, ray) for row in form.psd):

@@ -49,7 +49,6 @@ CROSSED = "limits that rows and cones imply cross, every rounding counted"
 # Entries of cones are right to a few units in their last place, and so is sqrt(2).
 INEXACT = 16
 COSTLY = 1e-9  # of the objective, in one column
-READ = 1e-13  # of the sides: hundreds of roundings
 LEAST = 2.0**-1074  # the smallest number above 0: twice what an underflow loses
 NORMAL = 2.0**-1000  # products above it, and a few additions later still, lose nothing
 NOTHING = 1e-150  # smaller multipliers and coordinates are taken as 0: any numbers will do
@@ -137,9 +136,7 @@ def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
     with np.errstate(over="ignore", invalid="ignore"):
         zeros = np.zeros(n)
         found = _evaluated(*ready, zeros, reach, zeros, kind.readings, exactly=True)
-        # What the reader may have rounded in moving fixed variables to the sides excludes no point.
-        noise = READ * float(np.abs(conic.b) @ np.abs(z))
-    if found is None or not found > noise:
+    if found is None or not found > 0:
         return None
     return Infeasible(subject=subject.form, words=words, seal=SEAL, z=z)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +17,9 @@ from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.row_terms import Block
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns, side
+from tightmargin.solvers.standard_form.exact_ends import outwards
+from tightmargin.solvers.standard_form.polynomial import exact_or_float, products
+from tightmargin.solvers.standard_form.quadratic import Sides
 
 Index = NDArray[np.int64]
 
@@ -21,12 +28,18 @@ Index = NDArray[np.int64]
 class ArrayRows:
     """Untouched rows of one component, with fixed variables moved to the sides.
 
+    Their coefficients are products that doubles hold; rows with others are read one by one.
+
     Attributes
     ----------
     numbers : array
         Which rows of the component.
     terms : list of (Block, columns)
         Columns of the elements of the block's variable, -1 where fixed.
+    lower, upper : arrays
+        Next to the sides, outwards.
+    sides : mapping
+        Those that no double is, by position.
     """
 
     component: AffineRows
@@ -34,6 +47,7 @@ class ArrayRows:
     terms: list[tuple[Block, Index]]
     lower: Array
     upper: Array
+    sides: Mapping[int, Sides]
 
     def width(self) -> int:
         """Entries of a row, as if every sparse row were full."""
@@ -61,8 +75,8 @@ class ArrayRows:
         return True
 
 
-def read_arrays(component: AffineRows, columns: Columns) -> ArrayRows:
-    """Rows of a component that are still what its arrays say.
+def read_arrays(component: AffineRows, columns: Columns) -> tuple[ArrayRows, list[Any]]:
+    """Rows of a component that are still what its arrays say, and those to be read one by one.
 
     Raises
     ------
@@ -70,32 +84,99 @@ def read_arrays(component: AffineRows, columns: Columns) -> ArrayRows:
         NaN or infinity in a coefficient or side, naming the row and variable.
     """
     which = component.untouched()
-    constants = np.zeros(len(which))
-    terms = []
-    for term in component.blocks():
+    terms = [(term, *columns.of(term.variable)) for term in component.blocks()]
+    for term, _, _ in terms:
         if not term.is_finite():
             _blame(component, which, term)
-        at, values = columns.of(term.variable)
-        if (at < 0).any():
-            constants += _fixed_part(term, which, at < 0, values)
-        terms.append((term, at))
+    plain = np.ones(len(which), dtype=bool)
+    for term, at, _ in terms:
+        if term.scale is not None:
+            plain &= _holds_products(term, which, at >= 0)
+    others = [component[component.row_key(k)] for k in which[~plain].tolist()]
+    which = which[plain]
     low, high = component.sides(which)
     for name, numbers, empty in (("lower", low, -np.inf), ("upper", high, np.inf)):
         for k in np.flatnonzero(np.isnan(numbers) | (numbers == -empty)):
             key = component.row_key(which[k])
             side(numbers[k], empty, f"row {component.name}[{key}]: {name} side")
-    return ArrayRows(component, which, terms, low - constants, high - constants)
+    held = [(term, at < 0, values) for term, at, values in terms if (at < 0).any()]
+    sides: dict[int, Sides] = {}
+    if held:
+        low, high, sides, equal = _moved(component, which, held, (low, high))
+        others += [component[component.row_key(k)] for k in which[equal].tolist()]
+        kept = np.flatnonzero(~equal)
+        position = {int(old): new for new, old in enumerate(kept)}
+        sides = {position[k]: pair for k, pair in sides.items() if k in position}
+        which, low, high = which[kept], low[kept], high[kept]
+    pairs = [(term, at) for term, at, _ in terms]
+    return ArrayRows(component, which, pairs, low, high, sides), [*component.touched(), *others]
 
 
-def _fixed_part(term: Block, which: Index, fixed: NDArray[np.bool_], values: Array) -> Array:
-    """What the fixed variables of a term contribute to each row."""
-    held = np.where(fixed, values, 0.0)
+def _holds_products(term: Block, which: Index, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Rows of a matrix whose factor makes doubles of its entries."""
+    factors = np.broadcast_to(term.factors(which), len(which))
+    if (np.abs(np.frexp(factors)[0]) == 0.5).all():
+        return np.ones(len(which), dtype=bool)
+    values = term.numbers.values[which]
+    if sp.issparse(values):
+        owner = np.repeat(np.arange(len(which)), np.diff(values.indptr))
+        _, errors = products(values.data, factors[owner])
+        lost = np.ones(len(owner), dtype=bool) if errors is None else errors != 0
+        return np.bincount(owner, lost & free[values.indices], len(which)) == 0
+    _, errors = products(values[:, free], factors[:, None])
+    if errors is None:
+        return np.zeros(len(which), dtype=bool)
+    return np.asarray((errors == 0).all(axis=1))
+
+
+def _moved(
+    component: AffineRows,
+    which: Index,
+    held: list[tuple[Block, NDArray[np.bool_], Array]],
+    ends: tuple[Array, Array],
+) -> tuple[Array, Array, dict[int, Sides], NDArray[np.bool_]]:
+    """Sides less what fixed variables contribute, next to them outwards, with the exact ones.
+
+    The last are the equations among them whose side is no double.
+    """
+    low, high = (end.copy() for end in ends)
+    sides: dict[int, Sides] = {}
+    equal = np.zeros(len(which), dtype=bool)
+    parts = [_fixed_parts(term, which, fixed, values) for term, fixed, values in held]
+    moving = np.zeros(len(which), dtype=bool)
+    for factors, numbers, values in parts:
+        moving |= ((np.asarray(factors)[:, None] * numbers) * values != 0).any(axis=1)
+    for k in np.flatnonzero(moving).tolist():
+        total = Fraction(0)
+        for factors, numbers, values in parts:
+            for a, value in zip(numbers[k].tolist(), values[k].tolist(), strict=True):
+                if a and value:
+                    total += Fraction(a) * Fraction(value) * Fraction(float(factors[k]))
+        moved = [
+            number if math.isinf(number) else exact_or_float(Fraction(number) - total)
+            for number in (float(low[k]), float(high[k]))
+        ]
+        low[k], high[k], pair = outwards(*moved)
+        if pair != (None, None):
+            sides[k], equal[k] = pair, moved[0] == moved[1]
+    return low, high, sides, equal
+
+
+def _fixed_parts(
+    term: Block, which: Index, fixed: NDArray[np.bool_], values: Array
+) -> tuple[Array, Array, Array]:
+    """Factors (m,) of rows, and their coefficients and values (m, k) of fixed variables."""
+    ones = np.ones(len(which))
     if term.kind == "matrix":
         matrix = term.numbers.values[which][:, fixed]
-        return np.asarray(term.factors(which) * (matrix @ held[fixed]), dtype=np.float64)
+        dense = matrix.toarray() if sp.issparse(matrix) else matrix
+        held = np.broadcast_to(values[fixed], dense.shape)
+        return np.broadcast_to(term.factors(which), len(which)), dense, held
     if term.kind == "element":
-        return term.coefficients(which) * held[which]
-    return term.coefficients(which) * held[0]
+        held = np.where(fixed, values, 0.0)[which]
+    else:
+        held = np.full(len(which), values[0] if fixed[0] else 0.0)
+    return ones, term.coefficients(which)[:, None], held[:, None]
 
 
 def _blame(component: AffineRows, which: Index, term: Block) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
+from pyomo.core.base.range import NumericRange
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import AffineRows
@@ -20,8 +21,15 @@ from tightmargin.formulations.modeling.domains import is_integer, what_to_say
 from tightmargin.number_words import count_text
 from tightmargin.printing import Readable
 from tightmargin.solvers.errors import DomainError, NumberError
+from tightmargin.solvers.standard_form.constants import number
+from tightmargin.solvers.standard_form.exact_ends import outwards
+from tightmargin.solvers.standard_form.quadratic import Sides
 
 Index = NDArray[np.int64]
+Ends = tuple[Sides, tuple[bool, bool]]
+Excluded = tuple[float | None, float | None]
+
+ATTAINED: Ends = ((None, None), (False, False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +42,14 @@ class Elements:
         Column of every element in the order of the index, -1 where fixed.
     held : VarArrays
         Bounds, values, and which are fixed or integer.
+    ends : mapping of element to ((Fraction or None, Fraction or None), (bool, bool))
+        Bounds that no double is, and whether the lower and the upper one are excluded.
     """
 
     component: Any
     columns: Index
     held: VarArrays
+    ends: Mapping[int, Ends]
 
 
 class Columns(Sequence[Any], Readable):
@@ -61,11 +72,17 @@ class Columns(Sequence[Any], Readable):
 
     def _append(self, component: Any) -> None:
         lazy = isinstance(component, ArrayVar)
-        held = component.arrays() if lazy else _held(list(component.values()))
+        if lazy:
+            held = component.arrays()
+            _, touched = _held(list(component.touched().values()))
+            keys = list(component.touched())
+            ends = {component.number_of(keys[k]): end for k, end in touched.items()}
+        else:
+            held, ends = _held(list(component.values()))
         free = np.flatnonzero(~held.fixed)
         columns = np.full(len(held.fixed), -1, dtype=np.int64)
         columns[free] = np.arange(self._count, self._count + len(free))
-        part = Elements(component, columns, held)
+        part = Elements(component, columns, held, ends)
         _refuse_bad_bounds(part)
         if lazy:
             self._arrays[id(component)] = part
@@ -121,7 +138,7 @@ class Columns(Sequence[Any], Readable):
         parts = [part.held for part in self.parts]
         kept = [free for _, free in self._owner]
         if self.foreign:
-            outside = Elements(None, np.zeros(0, dtype=np.int64), _held(self.foreign))
+            outside = Elements(None, np.zeros(0, dtype=np.int64), *_held(self.foreign))
             _refuse_bad_bounds(outside, self.foreign)
             parts.append(outside.held)
             kept.append(np.arange(len(self.foreign)))
@@ -137,6 +154,17 @@ class Columns(Sequence[Any], Readable):
             joined("fixed", bool),
             joined("integer", bool),
         )
+
+    def ends(self) -> dict[int, Ends]:
+        """Bounds that no double is, and bounds that are excluded, by column."""
+        found = {}
+        for part in self.parts:
+            for k, ends in part.ends.items():
+                if part.columns[k] >= 0:
+                    found[int(part.columns[k])] = ends
+        for k, ends in (_held(self.foreign)[1] if self.foreign else {}).items():
+            found[self._count + k] = ends
+        return found
 
     def __len__(self) -> int:
         return self._count + len(self.foreign)
@@ -265,22 +293,59 @@ def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
     return np.array(found, dtype=bool)
 
 
-def _held(elements: list[Any]) -> VarArrays:
+def _held(elements: list[Any]) -> tuple[VarArrays, dict[int, Ends]]:
     integer = _are_integer(elements)  # before bounds, which a domain of words has none of
-    pairs = [variable.bounds for variable in elements]
+    domains: dict[int, Excluded] = {}
+    found = [_ends(variable, domains) for variable in elements]
     values = [math.nan if v.value is None else float(v.value) for v in elements]
-    return VarArrays(
-        lower=np.array([-math.inf if low is None else low for low, _ in pairs], dtype=np.float64),
-        upper=np.array([math.inf if high is None else high for _, high in pairs], dtype=np.float64),
+    held = VarArrays(
+        lower=np.array([low for low, _, _ in found], dtype=np.float64),
+        upper=np.array([high for _, high, _ in found], dtype=np.float64),
         values=np.array(values, dtype=np.float64),
         fixed=np.array([v.fixed for v in elements], dtype=bool),
         integer=integer,
+    )
+    return held, {k: ends for k, (_, _, ends) in enumerate(found) if ends != ATTAINED}
+
+
+def _ends(variable: Any, domains: dict[int, Excluded]) -> tuple[float, float, Ends]:
+    """Bounds of a variable, next to them outwards, and what they are where that is not all."""
+    domain, lower, upper = variable.domain, variable.lower, variable.upper
+    if id(domain) not in domains:
+        domains[id(domain)] = excluded(domain)
+    first, last = domains[id(domain)]
+    low = -math.inf if lower is None else number(lower)
+    high = math.inf if upper is None else number(upper)
+    if low.__class__ is float and high.__class__ is float and first is last is None:
+        return low, high, ATTAINED
+    open_ends = (False, False) if variable.fixed else (low == first, high == last)
+    return (*outwards(low, high)[:2], (outwards(low, high)[2], open_ends))
+
+
+def excluded(domain: Any) -> Excluded:
+    """Ends of the interval of a domain that are not in it, as 0 of PositiveReals."""
+    ranges = [part for part in domain.ranges() if isinstance(part, NumericRange)]
+    if len(ranges) != 1 or ranges[0].step != 0:
+        return None, None
+    only = ranges[0]
+    return (
+        None if only.closed[0] or only.start is None else only.start,
+        None if only.closed[1] or only.end is None else only.end,
     )
 
 
 def _refuse_bad_bounds(part: Elements, elements: list[Any] | None = None) -> None:
     held = part.held
     low, high = held.lower, held.upper
+    values = np.where(held.fixed & np.isfinite(held.values), held.values, np.nan)
+    strange = (values < low) | (values > high) | (held.integer & (values != np.round(values)))
+    strange &= ~np.isnan(values)
+    for k in np.flatnonzero(strange).tolist():
+        variable = elements[k] if elements else list(part.component.values())[k]
+        raise NumberError(
+            f"{variable.name} is fixed at {variable.value}, which its bounds or its domain "
+            f"{variable.domain} exclude: fix it at another value, or change them"
+        )
     bad = np.flatnonzero(~held.fixed & (~(low < math.inf) | ~(high > -math.inf)))
     if not bad.size:
         return

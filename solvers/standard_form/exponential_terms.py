@@ -27,14 +27,20 @@ from pyomo.core.expr.numeric_expr import (
     UnaryFunctionExpression,
 )
 
+from tightmargin.solvers.standard_form.constants import known_value
+from tightmargin.solvers.standard_form.polynomial import Number
+from tightmargin.solvers.standard_form.restated import restate
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.standard_form.terms import (
     affine_or_none,
     is_affine,
     is_at_least_0,
     is_constant,
+    multiple,
     nodes_of,
+    product,
     terms_of,
+    total,
 )
 
 BLOCK = "exponentials"
@@ -155,8 +161,9 @@ def _read(form: StandardForm) -> ExponentialForm:
         if not sign:
             continue
         terms = [_replaced(e, factor, sign, found) for e, factor in terms_of(body)]
-        expression = pyo.quicksum(terms)
+        expression = total(terms)
         owner.set_value(expression if owner.ctype is pyo.Objective else (low, expression, high))
+    restate(copy)
     plain = standard_form(copy)
     names = {name: k for k, name in enumerate(plain.columns.names())}
     return ExponentialForm(
@@ -202,15 +209,15 @@ def _replaced(e: Any, factor: Any, sign: int, found: _Found) -> Any:
     name = _called(e)
     inside = e.args[0] if name in ("exp", "log") else None
     if name == "exp" and dearer and is_affine(inside):
-        return factor * _term(EXP, [(1.0, inside)], found)
+        return product(factor, _term(EXP, [(1.0, inside)], found))
     if name == "log" and cheaper and is_affine(inside):
-        return -factor * _term(LOG, [(1.0, inside)], found)
+        return product(multiple(-1.0, factor), _term(LOG, [(1.0, inside)], found))
     if name == "log" and dearer and (pairs := _exponentials(inside)) is not None:
-        return factor * _term(SUM, pairs, found)
+        return product(factor, _term(SUM, pairs, found))
     if dearer and (entropy := _entropy(e)) is not None:
         share, p = entropy
-        return factor * share * _term(ENTROPY, [(1.0, p)], found)
-    return factor * e
+        return product(multiple(factor, share), _term(ENTROPY, [(1.0, p)], found))
+    return product(factor, e)
 
 
 def _term(kind: str, pairs: Sequence[tuple[float, Any]], found: _Found) -> Any:
@@ -238,7 +245,7 @@ def _signed(p: Any) -> tuple[Any, float]:
     if len(terms) == 1 and constant == 0:
         variable, slope = terms[0]
         if abs(slope) == 1.0:
-            return variable, slope
+            return variable, float(slope)
     return None, 1.0
 
 
@@ -258,15 +265,16 @@ def _exponentials(e: Any) -> list[tuple[float, Any]] | None:
     pairs: list[tuple[float, Any]] = []
     for part, factor in terms_of(e):
         if is_constant(part):
-            c, p = factor * part, 0.0
+            c, p = multiple(factor, part), 0.0
         elif _called(part) == "exp" and is_affine(part.args[0]):
             c, p = factor, part.args[0]
         else:
             return None
-        if not is_at_least_0(c):
+        number = known_value(c)
+        if not is_at_least_0(c) or number.__class__ is not float:
             return None
-        if pyo.value(c) > 0:
-            pairs.append((float(pyo.value(c)), p))
+        if number > 0:
+            pairs.append((number, p))
     return pairs or None
 
 
@@ -289,7 +297,8 @@ def _ratio(p: Any, q: Any) -> float | None:
     ours, theirs = (_coefficients(e) for e in (p, q))
     if ours.keys() != theirs.keys():
         return None
-    ratio = next((ours[key] / theirs[key] for key in theirs if theirs[key]), None)
+    ratios = (Fraction(ours[key]) / Fraction(theirs[key]) for key in theirs if theirs[key])
+    ratio = next(map(float, ratios), None)
     if ratio is None:
         return None
     exact = Fraction(ratio)
@@ -297,7 +306,7 @@ def _ratio(p: Any, q: Any) -> float | None:
     return ratio if same else None
 
 
-def _coefficients(e: Any) -> dict[int, float]:
+def _coefficients(e: Any) -> dict[int, Number]:
     """Of an affine expression by variable, the constant under 0."""
     found = affine_or_none(e)
     assert found is not None

@@ -2,8 +2,10 @@
 
 Sums, products and squares of variables are read here directly, and whatever has no free variable is
 a number. Pyomo's own reader is not asked: it adds repeated terms up one after the other, so that
-1e16 x - x - 1e16 x is 0 to it. Here every coefficient and every constant is the double nearest to
-the exact sum of its parts, and a product too small for a double is refused.
+1e16 x - x - 1e16 x is 0 to it. Here sums, products and quotients of numbers, integers beyond 2^53
+and the values of fixed variables are exact, and what no double holds is kept as a Fraction beside
+the nearest one. Functions of numbers, log(3) say, are the double that Python gives. What is too
+small for a double is refused.
 """
 
 from __future__ import annotations
@@ -27,22 +29,27 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     SumExpression,
 )
-from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables
+from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.formulations.modeling.linear_sums import LazyTerms, lazy_terms
-from tightmargin.number_words import short
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
+from tightmargin.solvers.standard_form.constants import (
+    NUMBERS,
+    known_value,
+    number,
+    refuse_missing_params,
+    shown,
+)
 from tightmargin.solvers.standard_form.polynomial import (
+    Number,
     Polynomial,
+    known,
     merge,
+    products,
     quotient,
-    scaled,
     times,
 )
-
-WIDTH = 60  # characters of an expression in a sentence
-_NUMBERS = (int, float, np.float64, np.int64)
 
 
 class _UnfamiliarError(Exception):
@@ -59,6 +66,9 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
     """
     try:
         found = _terms(expression, columns)
+        if found is not None:
+            _refuse_bad_numbers(found, columns, owner)
+            merge(found)
     except NumberError:
         raise
     except (ArithmeticError, ValueError) as why:
@@ -66,18 +76,15 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
             f"{owner}: what stands there without a free variable is no finite real number"
             f"{f' ({why})' if str(why) else ''}: look at its Params and fixed variables"
         ) from why
-    if found is not None:
-        _refuse_bad_numbers(found, columns, owner)
-        merge(found)
     return found
 
 
-def affine(e: Any) -> tuple[list[tuple[Any, float]], float] | None:
-    """Variables of an affine expression with their coefficients, and its constant.
+def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
+    """Variables of an affine expression with their coefficients, and its constant, all exact.
 
     Returns
     -------
-    (list of (variable, coefficient), float), or None
+    (list of (variable, coefficient), constant), or None
         The free variables, each once, with coefficients other than 0; None where the expression is
         not affine in them.
 
@@ -87,21 +94,19 @@ def affine(e: Any) -> tuple[list[tuple[Any, float]], float] | None:
         As `read` does.
     """
     columns = Columns(pyo.Block(concrete=True))
-    found = read(e, columns, _shown(e))
+    found = read(e, columns, shown(e))
     if found is None or found.products:
         return None
     index, numbers = found.linear()
     pairs = zip(index.tolist(), numbers.tolist(), strict=True)
-    return [(columns.foreign[k], a) for k, a in pairs if a], found.constant
+    exact = found.exact
+    terms = [(columns.foreign[k], exact.get((k,), a)) for k, a in pairs if a]
+    return terms, exact.get((), found.constant)
 
 
 def quadratic_in(e: Any) -> Polynomial | None:
     """An expression by columns of its own; as `read`."""
-    return read(e, Columns(pyo.Block(concrete=True)), _shown(e))
-
-
-def _shown(e: Any) -> str:
-    return short(str(e), WIDTH)
+    return read(e, Columns(pyo.Block(concrete=True)), shown(e))
 
 
 def _terms(expression: Any, columns: Columns) -> Polynomial | None:
@@ -127,82 +132,89 @@ def _refuse_missing_numbers(e: Any) -> None:
                 left += part.args
 
 
-def _walk(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _walk(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     reader = _READERS.get(e.__class__)
     if reader is not None:
         reader(e, factor, into, columns)
     elif isinstance(e, NamedExpressionData) and e.args[0] is not None:
         _walk(e.args[0], factor, into, columns)
     elif _is_constant(e):
-        into.constants.append(times(factor, number(e)))
+        into.add((), times(factor, number(e)))
     elif e.is_variable_type():
         _add_variable(e, factor, into, columns)
     elif _is_fixed(e):
-        into.constants.append(times(factor, _fixed_value(e)))
+        into.add((), times(factor, _fixed_value(e)))
     else:
         raise _UnfamiliarError
 
 
-def _fixed_value(e: Any) -> float:
+def _fixed_value(e: Any) -> Number:
     """Value of an expression whose variables are all fixed."""
     value = known_value(e)
     if value is None:
         refuse_missing_params(e)
-        raise ArithmeticError(f"{_shown(e)} is no real number")
+        raise ArithmeticError(f"{shown(e)} is no real number")
     return value
 
 
-def _add_number(e: float, factor: float, into: Polynomial, columns: Columns) -> None:
-    into.constants.append(times(factor, e))
+def _add_number(e: float, factor: Number, into: Polynomial, columns: Columns) -> None:
+    into.add((), times(factor, known(e)))
 
 
-def _add_variable(variable: Any, a: float, into: Polynomial, columns: Columns) -> None:
+def _add_variable(variable: Any, a: Number, into: Polynomial, columns: Columns) -> None:
     if variable.fixed:
-        into.constants.append(times(a, pyo.value(variable)))
-    else:
+        into.add((), times(a, known(pyo.value(variable))))
+    elif a.__class__ is float:
         into.index.append(columns.column(variable))
         into.coefficient.append(a)
+    else:
+        into.add((columns.column(variable),), a)
 
 
-def _add_linear(e: LinearExpression, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_linear(e: LinearExpression, factor: Number, into: Polynomial, columns: Columns) -> None:
     terms = lazy_terms(e)
     if terms is not None:
         _add_arrays(terms, factor, into, columns)
         return
-    into.constants.append(times(factor, number(e.constant)))
+    if e.constant.__class__ not in NUMBERS or e.constant:
+        into.add((), times(factor, number(e.constant)))
     for a, variable in zip(e.linear_coefs, e.linear_vars, strict=True):
         value = a if a.__class__ is float else number(a)
-        _add_variable(variable, times(factor, value), into, columns)
+        _add_variable(variable, value if factor == 1.0 else times(factor, value), into, columns)
 
 
-def _add_arrays(terms: LazyTerms, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_arrays(terms: LazyTerms, factor: Number, into: Polynomial, columns: Columns) -> None:
     at, values = columns.of(terms.variable)
-    numbers = scaled(terms.numbers.values, factor)
-    fixed = at < 0
+    numbers, fixed = terms.numbers.values, at < 0
     if fixed.any():
-        into.constants += [
-            times(*pair)
-            for pair in zip(numbers[fixed].tolist(), values[fixed].tolist(), strict=True)
-        ]
+        for a, value in zip(numbers[fixed].tolist(), values[fixed].tolist(), strict=True):
+            into.add((), times(times(factor, a), value))
         at, numbers = at[~fixed], numbers[~fixed]
-    into.arrays.append((at, numbers))
+    found, errors = products(numbers, factor) if factor.__class__ is float else (numbers, None)
+    if errors is None:  # one by one
+        for j, a in zip(at.tolist(), numbers.tolist(), strict=True):
+            into.add((j,), times(factor, a))
+        return
+    into.arrays.append((at, found))
+    if errors.any():
+        into.arrays.append((at[errors != 0], errors[errors != 0]))
 
 
-def _add_monomial(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_monomial(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     a, variable = e.args
     _add_variable(variable, times(factor, number(a)), into, columns)
 
 
-def _add_parts(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_parts(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     for part in e.args:
         _walk(part, factor, into, columns)
 
 
-def _add_negative(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_negative(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     _walk(e.args[0], -factor, into, columns)
 
 
-def _add_product(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_product(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     for one, other in (e.args, reversed(e.args)):
         if _is_fixed(one):
             value = times(factor, _fixed_value(one))
@@ -213,14 +225,14 @@ def _add_product(e: Any, factor: float, into: Polynomial, columns: Columns) -> N
     _multiply(_linear_part(a, columns), _linear_part(b, columns), factor, into)
 
 
-def _add_quotient(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_quotient(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     numerator, denominator = e.args
     if not _is_fixed(denominator):
         raise _UnfamiliarError
     _walk(numerator, quotient(factor, _fixed_value(denominator)), into, columns)
 
 
-def _add_choice(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_choice(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     condition, yes, no = e.args
     if not _is_fixed(condition):
         raise _UnfamiliarError
@@ -228,45 +240,53 @@ def _add_choice(e: Any, factor: float, into: Polynomial, columns: Columns) -> No
     _walk(yes if pyo.value(condition) else no, factor, into, columns)
 
 
-def _add_power(e: Any, factor: float, into: Polynomial, columns: Columns) -> None:
+def _add_power(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
     base, exponent = e.args
     power = _fixed_value(exponent) if _is_fixed(exponent) else math.nan
     if _is_fixed(base) and not math.isnan(power):
-        into.constants.append(times(factor, _fixed_value(e)))
+        into.add((), times(factor, _fixed_value(e)))
     elif power == 2:
         part = _linear_part(base, columns)
         _multiply(part, part, factor, into)
     elif power == 1:
         _walk(base, factor, into, columns)
     elif power == 0:
-        into.constants.append(factor)
+        into.add((), factor)
     else:
         raise _UnfamiliarError
 
 
-def _linear_part(e: Any, columns: Columns) -> Polynomial:
+def _linear_part(e: Any, columns: Columns) -> tuple[dict[int, Number], Number]:
+    """Coefficients by column, and the constant."""
     found = Polynomial()
     _walk(e, 1.0, found, columns)
-    if found.products:
+    if found.products or any(len(key) == 2 for key, _ in found.fractions):
         raise _UnfamiliarError
+    merge(found)
     index, numbers = found.linear()
-    found.index, found.coefficient, found.arrays = index.tolist(), numbers.tolist(), []
-    return found
+    exact = found.exact
+    pairs = zip(index.tolist(), numbers.tolist(), strict=True)
+    return {j: exact.get((j,), a) for j, a in pairs}, exact.get((), found.constant)
 
 
-def _multiply(a: Polynomial, b: Polynomial, factor: float, into: Polynomial) -> None:
+def _multiply(
+    a: tuple[dict[int, Number], Number],
+    b: tuple[dict[int, Number], Number],
+    factor: Number,
+    into: Polynomial,
+) -> None:
     """Add factor * a * b for linear a and b."""
-    if a.constant and b.constant:
-        into.constants.append(times(factor, a.constant, b.constant))
-    for one, other in ((a, b), (b, a)):
-        if other.constant:
-            into.index += one.index
-            into.coefficient += [times(factor, other.constant, p) for p in one.coefficient]
-    into.products += [
-        (i, j, times(factor, p, q))
-        for i, p in zip(a.index, a.coefficient, strict=True)
-        for j, q in zip(b.index, b.coefficient, strict=True)
-    ]
+    constant = times(factor, a[1])
+    if constant:
+        into.add((), times(constant, b[1]))
+        for j, q in b[0].items():
+            into.add((j,), times(constant, q))
+    for i, p in a[0].items():
+        scale = times(factor, p)
+        if b[1]:
+            into.add((i,), times(scale, b[1]))
+        for j, q in b[0].items():
+            into.add((i, j), times(scale, q))
 
 
 def _is_fixed(e: Any) -> bool:
@@ -275,44 +295,11 @@ def _is_fixed(e: Any) -> bool:
 
 
 def _is_constant(e: Any) -> bool:
-    return e.__class__ in _NUMBERS or not e.is_potentially_variable()
+    return e.__class__ in NUMBERS or not e.is_potentially_variable()
 
 
-def number(e: Any) -> float:
-    """Present value of a constant expression.
-
-    Raises
-    ------
-    NumberError
-        A Param in it has no value, or it has none that is a real number itself.
-    """
-    if e.__class__ in _NUMBERS:
-        return float(e)
-    value = known_value(e)
-    if value is None:
-        refuse_missing_params(e)
-        raise NumberError(f"{_shown(e)} is no finite real number: look at its Params")
-    return value
-
-
-def known_value(e: Any) -> float | None:
-    """Present value of a constant expression; None where it has none that is a real number."""
-    try:
-        value = pyo.value(e, exception=False)
-    except (ArithmeticError, ValueError):  # which Pyomo lets through
-        return None
-    return None if value is None or isinstance(value, complex) else float(value)
-
-
-def refuse_missing_params(expression: Any) -> None:
-    """Raise for a Param of an expression that has no value, by name."""
-    for param in identify_mutable_parameters(expression):
-        if pyo.value(param, exception=False) is None:
-            raise NumberError(f"Param {param.name} has no value: set it before solving")
-
-
-_READERS: dict[type, Callable[[Any, float, Polynomial, Columns], None]] = {
-    **dict.fromkeys(_NUMBERS, _add_number),
+_READERS: dict[type, Callable[[Any, Number, Polynomial, Columns], None]] = {
+    **dict.fromkeys(NUMBERS, _add_number),
     VarData: _add_variable,
     ScalarVar: _add_variable,
     DivisionExpression: _add_quotient,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns, row_name
-from tightmargin.solvers.standard_form.expressions import number
+from tightmargin.solvers.standard_form.constants import number
+from tightmargin.solvers.standard_form.polynomial import products
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, QuadraticRow
 
 Index = NDArray[np.int64]
@@ -51,11 +54,25 @@ def read_cones(component: RotatedCones, columns: Columns) -> tuple[list[Quadrati
     owners = np.column_stack(at)
     free = (owners >= 0).all(axis=1) & (owners[:, -2] != owners[:, -1])
     if component.scaled:
-        rows = _scaled_rows(component, which[free], owners[free], columns)
+        slopes, exact = _slopes(component, which)
+        free &= exact
+        rows = _scaled_rows(component, which[free], owners[free], slopes[free], columns)
     else:
         rows = _rows(component, which[free], owners[free])
     others = [component[component.row_key(k)] for k in which[~free].tolist()]
     return rows, [*component.touched(), *others]
+
+
+def _slopes(component: RotatedCones, which: Index) -> tuple[Array, NDArray[np.bool_]]:
+    """Coefficients of s in rows with a number t, and whether they are these doubles exactly."""
+    t = number(component.t)
+    slopes, ones = np.full(len(which), -float(t)), np.ones(len(which), dtype=bool)
+    if t.__class__ is Fraction:
+        return slopes, ~ones
+    if component.times is None or not np.isfinite(slopes).all():
+        return slopes, ones
+    found, errors = products(component.times[which], slopes)
+    return found, ~ones if errors is None else errors == 0
 
 
 def _rows(component: RotatedCones, which: Index, triples: Index) -> list[QuadraticRow]:
@@ -78,7 +95,7 @@ def _rows(component: RotatedCones, which: Index, triples: Index) -> list[Quadrat
 
 
 def _scaled_rows(
-    component: RotatedCones, which: Index, pairs: Index, columns: Columns
+    component: RotatedCones, which: Index, pairs: Index, numbers: Array, columns: Columns
 ) -> list[QuadraticRow]:
     """x^2 - times t s <= 0 with a number t.
 
@@ -94,9 +111,7 @@ def _scaled_rows(
     i, v = np.array([x]), np.ones(1)
     keys = component.row_keys(which)
     slopes = np.zeros((len(which), 2))
-    slopes[:, s] = -number(component.t)
-    if component.times is not None:
-        slopes[:, s] *= component.times[which]
+    slopes[:, s] = numbers
     bad = np.flatnonzero(~np.isfinite(slopes[:, s]))
     if bad.size:
         row, name = row_name(component, keys[bad[0]]), columns.name(int(pairs[bad[0], 1]))

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -31,9 +32,24 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
-from tightmargin.solvers.standard_form.expressions import number, read
-from tightmargin.solvers.standard_form.polynomial import Polynomial
-from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
+from tightmargin.solvers.standard_form.constants import number
+from tightmargin.solvers.standard_form.exact_ends import (
+    ExactEnds,
+    above,
+    inner_row,
+    inwards,
+    outwards,
+)
+from tightmargin.solvers.standard_form.expressions import read
+from tightmargin.solvers.standard_form.inexact import Inexact, InexactError
+from tightmargin.solvers.standard_form.polynomial import Key, Number, Polynomial, plus
+from tightmargin.solvers.standard_form.quadratic import (
+    LocalQuadratic,
+    Quadratic,
+    QuadraticRow,
+    Sides,
+    doubles_below,
+)
 from tightmargin.solvers.standard_form.readable import refuse_unread_components
 from tightmargin.solvers.standard_form.rotated_cone_rows import read_cones
 from tightmargin.solvers.standard_form.sparse_assembly import Matrix, assemble
@@ -81,6 +97,10 @@ class StandardForm(Printed):
         Pyomo constraints of A, in order, made when asked for.
     nonlinear : tuple
         Constraints (or the objective) that are not quadratic.
+    exact : ExactEnds
+        Sides of linear rows, and bounds, that no double is. The doubles here are next to them,
+        outwards, as those of the objective and of quadratic rows are below what they stand for (see
+        `Quadratic.lost`): what is proven of every point of the arrays is true of the model's.
     """
 
     columns: Columns
@@ -96,6 +116,7 @@ class StandardForm(Printed):
     quadratic: tuple[QuadraticRow, ...]
     psd: tuple[PsdRow, ...]
     nonlinear: tuple[Any, ...]
+    exact: ExactEnds = field(default_factory=ExactEnds)
 
     def _title(self) -> str:
         goal = "minimise" if self.sense > 0 else "maximise"
@@ -167,6 +188,45 @@ class StandardForm(Printed):
         )
 
     @property
+    def rounded(self) -> str:
+        """Something whose numbers no doubles are, by name; empty where there is nothing."""
+        for k in self.exact.sides:
+            return f"a side of row {self.rows.name(k)}"
+        for j in {**self.exact.bounds, **self.exact.open}:
+            return f"a bound of {self.columns.name(j)}"
+        for row in self.quadratic:
+            if row.is_rounded:
+                return f"row {row.data.name}"
+        return "the objective" if self.objective.lost else ""
+
+    def sides_of(self, row: int) -> tuple[Number, Number]:
+        """Sides of a linear row of the model."""
+        low, high = self.exact.sides.get(row, (None, None))
+        return (
+            float(self.row_lower[row]) if low is None else low,
+            float(self.row_upper[row]) if high is None else high,
+        )
+
+    @cached_property
+    def inner(self) -> StandardForm:
+        """Doubles each of whose points is one of the model, up to equations that no double meets.
+
+        The form itself where all its numbers are those of the model.
+        """
+        if not self.exact and not any(row.is_rounded for row in self.quadratic):
+            return self  # the objective moves no point
+        row_lower, row_upper = inwards(self.row_lower, self.row_upper, self.exact.sides)
+        lower, upper = inwards(self.lower, self.upper, self.exact.bounds)
+        quadratic = tuple(inner_row(row) for row in self.quadratic)
+        for j, (low, high) in self.exact.open.items():
+            lower[j] = max(lower[j], above(lower[j])) if low else lower[j]
+            upper[j] = min(upper[j], -above(-upper[j])) if high else upper[j]
+        return replace(
+            self, row_lower=row_lower, row_upper=row_upper, lower=lower, upper=upper,
+            quadratic=quadratic,
+        )  # fmt: skip
+
+    @property
     def is_quadratic(self) -> bool:
         """Whether anything is quadratic."""
         return self.objective.Q.nnz > 0 or bool(self.quadratic)
@@ -177,22 +237,43 @@ class StandardForm(Printed):
 
 
 @dataclass
+class _Row:
+    """A row as it is read: low <= polynomial <= high."""
+
+    read: Polynomial
+    low: Number
+    high: Number
+    data: Any
+
+
+@dataclass
 class _Reading:
     """Rows of a model by kind, as they are found."""
 
     arrays: list[ArrayRows] = field(default_factory=list)
-    linear: list[tuple[Polynomial, float, float, Any]] = field(default_factory=list)
+    linear: list[_Row] = field(default_factory=list)
     cones: list[QuadraticRow] = field(default_factory=list)
-    quadratic: list[tuple[Polynomial, float, float, Any]] = field(default_factory=list)
+    quadratic: list[_Row] = field(default_factory=list)
     semidefinite: list[tuple[list[Polynomial], Any]] = field(default_factory=list)
     nonlinear: list[Any] = field(default_factory=list)
+    inexact: list[Inexact] = field(default_factory=list)
 
 
-def standard_form(model: pyo.ConcreteModel) -> StandardForm:
+def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> StandardForm:
     """Read the active part of a model.
+
+    Parameters
+    ----------
+    closely : bool
+        Whether an objective whose constant or squares have to give something up for costs of
+        variables whose sign is not known counts as one that cannot be charged: far from 0 they give
+        up too much.
 
     Raises
     ------
+    InexactError
+        A number in a row or the objective, such as the sum of 0.1 and 0.2, that no double is and
+        that cannot be charged here: `representable` states the model in other rows.
     NumberError
         NaN or infinity in a coefficient, side or bound, naming the row and variable.
     ValueError
@@ -202,8 +283,8 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
     columns, found = Columns(model), _Reading()
     for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
         if isinstance(component, AffineRows):
-            found.arrays.append(read_arrays(component, columns))
-            constraints = component.touched()
+            rows, constraints = read_arrays(component, columns)
+            found.arrays.append(rows)
         elif isinstance(component, RotatedCones):
             cones, constraints = read_cones(component, columns)
             found.cones += cones
@@ -219,33 +300,38 @@ def standard_form(model: pyo.ConcreteModel) -> StandardForm:
     columns.seal()
     n = len(columns)
     held = columns.gathered()
-    row_lower, row_upper = _sides(found)
+    low, high = held.lower, held.upper
+    row_lower, row_upper, sides = _sides(found)
+    objective = _quadratic(goal, n, sense, goal_data, (low, high), found.inexact, closely=closely)
+    quadratic = tuple(_quadratic_row(row, low, high, found.inexact) for row in found.quadratic)
+    if found.inexact:
+        raise InexactError(found.inexact, columns)
+    ends = columns.ends()
     return StandardForm(
         columns=columns,
-        lower=held.lower,
-        upper=held.upper,
+        lower=low,
+        upper=high,
         integer=held.integer,
-        objective=_quadratic(goal, n, sense),
+        objective=objective,
         sense=sense,
-        matrix=assemble(found.arrays, _matrix([row for row, *_ in found.linear], n), n),
+        matrix=assemble(found.arrays, _matrix([row.read for row in found.linear], n), n),
         row_lower=row_lower,
         row_upper=row_upper,
         rows=Rows(
             [(part.component, part.numbers) for part in found.arrays],
-            [data for *_, data in found.linear],
+            [row.data for row in found.linear],
         ),
-        quadratic=(
-            *found.cones,
-            *(
-                QuadraticRow(_local_quadratic(row), low, high, data)
-                for row, low, high, data in found.quadratic
-            ),
-        ),
+        quadratic=(*found.cones, *quadratic),
         psd=tuple(
             PsdRow(_matrix(entries, n), np.array([e.constant for e in entries]), data)
             for entries, data in found.semidefinite
         ),
         nonlinear=tuple(found.nonlinear),
+        exact=ExactEnds(
+            sides,
+            {j: exact for j, (exact, _) in ends.items() if exact != (None, None)},
+            {j: excluded for j, (_, excluded) in ends.items() if any(excluded)},
+        ),
     )
 
 
@@ -253,34 +339,60 @@ def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:
     """Read one ordinary constraint into the list of its kind."""
     label = f"row {constraint.name}"
     low, body, high = constraint.to_bounded_expression()
-    low, high = (None if end is None else number(end) for end in (low, high))
+    lower, upper = (None if end is None else number(end) for end in (low, high))
     entries = psd_entries(body)
     if entries is not None:
-        if low != 0 or high is not None:
+        if lower != 0 or upper is not None:
             raise ValueError(f"{label}: a semidefinite row must read smallest_eigenvalue >= 0")
         polynomials = [read(entry, columns, label) for entry in entries]
         if any(entry is None or entry.products for entry in polynomials):
             raise ValueError(f"{label}: entries of a semidefinite row must be affine")
-        into.semidefinite.append(([e for e in polynomials if e is not None], constraint))
+        kept = [e for e in polynomials if e is not None]
+        into.semidefinite.append((kept, constraint))
+        into.inexact += [Inexact(constraint, e, set(e.exact)) for e in kept if e.exact]
         return
-    lower = side(low, -math.inf, f"{label}: lower side")
-    upper = side(high, math.inf, f"{label}: upper side")
+    for end, empty, word in ((lower, -math.inf, "lower"), (upper, math.inf, "upper")):
+        side(end, empty, f"{label}: {word} side")
+    lower, upper = -math.inf if lower is None else lower, math.inf if upper is None else upper
     polynomial = read(body, columns, label)
     if polynomial is None:
         into.nonlinear.append(constraint)
-    else:
-        kind = into.quadratic if polynomial.products else into.linear
-        kind.append((polynomial, lower, upper, constraint))
+        return
+    row = _Row(polynomial, lower, upper, constraint)
+    if polynomial.products:
+        into.quadratic.append(row)
+        return
+    into.linear.append(row)
+    if polynomial.exact and (lost := {key for key in polynomial.exact if key}):
+        into.inexact.append(Inexact(constraint, polynomial, lost))
 
 
-def _sides(found: _Reading) -> tuple[Array, Array]:
-    """Sides of all linear rows, constants of their bodies moved over."""
-    constants = np.array([row.constant for row, *_ in found.linear])
-    lows = np.array([low for _, low, _, _ in found.linear]) - constants
-    highs = np.array([high for _, _, high, _ in found.linear]) - constants
+def _sides(found: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
+    """Sides of all linear rows less the constants of their bodies, next to them outwards.
+
+    With those that no double is, by row.
+    """
+    sides: dict[int, Sides] = {}
+    first = 0
+    for part in found.arrays:
+        sides |= {first + k: pair for k, pair in part.sides.items()}
+        first += len(part.numbers)
+    lows, highs = [], []
+    for k, row in enumerate(found.linear, first):
+        low, high, read = row.low, row.high, row.read
+        if read.constants:
+            constant = read.exact.get((), read.constant)
+            low, high = (end if math.isinf(end) else plus(end, -constant) for end in (low, high))
+        if low.__class__ is Fraction or high.__class__ is Fraction:
+            if low == high:
+                found.inexact.append(Inexact(row.data, row.read, {()}))
+            low, high, sides[k] = outwards(low, high)
+        lows.append(low)
+        highs.append(high)
     return (
-        np.concatenate([*(part.lower for part in found.arrays), lows]),
-        np.concatenate([*(part.upper for part in found.arrays), highs]),
+        np.concatenate([*(part.lower for part in found.arrays), np.array(lows, dtype=np.float64)]),
+        np.concatenate([*(part.upper for part in found.arrays), np.array(highs, dtype=np.float64)]),
+        sides,
     )
 
 
@@ -309,6 +421,24 @@ def _matrix(rows: Sequence[Polynomial], n: int) -> sp.csr_matrix:
     return matrix
 
 
+def _quadratic_row(row: _Row, low: Array, high: Array, inexact: list[Inexact]) -> QuadraticRow:
+    """A quadratic row in doubles that excludes no point of it."""
+    lower, upper, sides = outwards(row.low, row.high)
+    if not row.read.exact:
+        return QuadraticRow(_local_quadratic(row.read), lower, upper, row.data, sides=sides)
+    sign = 1 if upper < math.inf else -1
+    outer, lost, stuck = doubles_below(row.read, sign, low, high, squares=True)
+    inside, _, _ = doubles_below(row.read, -sign, low, high, squares=True)
+    both = lower > -math.inf and upper < math.inf
+    if both:
+        inexact.append(Inexact(row.data, row.read, set(row.read.exact)))
+    elif stuck:
+        inexact.append(Inexact(row.data, row.read, {(j,) for j in stuck}))
+    return QuadraticRow(
+        _local_quadratic(outer), lower, upper, row.data, lost, sides, _local_quadratic(inside)
+    )
+
+
 def _local_quadratic(read: Polynomial) -> LocalQuadratic:
     entries: dict[tuple[int, int], float] = {}
     for i, j, v in read.products:
@@ -331,13 +461,30 @@ def _local_quadratic(read: Polynomial) -> LocalQuadratic:
     )
 
 
-def _quadratic(read: Polynomial, n: int, sense: int) -> Quadratic:
+def _quadratic(
+    read: Polynomial,
+    n: int,
+    sense: int,
+    data: Any,
+    bounds: tuple[Array, Array],
+    inexact: list[Inexact],
+    *,
+    closely: bool,
+) -> Quadratic:
+    """The objective of the minimisation in doubles that are nowhere above it."""
+    lost: dict[Key, Fraction] = {}
+    if read.exact:
+        doubles, more, stuck = doubles_below(read, sense, *bounds, squares=not closely)
+        lost = {key: sense * value for key, value in more.items()}
+        if stuck:
+            inexact.append(Inexact(data, read, {(j,) for j in stuck}))
+        read = doubles
     index, coefficients = read.linear()
     a = np.bincount(index, weights=coefficients, minlength=n).astype(np.float64)
     if not read.products:
-        return Quadratic(sp.csr_matrix((n, n)), sense * a, sense * read.constant)
+        return Quadratic(sp.csr_matrix((n, n)), sense * a, sense * read.constant, lost)
     i, j, v = (np.array([p[k] for p in read.products]) for k in range(3))
     half = sp.coo_matrix((v / 2, (i.astype(int), j.astype(int))), shape=(n, n))
     Q = (half + half.T).tocsr()
     Q.eliminate_zeros()
-    return Quadratic(sense * Q, sense * a, sense * read.constant)
+    return Quadratic(sense * Q, sense * a, sense * read.constant, lost)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyomo.environ as pyo
@@ -13,6 +14,8 @@ from pyomo.core.expr.numeric_expr import (
     LinearExpression,
     MonomialTermExpression,
     NegationExpression,
+    NPV_DivisionExpression,
+    NPV_ProductExpression,
     PowExpression,
     ProductExpression,
     SumExpression,
@@ -20,7 +23,9 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.core.expr.numvalue import is_potentially_variable
 
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.standard_form.expressions import affine, known_value
+from tightmargin.solvers.standard_form.constants import NUMBERS, known_value
+from tightmargin.solvers.standard_form.expressions import affine
+from tightmargin.solvers.standard_form.polynomial import Number, known, times
 
 
 def only_objective(model: pyo.ConcreteModel) -> Any:
@@ -50,7 +55,7 @@ def parts_of(e: Any) -> list[tuple[Any, Any]]:
     if isinstance(e, NegationExpression):
         return [(e.args[0], -1)]
     if isinstance(e, DivisionExpression) and is_constant(e.args[1]):
-        return [(e.args[0], 1 / e.args[1])]
+        return [(e.args[0], NPV_DivisionExpression((1, e.args[1])))]
     if isinstance(e, ProductExpression) and not isinstance(e, MonomialTermExpression):
         a, b = e.args
         if is_constant(a):
@@ -66,7 +71,29 @@ def terms_of(e: Any, factor: Any = 1) -> Iterator[tuple[Any, Any]]:
         if part is e:
             yield e, factor
         else:
-            yield from terms_of(part, factor * scale)
+            yield from terms_of(part, multiple(factor, scale))
+
+
+def multiple(a: Any, b: Any) -> Any:
+    """A product of numbers or Params, whose value is not rounded here."""
+    if a.__class__ in NUMBERS and b.__class__ in NUMBERS:
+        with suppress(ArithmeticError):  # whoever reads the product says so
+            found = times(known(a), known(b))
+            if found.__class__ is float:
+                return found
+    return NPV_ProductExpression((a, b))
+
+
+def product(factor: Any, e: Any) -> Any:
+    """A number or Param times an expression: Pyomo's own operator multiplies numbers in doubles."""
+    if is_constant(e):
+        return multiple(factor, e)
+    return e if factor.__class__ in NUMBERS and factor == 1 else ProductExpression((factor, e))
+
+
+def total(parts: Sequence[Any]) -> Any:
+    """A sum of expressions and numbers: Pyomo's own operators add numbers in doubles."""
+    return SumExpression(list(parts))
 
 
 def _is_sum(e: Any) -> bool:
@@ -78,7 +105,7 @@ def squares_of(e: Any, factor: Any) -> list[tuple[Any, Any]]:
     pairs = []
     for part, scale in parts_of(e):
         if part is not e:
-            pairs += squares_of(part, factor * scale)
+            pairs += squares_of(part, multiple(factor, scale))
         else:
             pairs.append((factor, root_of(e)))
     return pairs
@@ -119,7 +146,7 @@ def is_affine(e: Any) -> bool:
         return True
 
 
-def affine_or_none(e: Any) -> tuple[list[tuple[Any, float]], float] | None:
+def affine_or_none(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
     """The same as `affine`; None also where fixed variables and Params leave no number."""
     try:
         return affine(e)

@@ -16,7 +16,7 @@ Any other use is left as it is; `refuse_unread_terms` says what to do where no s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -43,15 +43,15 @@ from tightmargin.number_words import count_text, short
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.terms import (
-    affine_or_none,
     is_affine,
     is_at_least_0,
     is_constant,
+    multiple,
     nodes_of,
     only_objective,
     parts_of,
-    root_of,
-    terms_of,
+    product,
+    total,
 )
 from tightmargin.solvers.transformations.norms import (
     argument_of,
@@ -71,22 +71,14 @@ _OPERATIONS = (
 WIDTH = 60  # characters of an expression in a sentence
 
 
-def without_norms(model: pyo.ConcreteModel, *, squares: bool = False) -> pyo.ConcreteModel:
+def without_norms(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """The model itself, or a copy without absolute values and norms that make it dearer.
 
     The copy has a block `epigraphs` with `value[k]` for the k-th term, rows `above[k]` and
     `below[k]` of an absolute value, and `cone[k]` of a norm. What is squared there and no single
     variable gets one, `part`, with a row `equals`.
-
-    Parameters
-    ----------
-    squares : bool
-        Whether squares of affine functions in a convex objective that doubles cannot expand
-        exactly, as in least squares, get such a `part` too: a rounded expansion is another model.
-        The constants that their expansions would leave are added up in `block.constant`.
     """
-    inexact = squares and _inexact_squares(model)
-    if not inexact and not any(_convex_terms(o) or _is_interval(o) for o in _owners(model)):
+    if not any(_convex_terms(owner) or _is_interval(owner) for owner in _owners(model)):
         return model
     copy = model.clone()
     owners = [owner for owner in _owners(copy) if _convex_terms(owner) or _is_interval(owner)]
@@ -98,40 +90,39 @@ def without_norms(model: pyo.ConcreteModel, *, squares: bool = False) -> pyo.Con
     block.cone = pyo.Constraint(pyo.Any)
     block.part = pyo.VarList()
     block.equals = pyo.ConstraintList()
-    block.squares, block.constant = 0, Fraction(0)
     for owner in owners:
         _rewrite(owner, block)
-    if inexact:
-        _rewrite_squares(only_objective(copy), block)
     return copy
 
 
-def added_block(model: pyo.ConcreteModel, rewritten: pyo.ConcreteModel) -> pyo.Block | None:
-    """The block of epigraphs that a rewritten copy of a model has; None where it has none."""
+def added_blocks(model: pyo.ConcreteModel, rewritten: pyo.ConcreteModel) -> list[pyo.Block]:
+    """The blocks that a rewritten copy of a model has beside its own: epigraphs, exact numbers."""
     if rewritten is model:
-        return None
-    return list(rewritten.component_objects(pyo.Block, descend_into=False))[-1]
+        return []
+    known = {block.name for block in model.component_objects(pyo.Block, descend_into=False)}
+    blocks = rewritten.component_objects(pyo.Block, descend_into=False)
+    return [block for block in blocks if block.name not in known]
 
 
-def is_hidden(name: str, block: pyo.Block | None) -> bool:
-    """Whether a variable or row is one of the epigraphs."""
-    return block is not None and name.startswith(f"{block.name}.")
+def expanded_constant(block: pyo.Block) -> Fraction:
+    """What squares that became variables would leave in the constant if they were expanded."""
+    return block.constant if _is_exact(block) else Fraction(0)
 
 
-def without_hidden(result: SolveResult, block: pyo.Block | None) -> SolveResult:
+def is_hidden(name: str, blocks: Sequence[pyo.Block]) -> bool:
+    """Whether a variable or row is one of those that were added."""
+    return any(name.startswith(f"{block.name}.") for block in blocks)
+
+
+def without_hidden(result: SolveResult, blocks: Sequence[pyo.Block]) -> SolveResult:
     """A result in the variables and rows of the user, with a word on those that were added."""
-    if block is None:
+    if not blocks:
         return result
 
     def shown(arrays: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: array for name, array in arrays.items() if not is_hidden(name, block)}
+        return {name: array for name, array in arrays.items() if not is_hidden(name, blocks)}
 
-    count = count_text(len(block.value), "variable")
-    told = f"absolute values and norms became {count}, {block.value.name}" if block.value else ""
-    if block.squares:
-        count = count_text(block.squares, "square")
-        squares = f"{count} that doubles cannot expand exactly got a variable each"
-        told = f"{told}; {squares}" if told else squares
+    told = "; ".join(filter(None, map(_words_on, blocks)))
     return replace(
         result,
         values=shown(result.values),
@@ -139,6 +130,21 @@ def without_hidden(result: SolveResult, block: pyo.Block | None) -> SolveResult:
         ray=shown(result.ray),
         message="; ".join(part for part in (result.message, told) if part),
     )
+
+
+def _words_on(block: pyo.Block) -> str:
+    """What a block of variables stands for."""
+    if not block.component("value"):
+        count = (
+            count_text(len(block.lost) + len(block.base), "variable") if _is_exact(block) else ""
+        )
+        return f"numbers that no double is became {count} of {block.name}" if count else ""
+    count = count_text(len(block.value), "variable")
+    return f"absolute values and norms became {count}, {block.value.name}" if block.value else ""
+
+
+def _is_exact(block: pyo.Block) -> bool:
+    return block.component("lost") is not None
 
 
 def refuse_unread_terms(parts: Iterable[Any]) -> None:
@@ -250,11 +256,11 @@ def _convex_terms(owner: Any) -> bool:
 def _walk(e: Any, factor: Any, sign: int, found: _Terms) -> None:
     for part, scale in parts_of(e):
         if part is not e:
-            _walk(part, factor * scale, sign, found)
+            _walk(part, multiple(factor, scale), sign, found)
         elif _makes_dearer(part, factor, sign):
             found.norms.append((factor, part))
         else:
-            found.rest.append(factor * part)
+            found.rest.append(product(factor, part))
 
 
 def _makes_dearer(e: Any, factor: Any, sign: int) -> bool:
@@ -285,100 +291,14 @@ def _rewrite(owner: Any, block: pyo.Block) -> None:
         owner.set_value((-high, body.args[0], high))
         return
     terms = _split(owner)
-    new = [factor * _variable(block, e) for factor, e in terms.norms if pyo.value(factor) != 0]
-    expression = pyo.quicksum([*terms.rest, *new])
+    new = [
+        product(factor, _variable(block, e)) for factor, e in terms.norms if pyo.value(factor) != 0
+    ]
+    expression = total([*terms.rest, *new])
     if owner.ctype is pyo.Objective:
         owner.set_value(expression)
     else:
         owner.set_value((low, expression, high))
-
-
-def _inexact_squares(model: pyo.ConcreteModel) -> bool:
-    """Whether the objective is a sum with squares that doubles cannot expand exactly.
-
-    Models of the catalogue stay as their lemmas know them, and integer columns as their boxes do.
-    """
-    goal = only_objective(model)
-    if goal is None or hasattr(model, "origin"):
-        return False
-    sign, grid, size = 1 if goal.sense == pyo.minimize else -1, 0, Fraction(0)
-    for term, factor in terms_of(goal.expr):
-        found = _affine_square(term, factor, sign)
-        if found is not None:
-            grid = max(grid, _places(found.price) + 2 * max(map(_places, found.numbers)))
-            size += found.price * sum(map(abs, found.numbers)) ** 2
-    # Sums of whole multiples of 2^-grid, fewer than 2^53 of them, lose nothing.
-    return size * 2**grid >= 2**53
-
-
-def _places(value: Fraction) -> int:
-    """Binary places behind the point, at least 0."""
-    return value.denominator.bit_length() - 1
-
-
-@dataclass(frozen=True, eq=False)
-class _Square:
-    """factor base^2, with the variables and numbers of its affine base."""
-
-    factor: Any
-    base: Any
-    pairs: list[tuple[Any, float]]
-    shift: float
-
-    @property
-    def price(self) -> Fraction:
-        return abs(Fraction(float(pyo.value(self.factor))))
-
-    @property
-    def numbers(self) -> list[Fraction]:
-        return [Fraction(v) for v in (*(a for _, a in self.pairs), self.shift)]
-
-    @property
-    def constant(self) -> Fraction:
-        """What the square adds to the constant, variables with equal bounds put in."""
-        held = [(a, v.lb) for v, a in self.pairs if v.lb is not None and v.lb == v.ub]
-        total = sum((Fraction(a) * Fraction(end) for a, end in held), Fraction(self.shift))
-        return self.price * total**2
-
-
-def _affine_square(term: Any, factor: Any, sign: int) -> _Square | None:
-    """A term as the square of an affine function that is dear; None of other terms."""
-    base = root_of(term)
-    if base is None and isinstance(term, ProductExpression):  # (c p) p
-        (one, a), (other, b) = (_core(part) for part in term.args)
-        if one is other and is_affine(one):
-            base, factor = one, factor * a * b
-    if base is None or base.is_variable_type() or not is_at_least_0(sign * factor):
-        return None
-    known = affine_or_none(base)
-    if known is None or not known[0]:
-        return None
-    pairs, constant = known
-    if any(not variable.is_continuous() for variable, _ in pairs):
-        return None
-    return _Square(factor, base, pairs, constant)
-
-
-def _core(e: Any, factor: Any = 1) -> tuple[Any, Any]:
-    """An expression without the numbers that it is multiplied by, and their product."""
-    parts = parts_of(e)
-    if len(parts) != 1 or parts[0][0] is e:
-        return e, factor
-    return _core(parts[0][0], factor * parts[0][1])
-
-
-def _rewrite_squares(goal: Any, block: pyo.Block) -> None:
-    """Put a variable in the place of each affine function that is squared in an objective."""
-    sign, terms = 1 if goal.sense == pyo.minimize else -1, []
-    for term, factor in terms_of(goal.expr):
-        found = _affine_square(term, factor, sign)
-        if found is None:
-            terms.append(factor * term)
-        else:
-            terms.append(found.factor * _single(block, found.base) ** 2)
-            block.squares += 1
-            block.constant += found.constant
-    goal.set_value(pyo.quicksum(terms))
 
 
 def _variable(block: pyo.Block, e: Any) -> Any:
@@ -391,7 +311,7 @@ def _variable(block: pyo.Block, e: Any) -> Any:
     else:
         squares = _cone_terms(block, inside)
         if squares:
-            block.cone[k] = pyo.quicksum(squares) - t**2 <= 0
+            block.cone[k] = total([*squares, -(t**2)]) <= 0
     return t
 
 
@@ -402,7 +322,7 @@ def _cone_terms(block: pyo.Block, e: Any) -> list[Any]:
     found = []
     for factor, base in summands(e):
         if pyo.value(factor) != 0:
-            found.append(factor * _single(block, base) ** 2)
+            found.append(product(factor, _single(block, base) ** 2))
     return found
 
 

@@ -21,6 +21,7 @@ from tightmargin.solvers.standard_form.terms import (
     is_affine,
     is_at_least_0,
     is_constant,
+    multiple,
     nodes_of,
     squares_of,
     terms_of,
@@ -66,7 +67,7 @@ def summands(e: Any) -> Iterator[tuple[Any, Any]]:
     """(coefficient, base) of each square, (number, 1) of a number, base None of anything else."""
     for term, factor in terms_of(e):
         if is_constant(term):
-            yield factor * term, 1.0
+            yield multiple(factor, term), 1.0
         else:
             yield from squares_of(term, factor)
 
@@ -77,7 +78,7 @@ def _is_semidefinite(e: Any) -> bool:
         read = quadratic_in(e)
     except NumberError:
         return False
-    if read is None or read.constant or read.linear()[1].any():
+    if read is None or read.exact or read.constant or read.linear()[1].any():
         return False
     at = sorted({k for i, j, _ in read.products for k in (i, j)})
     q = np.zeros((len(at), len(at)))

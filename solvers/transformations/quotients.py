@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.numeric_expr import DivisionExpression
 
-from tightmargin.solvers.standard_form.expressions import known_value
+from tightmargin.solvers.standard_form.constants import known_value, number
+from tightmargin.solvers.standard_form.polynomial import Number
 from tightmargin.solvers.standard_form.terms import (
     affine_or_none,
     is_affine,
+    multiple,
     only_objective,
     parts_of,
+    product,
     squares_of,
+    total,
 )
 
 BLOCK = "quotients"
@@ -65,7 +70,7 @@ def without_quotients(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     cones = {k: p**2 <= block.value[k] * t for k, (p, t) in enumerate(pairs)}
     block.cone = pyo.Constraint(block.K, rule=cones)
     costs = (q.coefficient * block.value[k] for k, q in enumerate(quotients))
-    goal.set_value(pyo.quicksum([*rest, *costs]))
+    goal.set_value(total([*rest, *costs]))
     return copy
 
 
@@ -83,11 +88,11 @@ def _walk(e: Any, factor: Any, sense: int, found: list[_Quotient], rest: list[An
         if part is e:
             quotients = _convex_quotients(e, factor, sense)
             if quotients is None:
-                rest.append(factor * e)
+                rest.append(product(factor, e))
             else:
                 found += quotients
         else:
-            _walk(part, factor * scale, sense, found, rest)
+            _walk(part, multiple(factor, scale), sense, found, rest)
 
 
 def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None:
@@ -107,16 +112,18 @@ def _convex_quotients(e: Any, factor: Any, sense: int) -> list[_Quotient] | None
     return found
 
 
-def _least(e: Any) -> float:
+def _least(e: Any) -> Number:
     """Least value of an affine function over the bounds of its variables."""
     found = affine_or_none(e)
     if found is None:
         return -math.inf
-    terms, total = found
+    terms, constant = found
+    total = Fraction(constant)
     for variable, a in terms:
-        low, high = variable.bounds
-        end = low if a > 0 else high
-        total += -math.inf if end is None else a * end
+        end = variable.lower if a > 0 else variable.upper
+        if end is None:
+            return -math.inf
+        total += Fraction(a) * Fraction(number(end))
     return total
 
 

@@ -18,6 +18,7 @@ from tests.soundness import (
     fitted,
     foreign,
     forged,
+    inexact,
     integer,
     model_files,
     planted,
@@ -52,6 +53,7 @@ FAMILIES: dict[str, Draw] = {
     "chains": foreign.chain_case,
     "slopes": foreign.slope_case,
     "constants": foreign.empty_case,
+    "inexact_numbers": inexact.inexact_case,
     "integer_boxes": integer.box_case,
     "parity": integer.parity_case,
     "domains": integer.domain_case,
@@ -69,7 +71,7 @@ FAMILIES: dict[str, Draw] = {
 WEIGHTS = {
     "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
     "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
-    "fitted": 2, "forged": 3, "model_files": 8,
+    "fitted": 2, "forged": 3, "inexact_numbers": 2, "model_files": 8,
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ that was removed is asked of the model after; a changed one both ways.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,6 +34,7 @@ from tightmargin.solvers.edits.row_changes import (
     row_changes,
 )
 from tightmargin.solvers.standard_form.quadratic import Quadratic
+from tightmargin.solvers.standard_form.restated import representable, restate
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -67,7 +69,7 @@ class Sides:
     @classmethod
     def of(cls, model: pyo.ConcreteModel, until: float) -> Sides:
         """A model as it is compared; a copy, in which what is fixed has bounds instead."""
-        if None in column_names(standard_form(_flat(model))):
+        if None in column_names(representable(_flat(model))[1]):
             raise ValueError(f"{model.name}: a variable of another model occurs in it")
         copy = _flat(model.clone())
         fixed = []
@@ -79,6 +81,7 @@ class Sides:
                 variable.setub(value)
                 variable.unfix()
                 fixed.append(str(variable.name))
+        restate(copy)
         form = standard_form(copy)
         names = tuple(str(name) for name in column_names(form))
         return cls(Ground(copy, form, until), names, frozenset(fixed))
@@ -128,6 +131,8 @@ def _decided(over: Sides, owner: Sides, row: RowChange, k: int, like: int | None
     """Whether row k of one model holds over another one, in which `like` has its name."""
     if row.kind is RowKind.SEMIDEFINITE:
         return Decision(Answer.OPEN, "a semidefinite row is compared by its numbers alone")
+    if row.kind is RowKind.QUADRATIC and owner.form.quadratic[k].is_rounded:
+        return Decision(Answer.OPEN, "the row has numbers that no double is")
     like = like if row.kind is RowKind.LINEAR else None
     return _over(over, owner.names, list(_statements(owner.form, row.kind, k)), like)
 
@@ -135,7 +140,7 @@ def _decided(over: Sides, owner: Sides, row: RowChange, k: int, like: int | None
 def _statements(form: StandardForm, kind: RowKind, k: int) -> Iterator[Statement]:
     if kind is RowKind.LINEAR:
         body = linear(np.asarray(form.A[[k]].todense()).ravel())
-        low, high = float(form.row_lower[k]), float(form.row_upper[k])
+        low, high = form.sides_of(k)
     else:
         row = form.quadratic[k]
         local, a = row.body, np.zeros(form.n)
@@ -143,9 +148,9 @@ def _statements(form: StandardForm, kind: RowKind, k: int) -> Iterator[Statement
         where = (local.index[local.i], local.index[local.j])
         body = Quadratic(sp.csr_matrix((local.v, where), shape=(form.n, form.n)), a, local.constant)
         low, high = row.lower, row.upper
-    if np.isfinite(low):
+    if math.isfinite(low):
         yield body, Fraction(low)
-    if np.isfinite(high):
+    if math.isfinite(high):
         yield negative(body), -Fraction(high)
 
 
@@ -204,6 +209,8 @@ def _of_variables(before: Sides, after: Sides, place: Index) -> Iterator[Change]
         | (f.upper[common] != g.upper[others])
         | (f.integer[common] != g.integer[others])
     )
+    for k, (i, j) in enumerate(zip(common.tolist(), others.tolist(), strict=True)):
+        apart[k] |= f.exact.end_of(i) != g.exact.end_of(j)
     for i in common[apart].tolist():
         yield _of_bounds(before, after, i, int(place[i]))
 
@@ -221,6 +228,8 @@ def _of_bounds(before: Sides, after: Sides, i: int, j: int) -> Change:
     name, f, g = before.names[i], before.form, after.form
     kept = _over(before, before.names, list(_tighter(f, i, float(g.lower[j]), float(g.upper[j]))))
     old = _over(after, after.names, list(_tighter(g, j, float(f.lower[i]), float(f.upper[i]))))
+    if f.exact.end_of(i) or g.exact.end_of(j):
+        kept = old = Decision(Answer.OPEN, "a bound is excluded, or no double")
     if g.integer[j] and not f.integer[i]:
         kept = _and_whole(kept, before, i)
     elif f.integer[i] and not g.integer[j]:

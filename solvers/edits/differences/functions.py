@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,7 +11,10 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.edits.row_changes import Index
+from tightmargin.solvers.standard_form.polynomial import Key
 from tightmargin.solvers.standard_form.quadratic import Quadratic
+
+Lost = Mapping[Key, Fraction]
 
 
 def column(n: int, j: int) -> Quadratic:
@@ -32,7 +35,30 @@ def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
     for difference, after, before in _coefficients(found, new, old):
         if Fraction(difference) != Fraction(after) - Fraction(before):
             return None
-    return found
+    return _with_lost(found, new.lost, old.lost)
+
+
+def _with_lost(found: Quadratic, new: Lost, old: Lost) -> Quadratic | None:
+    """A difference of doubles and that of what they lack; None where it is no double."""
+    if new == old:
+        return found
+    Q, a, constant = found.Q.tolil(), found.a.copy(), found.constant
+    for key in new.keys() | old.keys():
+        more = new.get(key, Fraction(0)) - old.get(key, Fraction(0))
+        number = constant if not key else float(a[key]) if len(key) == 1 else float(Q[key])
+        share = 2 if len(key) == 2 and key[0] != key[1] else 1
+        total = Fraction(number) + more / share
+        if Fraction(float(total)) != total:
+            return None
+        if not key:
+            constant = float(total)
+        elif len(key) == 1:
+            a[key] = float(total)
+        else:
+            Q[key] = Q[key[::-1]] = float(total)
+    Q = Q.tocsr()
+    Q.eliminate_zeros()
+    return Quadratic(Q, a, constant)
 
 
 def _coefficients(
@@ -62,4 +88,5 @@ def moved(goal: Quadratic, place: Index, n: int) -> Quadratic | None:
     columns = np.flatnonzero(goal.a)
     a[place[columns]] = goal.a[columns]
     there = sp.csr_matrix((Q.data, (place[Q.row], place[Q.col])), shape=(n, n))
-    return replace(goal, Q=there, a=a)
+    lost = {tuple(sorted(int(place[j]) for j in key)): v for key, v in goal.lost.items()}
+    return replace(goal, Q=there, a=a, lost=lost)

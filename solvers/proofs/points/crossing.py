@@ -25,7 +25,8 @@ from tightmargin.solvers.proofs.excess import (
     semidefinite_excess,
 )
 from tightmargin.solvers.proofs.statement import SEAL, FeasiblePoint
-from tightmargin.solvers.standard_form.quadratic import LocalQuadratic
+from tightmargin.solvers.standard_form.polynomial import Key
+from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, lost_at
 from tightmargin.solvers.standard_form.standard_form import QuadraticRow, StandardForm
 
 Coordinates = tuple[Array, Mapping[int, Fraction]]
@@ -57,6 +58,8 @@ def crossing_point(
     if any(along[j] for j in whole) or not _others_hold(form, held, (p, q), along):
         return None
     row = form.quadratic[held]
+    if row.is_rounded:
+        return None
     sides = sorted(_value(row.body, at) - Fraction(row.lower) for at in (p, q))
     if not sides[0] <= 0 <= sides[1]:
         return None
@@ -86,7 +89,7 @@ def _others_hold(
 
 
 def _stays(row: QuadraticRow, along: Mapping[int, Fraction]) -> bool:
-    bend = _bend(row.body, along)
+    bend = _bend(row.body, along) + _lost_bend(row.lost, along)
     return (bend >= 0 or row.upper == np.inf) and (bend <= 0 or row.lower == -np.inf)
 
 
@@ -113,10 +116,17 @@ def _objective(form: StandardForm, at: Point) -> Fraction:
     coordinates = {j: at.fraction(j) for j in range(form.n)}
     lines = zip(form.objective.a.tolist(), coordinates.values(), strict=True)
     linear = sum((Fraction(a) * x for a, x in lines if a), Fraction(0))
-    return linear + _bend_of_objective(form, coordinates)
+    lost = {key: value for key, value in form.objective.lost.items() if len(key) < 2}
+    return linear + _bend_of_objective(form, coordinates) + lost_at(lost, coordinates.__getitem__)
 
 
 def _bend_of_objective(form: StandardForm, along: Mapping[int, Fraction]) -> Fraction:
     Q = form.objective.Q.tocoo()
     places = zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True)
-    return sum((Fraction(v) * along[i] * along[j] for i, j, v in places), Fraction(0))
+    bend = sum((Fraction(v) * along[i] * along[j] for i, j, v in places), Fraction(0))
+    return bend + _lost_bend(form.objective.lost, along)
+
+
+def _lost_bend(lost: Mapping[Key, Fraction], along: Mapping[int, Fraction]) -> Fraction:
+    squares: dict[Key, Fraction] = {key: value for key, value in lost.items() if len(key) == 2}
+    return lost_at(squares, along.__getitem__)

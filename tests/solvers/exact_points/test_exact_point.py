@@ -190,7 +190,7 @@ def test_a_column_that_a_row_objects_to_moves_as_far_as_that_row_has_room() -> N
     m.margin = pyo.Constraint(
         range(12), rule=lambda m, i: Z[i, 0] * m.w[0] + Z[i, 1] * m.w[1] - m.rho + m.xi[i] >= 0
     )
-    m.level = pyo.Constraint(expr=sum(m.xi.values()) / 12 - 0.05 * m.rho <= 1)
+    m.level = pyo.Constraint(expr=sum(m.xi.values()) * (1 / 12) - 0.05 * m.rho <= 1)
     m.goal = pyo.Objective(expr=-(m.w[0] ** 2) - m.w[1] ** 2)  # not convex: no solve for a way in
     form = standard_form(m)
     assert proven_point(form, point) is None

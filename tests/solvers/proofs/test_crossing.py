@@ -58,10 +58,10 @@ def test_ends_on_one_side_prove_nothing() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        lambda m: m.y <= 1.45,  # one end misses it
+        lambda m: m.y <= 1.4375,  # one end misses it
         lambda m: m.x - 0.1 * m.y == -0.04,
         lambda m: m.x**2 + m.y**2 == 2.1,  # a second equation
-        lambda m: (m.y - 1.45) ** 2 >= 0.001,  # holds at both ends and not between them
+        lambda m: (m.y - 1.4375) ** 2 >= 0.001,  # holds at both ends and not between them
     ],
 )
 def test_rows_that_do_not_hold_all_the_way_prove_nothing(row: Any) -> None:
@@ -70,7 +70,7 @@ def test_rows_that_do_not_hold_all_the_way_prove_nothing(row: Any) -> None:
 
 
 def test_rows_that_bend_the_other_way_hold_between() -> None:
-    inside = form_of(more=lambda m: (m.y - 1.45) ** 2 + m.x**2 <= 0.02)
+    inside = form_of(more=lambda m: (m.y - 1.4375) ** 2 + m.x**2 <= 0.02)
     assert crossing_point(inside, SHORT, LONG) is not None
 
 
@@ -91,12 +91,12 @@ def test_whole_numbers_stay() -> None:
 def test_a_concave_objective_is_larger_between_its_ends() -> None:
     made = model()
     made.goal.deactivate()
-    made.other = pyo.Objective(expr=-100 * (made.y - 1.45) ** 2)
+    made.other = pyo.Objective(expr=-100 * (made.y - 1.4375) ** 2)
     found = crossing_point(standard_form(made), SHORT, LONG)
     assert found is not None
     y = 1.99**0.5
-    constant = -100 * 1.45**2
-    assert found.varying >= -100 * (y - 1.45) ** 2 - constant
+    constant = -100 * 1.4375**2
+    assert found.varying >= -100 * (y - 1.4375) ** 2 - constant
 
 
 def test_an_equation_without_rational_solutions_is_certified() -> None:
