@@ -51,9 +51,8 @@ def build(name: str, data: BuilderData, **parameters: Any) -> pyo.ConcreteModel:
     Raises
     ------
     ValueError
-        An unknown entry, with the nearest name.
-    HyperparameterError
-        A hyperparameter that is missing or unknown: the builder raises the same.
+        An unknown entry, with the nearest name; a hyperparameter that is missing or unknown, which
+        is a TypeError too, as of the builder.
 
     Examples
     --------

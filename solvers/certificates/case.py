@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -132,9 +133,10 @@ class Case:
         return constant_of(self.form)
 
     @property
-    def constant(self) -> float:
-        """Additive constant of the objective that proofs leave out."""
-        return float(self.constants[0])
+    def constant(self) -> Any:
+        """Additive constant of the objective that proofs leave out; no double where none is it."""
+        exact = self.constants[0]
+        return float(exact) if exact == Fraction(float(exact)) else exact
 
     @property
     def has_constant(self) -> bool:

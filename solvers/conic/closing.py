@@ -120,7 +120,7 @@ def _by_primal(origin: Origin, found: CentralPoint) -> Lemma | None:
             and all(origin.parameters.get(k) == v for k, v in model.origin.parameters.items())
         ),
     }
-    return Lemma(-point.value(form.objective.constant), BY_A_POINT, hypotheses)
+    return Lemma(-point.value(form.objective.exact_constant), BY_A_POINT, hypotheses)
 
 
 def strengthened_bound(origin: Origin, values: Values | None) -> Lemma | None:

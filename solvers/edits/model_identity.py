@@ -145,6 +145,6 @@ def _same_local(a: LocalQuadratic, b: LocalQuadratic) -> bool:
 
 
 def _same_quadratic(a: Quadratic, b: Quadratic) -> bool:
-    if a.constant != b.constant or a.lost != b.lost:
+    if a.exact_constant != b.exact_constant or a.lost != b.lost:
         return False
     return np.array_equal(a.a, b.a) and _same_matrix(a.Q, b.Q)

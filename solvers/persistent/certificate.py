@@ -41,4 +41,4 @@ def proven_bound(
     exact = None if answer.y is None else exact_lp_bound(form, answer.y)
     if exact is None:
         return certificate(model, form, answer, limits).bound
-    return form.sense * exact.value(form.objective.constant)
+    return form.sense * exact.value(form.objective.exact_constant)

@@ -115,14 +115,12 @@ def constant_of(subject: Hashable) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
     read = exponential_form(form) if form.goal is not None else None
     form = form if read is None else read.form
-    left_out = Fraction(form.objective.constant)
+    left_out = Fraction(form.objective.exact_constant)
     low = np.where(form.integer, np.ceil(form.lower), form.lower)
     high = np.where(form.integer, np.floor(form.upper), form.upper)
     fixed = (low == high) & np.isfinite(low)
     at = point_of(np.where(fixed, low, 0.0), NONE) if fixed.any() else None
-    return left_out, form.objective.exact_constant if at is None else left_out + _objective(
-        form, at
-    )
+    return left_out, left_out if at is None else left_out + _objective(form, at)
 
 
 def _objective_above(form: StandardForm, at: Point) -> tuple[float, Fraction | None]:

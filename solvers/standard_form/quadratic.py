@@ -30,17 +30,20 @@ class Quadratic(Printed):
     lost : mapping
         What a number of the model exceeds the double here by, where no double is that number. The
         doubles are chosen so that the sum of what is lost is at least 0 at every point.
+    rest : Fraction
+        What the constant exceeds the double by.
     """
 
     Q: sp.csr_matrix
     a: Array
     constant: float
     lost: Mapping[Key, Fraction] = field(default_factory=dict)
+    rest: Fraction = Fraction(0)
 
     @property
-    def exact_constant(self) -> Fraction:
-        """The constant of the model."""
-        return Fraction(self.constant) + self.lost.get((), Fraction(0))
+    def exact_constant(self) -> Any:
+        """The constant that proofs leave out: the double, or with what it lacks a Fraction."""
+        return self.constant if not self.rest else Fraction(self.constant) + self.rest
 
     def at(self, x: Array) -> float:
         """Value at a point."""
@@ -182,7 +185,7 @@ def doubles_below(
             doubles[key] = down(value) if math.prod(signs) >= 0 else up(value)
     for j, short in taken.items():
         doubles[(j, j)] = down(numbers.get((j, j), Fraction(0)) - sign * short)
-    if beside:
+    if beside:  # else the constant is exact with what it lost
         doubles[()] = down(numbers.get((), Fraction(0)) - sign * beside)
     lost = {key: numbers.get(key, Fraction(0)) - Fraction(a) for key, a in doubles.items()}
     return Polynomial.of(doubles), {key: value for key, value in lost.items() if value}, stuck

@@ -30,6 +30,7 @@ from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
+from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.standard_form.array_rows import ArrayRows, read_arrays
 from tightmargin.solvers.standard_form.columns import Columns, Rows, holding, side, value_of
 from tightmargin.solvers.standard_form.constants import number
@@ -197,7 +198,7 @@ class StandardForm(Printed):
         for row in self.quadratic:
             if row.is_rounded:
                 return f"row {row.data.name}"
-        return "the objective" if self.objective.lost else ""
+        return "the objective" if self.objective.lost or self.objective.rest else ""
 
     def sides_of(self, row: int) -> tuple[Number, Number]:
         """Sides of a linear row of the model."""
@@ -206,6 +207,17 @@ class StandardForm(Printed):
             float(self.row_lower[row]) if low is None else low,
             float(self.row_upper[row]) if high is None else high,
         )
+
+    def __post_init__(self) -> None:
+        """Forget sides of the model where other ones were put in their place."""
+        kept = {}
+        for k, (low, high) in self.exact.sides.items():
+            below = low if low is not None and rounded_down(low) == self.row_lower[k] else None
+            above_it = high if high is not None and rounded_up(high) == self.row_upper[k] else None
+            if below is not None or above_it is not None:
+                kept[k] = below, above_it
+        if kept != self.exact.sides:
+            object.__setattr__(self, "exact", replace(self.exact, sides=kept))
 
     @cached_property
     def inner(self) -> StandardForm:
@@ -473,18 +485,23 @@ def _quadratic(
 ) -> Quadratic:
     """The objective of the minimisation in doubles that are nowhere above it."""
     lost: dict[Key, Fraction] = {}
+    rest = Fraction(0)
     if read.exact:
         doubles, more, stuck = doubles_below(read, sense, *bounds, squares=not closely)
         lost = {key: sense * value for key, value in more.items()}
         if stuck:
             inexact.append(Inexact(data, read, {(j,) for j in stuck}))
+        low, high = bounds
+        signed = all(low[k[0]] >= 0 or high[k[0]] <= 0 for k in read.exact if len(k) == 1)
+        if signed:  # the constant gave nothing up for others: proofs leave it out as it is
+            rest = lost.pop((), rest)
         read = doubles
     index, coefficients = read.linear()
     a = np.bincount(index, weights=coefficients, minlength=n).astype(np.float64)
     if not read.products:
-        return Quadratic(sp.csr_matrix((n, n)), sense * a, sense * read.constant, lost)
+        return Quadratic(sp.csr_matrix((n, n)), sense * a, sense * read.constant, lost, rest)
     i, j, v = (np.array([p[k] for p in read.products]) for k in range(3))
     half = sp.coo_matrix((v / 2, (i.astype(int), j.astype(int))), shape=(n, n))
     Q = (half + half.T).tocsr()
     Q.eliminate_zeros()
-    return Quadratic(sense * Q, sense * a, sense * read.constant, lost)
+    return Quadratic(sense * Q, sense * a, sense * read.constant, lost, rest)

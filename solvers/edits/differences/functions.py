@@ -35,7 +35,8 @@ def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
     for difference, after, before in _coefficients(found, new, old):
         if Fraction(difference) != Fraction(after) - Fraction(before):
             return None
-    return _with_lost(found, new.lost, old.lost)
+    lost = [{**goal.lost, (): goal.lost.get((), 0) + goal.rest} for goal in (new, old)]
+    return _with_lost(found, *lost)
 
 
 def _with_lost(found: Quadratic, new: Lost, old: Lost) -> Quadratic | None:

@@ -310,7 +310,7 @@ def _derived(model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> _F
     point = best_point(model, rows, limits, _good_enough(model, what, form))
     if point is None:
         return "no feasible point of the edited problem was found"
-    value = point.value(form.objective.constant)
+    value = point.value(form.objective.exact_constant)
     known = _by_the_rule(model, rule, what, rows, value)
     values = completed(model, rows, known, point.varying, limits)
     if not np.isfinite(values).all():

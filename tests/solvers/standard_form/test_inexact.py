@@ -202,7 +202,7 @@ def test_the_arrays_are_nowhere_above_the_model() -> None:
         linear = F(float(goal.a[0])) * x + F(float(goal.a[1])) * y
         below = square + product + linear + F(goal.constant)
         assert below <= true
-        assert below + lost_at(goal.lost, lambda j, at=(x, y): at[j]) == true  # type: ignore[misc]
+        assert below + goal.rest + lost_at(goal.lost, lambda j, at=(x, y): at[j]) == true  # type: ignore[misc]
 
 
 def test_a_model_in_doubles_is_read_as_it_stands() -> None:
