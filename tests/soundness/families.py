@@ -21,6 +21,7 @@ from tests.soundness import (
     inexact,
     integer,
     model_files,
+    names,
     planted,
     saved,
     searches,
@@ -65,6 +66,7 @@ FAMILIES: dict[str, Draw] = {
     "saved": saved.file_case,
     "forged": forged.forged_case,
     "model_files": model_files.file_case,
+    "new_points": names.names_case,
 }
 
 # Families of more than one problem: entries by turns, or many kinds of edits and forgeries.
