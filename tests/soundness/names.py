@@ -39,7 +39,7 @@ def names_case(rng: np.random.Generator, number: int) -> Case:
         frame, fits = _changed(pd.DataFrame(new, columns=names), change, order)
         data = tm.TrainingData(pd.DataFrame(X, columns=names), y)
         machine: Any = tm.fit("c_svc", data, C=1.0, normalise=normalise)
-        values = machine.result.values
+        values = machine.result.values  # noqa: PD011, no data frame
         zscore = normalise == "zscore"
         mean, scale = (X.mean(axis=0), X.std(axis=0)) if zscore else (0.0, 1.0)
         right = (new - mean) / scale @ values["w"] + float(values["b"])
