@@ -122,6 +122,8 @@ def named_duals(form: StandardForm, duals: Multipliers | None) -> dict[str, Arra
         return {}
     found: dict[int, tuple[Any, dict[Any, Any]]] = {}
     multipliers = form.sense * duals.rows
+    for k, scale in form.exact.scales.items():
+        multipliers[k] *= float(scale)
     numbers = multipliers.tolist()
     whole: dict[str, Array] = {}
     start = 0
@@ -211,6 +213,8 @@ def multipliers_by_name(
         return np.asarray(found)
 
     rows = np.array([float(of(row, np.zeros(()))) for row in form.rows])
+    for k, scale in form.exact.scales.items():
+        rows[k] /= float(scale)
     cones = {
         id(row.data): of(row.data, np.zeros(len(reading.cone.b)))
         for row, reading in zip(form.quadratic, classification.readings, strict=True)

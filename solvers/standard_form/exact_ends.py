@@ -28,11 +28,15 @@ class ExactEnds:
     bounds : mapping of column to (Fraction or None, Fraction or None)
     open : mapping of column to (bool, bool)
         Columns that may not be at their lower, or their upper bound.
+    scales : mapping of int to Fraction
+        By what a linear row of the model is multiplied in the arrays, between 1 and 2: then its
+        coefficients are doubles. It is the same row, and its multiplier is divided by that.
     """
 
     sides: Mapping[int, Sides] = field(default_factory=dict)
     bounds: Mapping[int, Sides] = field(default_factory=dict)
     open: Mapping[int, tuple[bool, bool]] = field(default_factory=dict)
+    scales: Mapping[int, Fraction] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.sides or self.bounds or self.open)

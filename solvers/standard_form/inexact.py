@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from tightmargin.solvers.errors import NumberError
@@ -12,6 +13,9 @@ from tightmargin.solvers.standard_form.columns import Columns, side
 from tightmargin.solvers.standard_form.constants import number
 from tightmargin.solvers.standard_form.exact_ends import outwards
 from tightmargin.solvers.standard_form.polynomial import Key, Number, Polynomial, plus
+
+LONGEST = 4000  # bits of a common denominator
+SMALLEST_SCALED, LARGEST_SCALED = Fraction(2) ** -1000, Fraction(2) ** 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,28 @@ class Inexact:
     data: Any
     read: Polynomial
     keys: set[Key]
+
+
+def scale_to_doubles(read: Polynomial) -> Fraction | None:
+    """A number from 1 to 2 times which all linear coefficients are doubles; None without one.
+
+    The coefficients are whole numbers without a common factor, times one number: 0.1 x + 0.3 x' of
+    the doubles 0.1 and 3 is a tenth of x + 3 x', and a twelfth of a sum is a sum.
+    """
+    numbers = [value for key, value in read.numbers().items() if key]
+    common = math.lcm(*(value.denominator for value in numbers))
+    if common.bit_length() > LONGEST:
+        return None
+    divisor = math.gcd(*(int(value * common) for value in numbers))
+    scale = Fraction(common, divisor)
+    exponent = scale.denominator.bit_length() - scale.numerator.bit_length()
+    scale *= Fraction(2) ** exponent
+    scale *= 2 if scale < 1 else 1
+    scaled = [value * scale for value in numbers]
+    sizes = [abs(value) for value in scaled]
+    if not SMALLEST_SCALED <= min(sizes) <= max(sizes) <= LARGEST_SCALED:
+        return None
+    return scale if all(value == Fraction(float(value)) for value in scaled) else None
 
 
 def sides_in_doubles(read: Polynomial, low: Any, high: Any, owner: str) -> tuple[float, float]:

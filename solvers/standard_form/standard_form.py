@@ -42,8 +42,8 @@ from tightmargin.solvers.standard_form.exact_ends import (
     outwards,
 )
 from tightmargin.solvers.standard_form.expressions import read
-from tightmargin.solvers.standard_form.inexact import Inexact, InexactError
-from tightmargin.solvers.standard_form.polynomial import Key, Number, Polynomial, plus
+from tightmargin.solvers.standard_form.inexact import Inexact, InexactError, scale_to_doubles
+from tightmargin.solvers.standard_form.polynomial import Key, Number, Polynomial, merge, plus
 from tightmargin.solvers.standard_form.quadratic import (
     LocalQuadratic,
     Quadratic,
@@ -256,6 +256,7 @@ class _Row:
     low: Number
     high: Number
     data: Any
+    scale: Fraction | None = None  # by which it was multiplied
 
 
 @dataclass
@@ -319,6 +320,7 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
     if found.inexact:
         raise InexactError(found.inexact, columns)
     ends = columns.ends()
+    first = sum(len(part.numbers) for part in found.arrays)
     return StandardForm(
         columns=columns,
         lower=low,
@@ -343,6 +345,7 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
             sides,
             {j: exact for j, (exact, _) in ends.items() if exact != (None, None)},
             {j: excluded for j, (_, excluded) in ends.items() if any(excluded)},
+            {k: row.scale for k, row in enumerate(found.linear, first) if row.scale is not None},
         ),
     )
 
@@ -374,9 +377,29 @@ def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:
     if polynomial.products:
         into.quadratic.append(row)
         return
-    into.linear.append(row)
     if polynomial.exact and (lost := {key for key in polynomial.exact if key}):
-        into.inexact.append(Inexact(constraint, polynomial, lost))
+        scale = scale_to_doubles(polynomial)
+        if scale is None:
+            into.inexact.append(Inexact(constraint, polynomial, lost))
+        else:
+            row = _times(row, scale)
+    into.linear.append(row)
+
+
+def _times(row: _Row, scale: Fraction) -> _Row:
+    """A linear row, multiplied by a number above 0 that makes its coefficients doubles."""
+    read = Polynomial()
+    for key, value in row.read.numbers().items():
+        read.add(key, value * scale)
+    merge(read)
+    ends = [end if math.isinf(end) else _multiplied(end, scale) for end in (row.low, row.high)]
+    return _Row(read, ends[0], ends[1], row.data, scale)
+
+
+def _multiplied(end: Number, scale: Fraction) -> Number:
+    """A side times a number: a double where it is one."""
+    exact = Fraction(end) * scale
+    return float(exact) if exact == Fraction(float(exact)) else exact
 
 
 def _sides(found: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
