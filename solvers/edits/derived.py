@@ -184,6 +184,8 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     words += [f"{block}: the result is about the model as written" for block in edit.blocks]
     if not words:
         return _bounds_the_problem(case, found, edit) if edit.itself else found
+    if not edit.blocks and _is_empty_without(case, found, [r for r, _ in lost]):
+        return found
     certificate = replace(found.certificate, unproven="; ".join(words))
     if (
         edit.itself
@@ -192,6 +194,20 @@ def about_the_problem(case: Case, found: Certified, edit: Edit | None) -> Certif
     ):
         return replace(found, certificate=certificate)
     return _without_bound(replace(found, certificate=certificate), words[0])
+
+
+def _is_empty_without(case: Case, found: Certified, lost: list[Reliance]) -> bool:
+    """Whether the Farkas vector of an infeasible model leaves out the rows that were lost."""
+    if found.status is not Status.INFEASIBLE or found.proof is None or found.proof.cones:
+        return False
+    if found.certificate.verdict is not Verdict.CERTIFIED:
+        return False
+    families = {reliance.rows.removeprefix("rows ") for reliance in lost}
+    names = [component.name for component, _ in case.form.rows.locations()]
+    if not families <= set(names):  # bounds of variables count in every Farkas vector
+        return False
+    used = {name for name, y in zip(names, found.proof.rows.tolist(), strict=True) if y}
+    return not used & families
 
 
 def _bounds_the_problem(case: Case, found: Certified, edit: Edit) -> Certified:
