@@ -23,11 +23,12 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact.ray_rounding import exact_candidates
 from tightmargin.solvers.exact.ray_search import innermost, steepest
 from tightmargin.solvers.exact.recession_cone import Recession, recession
+from tightmargin.solvers.exact_points.equations import equations_of
 from tightmargin.solvers.execution.claim import Claim
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.rays import as_floats, proven_unbounded
-from tightmargin.solvers.proofs.statement import Unbounded
+from tightmargin.solvers.proofs.statement import FeasiblePoint, Unbounded
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
@@ -98,6 +99,8 @@ def _proven(form: StandardForm, rays: Iterable[list[int]], point: Array) -> Unbo
         near: Unbounded | None = None
         for start, walked in _starts(form, point, as_floats(ray)):
             found = proven_point(form, start)
+            if found is None and walked == 0.0:
+                found = _on_equations(form, start)
             if found is None and walked == 0.0 and near is None:
                 found = near_point(form, start)
             proof = None if found is None else proven_unbounded(form, found, ray)
@@ -110,6 +113,13 @@ def _proven(form: StandardForm, rays: Iterable[list[int]], point: Array) -> Unbo
         if near is not None:
             return near
     return None
+
+
+def _on_equations(form: StandardForm, x: Array) -> FeasiblePoint | None:
+    """The point with its equations solved in rational numbers, where that is feasible."""
+    equations = equations_of(form, x)
+    solved = None if equations is None else equations.solved(x)
+    return None if solved is None else proven_point(form, *solved)
 
 
 def _starts(form: StandardForm, point: Array, ray: Array) -> Iterator[tuple[Array, float]]:

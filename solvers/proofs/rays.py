@@ -50,9 +50,9 @@ def proven_unbounded(
     """
     if point.subject is not form or point.x is None or not _falls(form, point.x, ray):
         return None
-    eps, curved = point.eps, bool(form.quadratic) or bool(form.objective.Q.nnz)
-    if point.exact and curved and proven_point(form, point.x) is None:
-        return None  # its coordinates are no doubles, and rows that bend ask for them
+    eps = point.eps
+    if point.exact and _bends(form, ray) and proven_point(form, point.x) is None:
+        return None  # its coordinates are no doubles, and what bends along the ray asks for them
     words = f"{RAY}, {NEAR_POINT.format(eps) if eps else EXACT_POINT}"
     return Unbounded(subject=form, words=words, seal=SEAL, x=point.x, ray=as_floats(ray), eps=eps)
 
@@ -79,6 +79,16 @@ def _falls(form: StandardForm, point: Array, ray: Sequence[int]) -> bool:
     Q = form.objective.Q.tocoo()
     curvature, slope = _along(Q.row, Q.col, Q.data, form.objective.a, point.tolist(), ray)
     return curvature < 0 or (curvature == 0 and slope < 0)
+
+
+def _bends(form: StandardForm, ray: Sequence[int]) -> bool:
+    """Whether a slope along the ray depends on the point: Q d is not 0 for some row or the goal."""
+    Q = form.objective.Q.tocoo()
+    parts = [(Q.row, Q.col, Q.data, list(ray))]
+    for row in form.quadratic:
+        body, at = row.body, row.body.index.tolist()
+        parts.append((body.i, body.j, body.v, [ray[k] for k in at]))
+    return any(any(_product(i, j, dyadic(v), d)) for i, j, v, d in parts)
 
 
 def _stays_in_bounds(form: StandardForm, ray: Sequence[int]) -> bool:

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.standard_form.polynomial import Number
 from tightmargin.solvers.standard_form.quadratic import QuadraticRow, Sides
@@ -17,8 +18,8 @@ from tightmargin.solvers.standard_form.quadratic import QuadraticRow, Sides
 INSIDE = 2.0**-64  # from a bound of 0 that no point may attain
 
 
-@dataclass(frozen=True, eq=False)
-class ExactEnds:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactEnds(Printed):
     """What the doubles of a StandardForm stand for, where it is something else.
 
     Attributes

@@ -276,9 +276,10 @@ def _multiply(
     into: Polynomial,
 ) -> None:
     """Add factor * a * b for linear a and b."""
-    constant = times(factor, a[1])
-    if constant:
-        into.add((), times(constant, b[1]))
+    if a[1]:  # infinity times a constant that is not there would be NaN, and named as the constant
+        constant = times(factor, a[1])
+        if b[1]:
+            into.add((), times(constant, b[1]))
         for j, q in b[0].items():
             into.add((j,), times(constant, q))
     for i, p in a[0].items():

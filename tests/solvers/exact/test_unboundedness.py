@@ -237,7 +237,7 @@ def test_whole_numbers_have_a_whole_point_and_a_whole_ray() -> None:
 
 
 def test_a_nearly_whole_number_is_made_whole() -> None:
-    """x whole, 0.3 y = 0.1 x + 1/7: where no float meets the row, the point is near, not exact."""
+    """x whole, 0.3 y = 0.1 x + 1/7: no float meets the row, and a rational number does."""
     model = linear([[-0.1, 0.3]], [1 / 7], [1 / 7], [-1, 0], lower=None)
     model.x[0].domain = pyo.Integers
     form = standard_form(model)
@@ -246,8 +246,36 @@ def test_a_nearly_whole_number_is_made_whole() -> None:
     almost = ray_proof(form, proof.ray, np.array([1 + 1e-8, (1 / 7 + 0.1) / 0.3]))
     assert almost is not None
     assert almost.x[0].is_integer()
-    assert "misses a row by" in almost.words
-    assert 0 < almost.eps < 1e-7
+    assert almost.eps == 0
+
+
+def test_a_row_that_no_rational_number_meets_is_met_nearly() -> None:
+    """y^2 = 2 beside a free x."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(0, None))
+    m.root = pyo.Constraint(expr=m.y**2 == 2)
+    m.goal = pyo.Objective(expr=-m.x)
+    proof = ray_proof(standard_form(m), np.array([1.0, 0.0]), np.array([0.0, 2**0.5]))
+    assert proof is not None
+    assert "misses a row by" in proof.words
+    assert 0 < proof.eps < 1e-15
+
+
+def test_a_rational_point_proves_a_ray_along_which_nothing_bends() -> None:
+    """3 y = 1, y no double: y^2 is constant along x, and the slope of x y asks for y."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.third = pyo.Constraint(expr=3 * m.y == 1)
+    m.goal = pyo.Objective(expr=m.y**2 - m.x)
+    ray, start = np.array([1.0, 0.0]), np.array([0.0, 1 / 3])
+    proof = ray_proof(standard_form(m), ray, start)
+    assert proof is not None
+    assert proof.eps == 0
+    m.goal.expr = 3 * m.x * m.y - m.x  # is 0 at every point, and falls beside the double
+    form = standard_form(m)
+    point = proven_point(form, start, {1: Fraction(1, 3)})
+    assert point is not None
+    assert proven_unbounded(form, point, [1, 0]) is None
 
 
 # --- quadratic objectives ------------------------------------------------------------------------
