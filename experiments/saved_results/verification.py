@@ -203,7 +203,7 @@ def _no_optimum(result: SolveResult, case: Case) -> Verification:
         refuse_missing(result.values, case)
         refuse_missing(result.ray, case, "the ray")
         point = point_with(case.model, form, zero, result.values)
-        proof = ray_proof(form, point_with(case.model, form, zero, result.ray), point)
+        proof = ray_proof(form, point_with(case.model, form, zero, result.ray, ray=True), point)
         what = "no least value"
     if proof is None:
         reason = f"that the model has {what} could not be proven again"

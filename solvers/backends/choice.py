@@ -129,8 +129,9 @@ def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) 
 def _not_of_its_classes(
     info: SolverInfo, problem_class: ProblemClass, form: StandardForm
 ) -> ProblemClassError | None:
-    curved = form.nonlinear and info.name == _QUADRATIC
-    if problem_class in info.classes and not curved:
+    known = problem_class in info.classes
+    curved = known and form.nonlinear and info.name == _QUADRATIC
+    if known and not curved:
         return None
     why = ""
     if curved:

@@ -17,6 +17,7 @@ from tightmargin.formulations.modeling.semidefinite import lower_pairs, order, s
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.standard_form.restated import complete
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 
@@ -72,9 +73,14 @@ def named_ray(model: pyo.ConcreteModel, form: StandardForm, d: Array) -> dict[st
 
 
 def point_with(
-    model: pyo.ConcreteModel, form: StandardForm, x: Array, replaced: Mapping[str, Array]
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    x: Array,
+    replaced: Mapping[str, Array],
+    *,
+    ray: bool = False,
 ) -> Array:
-    """Point of the standard form with some variables replaced by name."""
+    """Point of the standard form with some variables replaced by name, and what follows of them."""
     x = x.copy()
     for name, array in replaced.items():
         component = model.find_component(name)
@@ -82,6 +88,7 @@ def point_with(
             continue
         at, _ = form.columns.of(component)
         x[at[at >= 0]] = flat(component, array)[at >= 0]
+    complete(model, form.columns, x, ray=ray)
     return x
 
 

@@ -55,8 +55,7 @@ class AsSolved:
 def as_written(model: pyo.ConcreteModel) -> AsSolved:
     """A model without disjunctions and quotients, with the M that it has."""
     stated, form = representable(model)
-    origin = unedited_origin(model, form) if stated is model else None
-    return AsSolved(stated, form, origin, edit=None)
+    return AsSolved(stated, form, unedited_origin(model, form), edit=None)
 
 
 def as_solved(written: AsSolved, limits: Limits) -> AsSolved:

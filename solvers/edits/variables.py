@@ -118,7 +118,10 @@ def _put(element: Any, now: VarArrays, k: int) -> None:
     element.setlb(None if low == -np.inf else low)
     element.setub(None if high == np.inf else high)
     if now.fixed[k]:
-        element.fix(float(now.values[k]), skip_validation=True)
+        value = float(now.values[k])
+        if not value.is_integer():
+            element.domain = pyo.Reals  # an edit of the domain came with it, else nobody reads it
+        element.fix(value, skip_validation=True)
     else:
         element.unfix()
 

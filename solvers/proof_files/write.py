@@ -183,7 +183,7 @@ def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
         raise NotProvenError(f"the result is {result.status}, and holds no point")
     x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
     if result.status is Status.UNBOUNDED:
-        ray = point_with(case.model, form, np.zeros(form.n), result.ray)
+        ray = point_with(case.model, form, np.zeros(form.n), result.ray, ray=True)
         return unbounded_document(form, x.tolist(), ray.tolist())
     if not kind.relaxes_to_convex:
         raise NotProvenError(f"proof files are for convex models, and {kind.reason}")
@@ -212,7 +212,7 @@ def _with_terms(case: Case, result: SolveResult, read: ExponentialForm) -> dict[
     x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
     if result.status is not Status.UNBOUNDED:
         return exponential_document(case, read, x)
-    ray = completed_ray(read, point_with(case.model, form, np.zeros(form.n), result.ray))
+    ray = completed_ray(read, point_with(case.model, form, np.zeros(form.n), result.ray, ray=True))
     if ray is None:
         raise NotProvenError("the ray leaves a term")
     document = unbounded_document(read.form, completed_point(read, x), ray)

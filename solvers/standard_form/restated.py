@@ -22,6 +22,7 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.numeric_expr import NPV_DivisionExpression, NPV_SumExpression
 
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns
@@ -74,6 +75,22 @@ def restate(model: pyo.ConcreteModel) -> None:
             writing.rewrite(row)
 
 
+def complete(model: pyo.ConcreteModel, columns: Columns, x: Array, *, ray: bool = False) -> None:
+    """Give the new variables of a copy the values that their rows leave, those of others given."""
+    for block in model.component_objects(pyo.Block, descend_into=False):
+        for variable, terms in getattr(block, "defined", ()):
+            found = Fraction(0)
+            for value, v in terms:
+                k = -1 if v is None else columns.column(v)
+                at = float(x[k]) if k >= 0 else 0.0 if ray else 1.0 if v is None else v.value
+                if not math.isfinite(at):
+                    x[columns.column(variable)] = math.nan
+                    break
+                found += value * Fraction(at)
+            else:
+                x[columns.column(variable)] = float(found)
+
+
 class _Writing:
     """New variables and rows in a block of a model."""
 
@@ -82,6 +99,7 @@ class _Writing:
         block.lost, block.base = pyo.VarList(), pyo.VarList()
         block.row = pyo.ConstraintList()
         block.constant = Fraction(0)  # what squares would leave in the constant, expanded
+        block.defined = []  # each new variable, and the terms that it is the sum of
         self._done: set[int] = set()
 
     def rewrite(self, row: Inexact) -> None:
@@ -135,6 +153,7 @@ class _Writing:
         scale = _power(max(_log(value) for value, _ in terms))
         whole = common / _power(_log(Fraction(common)))
         t = self.block.lost.add()
+        self.block.defined.append((t, [(value / scale, variable) for value, variable in terms]))
         shares = [(value * whole / scale, variable) for value, variable in terms]
         self.block.row.add(self.doubles([*shares, (-whole, t)]) == 0)
         return float(scale) * t
@@ -191,8 +210,9 @@ class _Writing:
     def _base(self, e: Any) -> Any:
         """A new variable that equals an affine function."""
         variable = self.block.base.add()
-        terms = [*self._linear(self._read(e)), (Fraction(-1), variable)]
-        self.block.row.add(self.doubles(terms) == 0)
+        terms = self._linear(self._read(e))
+        self.block.defined.append((variable, terms))
+        self.block.row.add(self.doubles([*terms, (Fraction(-1), variable)]) == 0)
         return variable
 
     def _read(self, e: Any) -> Polynomial:

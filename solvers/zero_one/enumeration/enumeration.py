@@ -60,7 +60,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.formulations.zero_one.loss import margins
+from tightmargin.formulations.zero_one.loss import EPS, margins
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points, without_equations
 from tightmargin.solvers.zero_one.enumeration.depth_first_search import (
@@ -167,11 +167,13 @@ def zero_one_enumeration(
         with live_line("enumeration") as search.line:
             search.descend(without_equations(points, np.arange(points.n_pos, dtype=np.intp)))
             search.resolve()
-    results = [_result(best, data, total) for best in search.best]
+    rounded = search.rounded + data.d * EPS  # of the objective of a point too, with w @ w in it
+    results = [_result(best, data, total, rounded) for best in search.best]
     return results if several else results[0]
 
 
-def _result(best: BestPoint, data: TrainingData, n_sets: int) -> EnumerationResult:
+def _result(best: BestPoint, data: TrainingData, n_sets: int, rounded: float) -> EnumerationResult:
     kept = margins(data, best.w, best.b) >= 1
-    lower = min(best.lower, best.objective)
+    # The best point may be one of no set, such as w = 0, and its objective was rounded.
+    lower = min(best.lower, best.objective * (1 - rounded))
     return EnumerationResult(best.objective, lower, best.w, best.b, kept, n_sets)

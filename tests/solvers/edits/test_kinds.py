@@ -85,7 +85,7 @@ def few_given_up(m: pyo.ConcreteModel) -> None:
 def swap_variable(m: pyo.ConcreteModel) -> None:
     other = pyo.ConcreteModel()
     other.w = pyo.Var([0])
-    m.objective.set_value(m.objective.expr + other.w[0] ** 2)
+    m.objective.set_value(m.objective.expr + other.w[0] ** 2 - 3 * m.w[0])
 
 
 @pytest.mark.parametrize("edit", [replace_row, loosen_row, relax_integers, widen, swap_variable])
