@@ -160,20 +160,20 @@ def _with_point(result: SolveResult, case: Case) -> Verification:
     for proof in _own_bounds(result, case, checked):
         best = larger(best, proof)
     why = MISSING
-    if _was_searched(result, None if best is None else best.value(case.constant)):
+    if _was_searched(result, None if best is None else best.value(case.constant), case):
         lemma, reason = search_again(origin, result.values)
         best = larger(best, by_lemma(case.form, lemma, case.constant))
         why = f"but not again here: {reason}" if reason else MISSING
     return compared(result, case, checked, best, why)
 
 
-def _was_searched(result: SolveResult, bound: float | None) -> bool:
+def _was_searched(result: SolveResult, bound: float | None, case: Case) -> bool:
     """Whether the saved bound is that of a search of ours, and better than what is known here."""
     if "engine" not in result.certificate.facts or result.formulation not in SEARCHED:
         return False
     if result.bound is None:
         return False
-    return not reaches(bound, result.bound, 0.0)
+    return not reaches(bound, result.bound, case)
 
 
 def _rebuilt(origin: Origin, absolute_gap: float) -> Case:

@@ -158,7 +158,7 @@ def compared(
     rounding = _rounding(result, case, checked.objective)
     same = abs(checked.objective - stated) <= rounding
     feasible = violation <= FEASIBILITY_TOLERANCE
-    held = result.bound is None or reaches(bound, result.bound, k)
+    held = result.bound is None or reaches(bound, result.bound, case)
     claims = []
     if saved.solver_bound is not None:
         claims.append(f"bound {saved.solver_bound:.17g}: the word of {result.solver}")
@@ -182,7 +182,7 @@ def compared(
         reason = f"the point is infeasible by {violation:.2e}"
     else:
         reason = (
-            _against_itself(result, checked.objective, bound, k, rounding)
+            _against_itself(result, checked.objective, bound, case, rounding)
             or _foreign_names(result, case)
             or contradicted_variable(result, checked.repaired)
             or _other_objective(result, case, rounding)
@@ -237,7 +237,7 @@ def _other_objective(result: SolveResult, case: Case, rounding: float) -> str:
     if np.isnan(x).any():
         return ""
     value = case.form.sense * case.form.value(x)
-    room = CLOSED * unit(stated, value, case.constant) + rounding
+    room = CLOSED * case.unit(stated, value) + rounding
     if abs(value - stated) <= room:
         return ""
     return f"the saved variables have the objective {value:.17g}, not {stated:.17g}"
@@ -254,7 +254,7 @@ def _rounding(result: SolveResult, case: Case, objective: float) -> float:
 
 
 def _against_itself(
-    result: SolveResult, objective: float, bound: float | None, constant: float, rounding: float
+    result: SolveResult, objective: float, bound: float | None, case: Case, rounding: float
 ) -> str:
     """Where the numbers of the file contradict each other or what is computed; empty if nowhere."""
     saved = result.certificate
@@ -269,7 +269,7 @@ def _against_itself(
     ):
         if number is None:
             continue
-        if not number <= objective + rounding + room * unit(objective, number, constant):
+        if not number <= objective + rounding + room * case.unit(objective, number):
             return f"the {name} {number:.17g} exceeds the objective {objective:.17g}"
     if saved.bound != result.bound:
         return f"the saved bound is {result.bound} and that of its certificate {saved.bound}"
@@ -278,20 +278,20 @@ def _against_itself(
         return f"the saved violation {residual:.3g} is not that of a feasible point"
     if upper is not None and not objective - rounding <= upper:
         return f"the saved upper end {upper:.17g} is below the objective {objective:.17g}"
-    room = rounding + CLOSED * unit(objective, objective, constant)
+    room = rounding + CLOSED * case.unit(objective, objective)
     if upper is not None and saved.verdict.closed and not upper <= objective + room:
         return f"the saved upper end {upper:.17g} is above the objective {objective:.17g}"
-    return _other_gap(result, objective, constant)
+    return _other_gap(result, objective, case)
 
 
-def _other_gap(result: SolveResult, objective: float, constant: float) -> str:
+def _other_gap(result: SolveResult, objective: float, case: Case) -> str:
     """Where the saved gap, or its unit, is not that of objective and bound; empty if they are."""
     gap, upper = result.certificate.gap, result.certificate.upper
     if gap is not None and result.bound is not None:
         # Beside an optimum of 0 the objective may be rounding, and a proven upper end is more.
         end = objective if upper is None else upper
         ends = [(objective, max(1.0, abs(objective)))]
-        ends += [(each, unit(each, result.bound, constant)) for each in (objective, end)]
+        ends += [(each, case.unit(each, result.bound)) for each in (objective, end)]
         apart = max(objective - result.bound, 0.0)
         shares = [max(each - result.bound, 0.0) / size for each, size in ends if size > 0]
         if not any(abs(gap - share) <= CLOSED * max(1.0, gap) for share in shares):
@@ -300,7 +300,7 @@ def _other_gap(result: SolveResult, objective: float, constant: float) -> str:
         if result.unit is None:
             return "the saved unit of the gap is no number"
         known = [objective] if upper is None else [objective, upper]
-        units = [unit(each, result.bound, constant) for each in known]
+        units = [case.unit(each, result.bound) for each in known]
         if not any(math.isclose(result.unit, each, rel_tol=CLOSED) for each in units):
             return f"the saved unit {result.unit:.9g} of the gap is {units[-1]:.9g}"
     return ""
@@ -320,7 +320,7 @@ def _unfounded(
     assert stated is not None
     last = "".join(f": {claim}" for claim in claims[-1:])
     bound = None if proof is None else proof.value(k)
-    held = result.bound is None or reaches(bound, result.bound, k)
+    held = result.bound is None or reaches(bound, result.bound, case)
     closed = case.closes(checked.objective, proof) and case.closes(stated, proof)
     if saved.verdict is Verdict.NOT_CERTIFIED:
         return f"it was saved as NOT_CERTIFIED: {saved.reason}"
@@ -331,7 +331,7 @@ def _unfounded(
         return f"the saved bound could not be proven again{last}"
     if saved.upper is not None:
         most = point.value(k) if point is not None and point.exact else math.inf
-        room = CLOSED * unit(saved.upper, saved.upper, k)
+        room = CLOSED * case.unit(saved.upper, saved.upper)
         if not most <= saved.upper + room:
             return f"the saved upper end {saved.upper:.17g} could not be proven again"
     # A bound on the problem itself needs no proof that the model keeps its optimum.
@@ -366,9 +366,9 @@ def _point(
     return upper_end(case, onto_bounds(case.form, x), proof, checked)
 
 
-def reaches(bound: float | None, stated: float, constant: float) -> bool:
+def reaches(bound: float | None, stated: float, case: Case) -> bool:
     """Whether a bound proven here is as good as the saved one, up to repeated arithmetic."""
-    return bound is not None and bound >= stated - BOUND_TOLERANCE * unit(stated, bound, constant)
+    return bound is not None and bound >= stated - BOUND_TOLERANCE * case.unit(stated, bound)
 
 
 def _second_claim(facts: Mapping[str, Any]) -> str:

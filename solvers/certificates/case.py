@@ -124,7 +124,7 @@ class Case:
     def scale(self, objective: float) -> float:
         """What the tolerances that solvers promise are relative to; no verdict rests on it."""
         # It costs a least-squares solve, and only objectives below 1 ask for it.
-        size = self._unit(objective)
+        size = self.unit(objective, objective)
         return objective_scale(size, self.natural_size if size < 1 else 1.0)
 
     @cached_property
@@ -147,12 +147,13 @@ class Case:
         """What a gap below this objective is measured against; the constant is left out of it."""
         if not math.isfinite(varying):
             return abs(varying)
-        return self._unit(Fraction(varying) + self.constants[0])
+        alpha = Fraction(varying) + self.constants[0]
+        return self.unit(alpha, alpha)
 
-    def _unit(self, alpha: float | Fraction) -> float:
-        """The unit of a gap at an objective, its constant included."""
+    def unit(self, objective: float | Fraction, bound: float | Fraction) -> float:
+        """What a gap between the two, their constant included, is relative to."""
         constant = self.constants[1]
-        return min(gap.unit(alpha, alpha, k) for k in (constant, constant + self.expanded))
+        return min(gap.unit(objective, bound, k) for k in (constant, constant + self.expanded))
 
     def judged(self, point: FeasiblePoint | None, lower: LowerBound | None) -> Judgement:
         """The verdict on a point and a bound, with what the caller allows."""

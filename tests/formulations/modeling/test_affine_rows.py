@@ -36,6 +36,7 @@ from tightmargin.formulations.modeling.affine_rows import (
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 N, K = 6, 3
@@ -161,7 +162,7 @@ def arrays(form: StandardForm) -> dict[str, np.ndarray]:
 
 def assert_same_model(ours: pyo.ConcreteModel, plain: pyo.ConcreteModel) -> None:
     """Through our reader, row objects one by one, and Pyomo's own compiler of linear models."""
-    mine, theirs = arrays(standard_form(ours)), arrays(standard_form(plain))
+    mine, theirs = (arrays(representable(m)[1]) for m in (ours, plain))
     assert set(mine["rows"]) == set(theirs["rows"])
     assert list(mine["columns"]) == list(theirs["columns"])
     for name in ("A", "lower", "upper", "bounds", "integer", "cost"):

@@ -281,7 +281,8 @@ def test_the_command_line_isolates_when_asked_to(
     plain, isolated = command_line.run(*words), command_line.run(*words, "--isolate")
     assert isolated.code == plain.code == 0
     (settings,) = asked
-    assert (settings["solver"], settings["time_limit"]) == ("auto", 30.0)
+    assert settings["solver"] == "auto"
+    assert 0 < settings["time_limit"] <= 30  # less what building the model took
     (a, b) = (plain.json, isolated.json)
     assert a.pop("seconds") > 0 < b.pop("seconds")
     assert same(a, b)
