@@ -21,7 +21,11 @@ from tightmargin.formulations.common.hyperplane import (
     squared_norm,
 )
 from tightmargin.formulations.conic.checks import ROOM
-from tightmargin.formulations.conic.strengthened import membership, strengthened_model
+from tightmargin.formulations.conic.strengthened import (
+    membership,
+    prices_below,
+    strengthened_model,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
@@ -116,7 +120,7 @@ def quick_model(
         m.b.setub(bounds.intercept[1])
     m.t = pyo.Var(bounds=(0.0, bounds.norm2))
     m.norm_row = pyo.Constraint(expr=squared_norm(m, intercept) <= m.t)
-    objective = total(m.t, penalty * dot(data.multiplicity, m.z))
+    objective = total(m.t, dot(prices_below(penalty, data.multiplicity), m.z))
     m.cutoff_row = pyo.Constraint(expr=objective <= bounds.cutoff)
     if bounds.conflicts:
         m.C = pyo.RangeSet(0, len(bounds.conflicts) - 1)
@@ -134,7 +138,9 @@ def lifted_model(
     _add_count(m, data, count)
     counted = data.d + (intercept == "penalised")
     norm = pyo.quicksum(m.W[j, j] for j in range(counted))
-    m.objective = pyo.Objective(expr=total(norm, penalty * dot(data.multiplicity, m.z)))
+    m.objective = pyo.Objective(
+        expr=total(norm, dot(prices_below(penalty, data.multiplicity), m.z))
+    )
     return m
 
 

@@ -245,7 +245,8 @@ class FormulationClassifier(ClassifierMixin, BaseEstimator):
                 "its columns too"
             )
         by_point = any(np.size(value) == n > 1 for value in given.values())
-        if not entry.weighted or self.kernel == "precomputed" or by_point:
+        unweighted = not entry.weighted or "kpca" in preprocessing or self.probability_grid
+        if unweighted or self.kernel == "precomputed" or by_point:
             distinct = all_points(weights, n)
         else:
             distinct = distinct_points(points, labels, weights)

@@ -154,13 +154,19 @@ def strengthened_model(
         m.C = pyo.RangeSet(0, len(bounds.conflicts) - 1)
         m.conflict = AffineRows(m.C, [(membership(bounds.conflicts, data.n), m.z)], lower=1.0)
     if below_cutoff:
-        spent = total(lifted_norm(m, intercept), penalty * dot(data.multiplicity, m.z))
+        spent = total(lifted_norm(m, intercept), dot(prices_below(penalty, data.multiplicity), m.z))
         m.cutoff_row = pyo.Constraint(expr=spent <= bounds.cutoff)
     if products != "none":
         add_products(
             m, data, bounds, penalty=penalty, intercept=intercept, products=products, room=ROOM
         )
     return m
+
+
+def prices_below(penalty: float, multiplicity: Any) -> Any:
+    """What the points pay as doubles, none above penalty times its weight: a row stays valid."""
+    products = penalty * np.asarray(multiplicity, dtype=np.float64)
+    return np.where(np.asarray(multiplicity) == 1, penalty, np.nextafter(products, 0.0))
 
 
 def lifted_norm(m: pyo.ConcreteModel, intercept: str) -> Any:
