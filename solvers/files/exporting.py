@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tightmargin.solvers.files.lp_format import begins_section
 from tightmargin.solvers.files.mps_writing import mps_text
 from tightmargin.solvers.files.prepared import prepared, without_disjunctions
 from tightmargin.solvers.files.program import ONE, UNBOUNDED
+from tightmargin.solvers.files.statements import body_of, goal_of
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
@@ -26,6 +28,7 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm, standa
 PYOMO = {".lp": ProblemFormat.cpxlp, ".nl": ProblemFormat.nl}
 WRITERS = (".lp", ".mps", ".nl")
 CONIC = (*FORMATS, sdpa_format.SUFFIX)
+LAST_DIGIT = Fraction(1, 2**51)
 SUFFIXES = (*WRITERS, *CONIC)
 
 
@@ -96,15 +99,29 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
 
 
 def _in_doubles(model: pyo.ConcreteModel, path: Path) -> tuple[pyo.ConcreteModel, StandardForm]:
-    """The model in numbers that a file has, with a warning where it then has others."""
+    """The model in numbers that a file has, with a warning where that is more than a rounding."""
     model, form = representable(model)
-    if form.rounded:
-        warnings.warn(
-            f"{path.name}: {form.rounded} has a number that no double is, or a bound that is "
-            "excluded; the file has the double next to it",
-            stacklevel=3,
-        )
+    moved = _moved(form)
+    if moved:
+        warnings.warn(f"{path.name}: {moved}", stacklevel=3)
     return model, form
+
+
+def _moved(form: StandardForm) -> str:
+    """What a file says otherwise than the model by more than the last digit of a number."""
+    for j in form.exact.open:
+        return f"{form.columns.name(j)} may be at a bound in the file, which the model excludes"
+    own = range(form.n)
+    parts = [("the objective", form.objective.lost, goal_of(form, own))]
+    for row in form.quadratic:
+        if row.lost:
+            numbers = body_of(row, own) | {(-1,): row.body.constant}
+            parts.append((f"row {row.data.name}", row.lost, numbers))
+    for name, lost, numbers in parts:
+        for key, value in lost.items():
+            if abs(value) > LAST_DIGIT * abs(Fraction(numbers.get((-1, *key), 0.0))):
+                return f"{name} has numbers that no double is, and is another one in the file"
+    return ""
 
 
 def _write_by_pyomo(model: pyo.ConcreteModel, path: Path, suffix: str) -> None:

@@ -6,6 +6,7 @@ that stand in no row and not in the objective.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ from tightmargin.solvers.files.statements import (
     matched,
     said_by,
 )
+from tightmargin.solvers.standard_form.inexact import InexactError
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import (
     StandardForm,
     standard_form,
@@ -113,7 +116,19 @@ def same_model(
     if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must be a number from 0 to 1, got {tolerance!r}")
     models = [prepared(first), prepared(second)]  # their parts know them as long as they are held
-    forms = tuple(_form(model) for model in models)
+    stated = [representable(model) for model in models]
+    found = _compared([_quadratic(model, form) for model, form in stated], tolerance)
+    if not found and any(
+        copy is not model for (copy, _), model in zip(stated, models, strict=True)
+    ):
+        with contextlib.suppress(InexactError):  # then only its copy can be compared
+            return _compared(
+                [_quadratic(model, standard_form(model)) for model in models], tolerance
+            )
+    return found
+
+
+def _compared(forms: Sequence[StandardForm], tolerance: float) -> SameModel:
     names = [form.columns.names() for form in forms]
     _refuse_epigraphs(names)
     differences: list[str] = []
@@ -173,8 +188,8 @@ def _whose(is_first: bool) -> str:
     return "the first" if is_first else "the second"
 
 
-def _form(model: pyo.ConcreteModel) -> StandardForm:
-    form = standard_form(model)
+def _quadratic(model: pyo.ConcreteModel, form: StandardForm) -> StandardForm:
+    """The form, where it says all of the model."""
     if form.nonlinear:
         raise ValueError(
             f"{form.nonlinear[0].name} of {model.name} is neither affine nor quadratic: only such "

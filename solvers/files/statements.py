@@ -8,12 +8,13 @@ An equation is two of them and a bound one, each divided by its largest coeffici
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tightmargin.solvers.standard_form.columns import row_name
+from tightmargin.solvers.standard_form.quadratic import QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm
 
 Key = tuple[int, ...]  # entry of a matrix (-1 in a row), then none, one or two columns
@@ -42,7 +43,7 @@ class Said:
     matrices: list[Statement]
 
 
-def goal_of(form: StandardForm, place: Mapping[int, int]) -> dict[Key, float]:
+def goal_of(form: StandardForm, place: Mapping[int, int] | Sequence[int]) -> dict[Key, float]:
     """The objective of the minimisation, with its constant."""
     Q, a = form.objective.Q.tocoo(), form.objective.a
     products = zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True)
@@ -50,8 +51,16 @@ def goal_of(form: StandardForm, place: Mapping[int, int]) -> dict[Key, float]:
     return _collected(place, products, linear) | {(-1,): form.objective.constant}
 
 
+def body_of(row: QuadraticRow, place: Mapping[int, int] | Sequence[int]) -> dict[Key, float]:
+    """The body of a quadratic row, without its constant."""
+    at = row.body.index.tolist()
+    entries = zip(row.body.i.tolist(), row.body.j.tolist(), row.body.v.tolist(), strict=True)
+    products = [(at[i], at[j], v) for i, j, v in entries]
+    return _collected(place, products, zip(at, row.body.a.tolist(), strict=True))
+
+
 def _collected(
-    place: Mapping[int, int],
+    place: Mapping[int, int] | Sequence[int],
     products: Iterable[tuple[int, int, float]],
     linear: Iterable[tuple[int, float]],
 ) -> dict[Key, float]:
@@ -78,10 +87,7 @@ def said_by(form: StandardForm, place: Mapping[int, int]) -> Said:
         low, high = float(form.row_lower[r]), float(form.row_upper[r])
         statements += _both_sides(name, body, low, high)
     for row in form.quadratic:
-        at = row.body.index.tolist()
-        entries = zip(row.body.i.tolist(), row.body.j.tolist(), row.body.v.tolist(), strict=True)
-        products = [(at[i], at[j], v) for i, j, v in entries]
-        body = _collected(place, products, zip(at, row.body.a.tolist(), strict=True))
+        body = body_of(row, place)
         low, high = row.lower - row.body.constant, row.upper - row.body.constant
         statements += _both_sides(row.data.name, body, low, high)
     matrices = [_matrix(row, place) for row in form.psd]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import highspy
@@ -218,3 +220,47 @@ def test_two_names_that_are_one_in_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="have one name in a lp file: rename one, or write mps"):
         tm.export(model, tmp_path / "names.lp")
     assert tm.same_model(model, tm.read_model(tm.export(model, tmp_path / "names.mps")))
+
+
+def open_bound() -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(within=pyo.PositiveReals)
+    m.goal = pyo.Objective(expr=m.x)
+    return m
+
+
+def tiny_square_beside_a_product() -> pyo.ConcreteModel:
+    """3e10 x y loses up to 2^-19, which the square of x, of coefficient 1, gives up."""
+    m = pyo.ConcreteModel()
+    m.p = pyo.Param(initialize=0.1, mutable=True)
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.goal = pyo.Objective(expr=m.x**2 + 1e24 * m.y**2 + 3e11 * m.p * m.x * m.y + m.x)
+    return m
+
+
+def last_digits() -> pyo.ConcreteModel:
+    """A bound, a side and a cost that are products and sums of decimals."""
+    m = pyo.ConcreteModel()
+    m.p = pyo.Param(initialize=0.1, mutable=True)
+    m.x, m.y = pyo.Var(bounds=(0, 3 * m.p)), pyo.Var()
+    m.row = pyo.Constraint(expr=m.x + m.y >= m.p + 0.2)
+    m.goal = pyo.Objective(expr=3 * m.p * m.x + m.y**2)
+    return m
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".dat-s"])
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (open_bound, ": x may be at a bound in the file, which the model excludes"),
+        (tiny_square_beside_a_product, ": the objective has numbers that no double is"),
+        (last_digits, ""),
+    ],
+)
+def test_a_file_warns_of_more_than_a_last_digit(
+    build: Callable[[], pyo.ConcreteModel], said: str, suffix: str, tmp_path: Path
+) -> None:
+    model, file = build(), tmp_path / f"model{suffix}"
+    with pytest.warns(UserWarning, match=said) if said else contextlib.nullcontext():
+        tm.export(model, file)
+    assert tm.same_model(model, tm.read_model(file))

@@ -258,3 +258,32 @@ def test_a_variable_named_as_that_above_an_objective_is_kept_or_named(tmp_path: 
     for pair in ((model, again), (again, model)):
         with pytest.raises(ValueError, match="cannot tell: objective_epigraph is a variable of"):
             tm.same_model(*pair)
+
+
+def far_away(p: float = 0.1) -> pyo.ConcreteModel:
+    """A square in decimals far from 0, and a coefficient that no double is."""
+    m = pyo.ConcreteModel()
+    m.p = pyo.Param(initialize=p, mutable=True)
+    m.x, m.y = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=(m.p + 0.2) * m.x + m.y >= 1)
+    m.goal = pyo.Objective(expr=(1000000.3 - m.x - 0.7 * m.y) ** 2)
+    return m
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp", ".dat-s"])
+def test_what_a_file_states_in_more_variables_is_the_same(tmp_path: Path, suffix: str) -> None:
+    again = tm.read_model(tm.export(far_away(), tmp_path / f"m{suffix}"))
+    assert tm.same_model(far_away(), again)
+    assert tm.same_model(far_away(), far_away())
+    assert not tm.same_model(far_away(0.10001), again)
+
+
+def test_a_square_is_the_same_as_its_terms() -> None:
+    square, terms = pyo.ConcreteModel(), pyo.ConcreteModel()
+    for m in (square, terms):
+        m.x = pyo.Var()
+    square.goal = pyo.Objective(expr=(1.3 - 0.7 * square.x) ** 2)
+    terms.goal = pyo.Objective(expr=1.69 - 1.82 * terms.x + 0.49 * terms.x**2)
+    assert tm.same_model(square, terms)
+    terms.goal.expr += 0.01
+    assert len(tm.same_model(square, terms).differences) == 1
