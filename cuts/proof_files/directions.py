@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tightmargin.cuts.inner_hull.enclosure import own_normals
@@ -51,8 +52,10 @@ class Roles:
         Columns of xi.
     level : int or None
         The row of the polar form that holds what is the objective elsewhere.
-    prices : array
+    prices : list of Fraction
         Of all columns: those of the objective, or of the level.
+    held : list of (row, Fraction)
+        Multipliers of rows for numbers that no double is, whose variables they take out of there.
     caps : list of Fraction
         The most that each margin row may be multiplied with.
     groups : list of lists of int
@@ -65,7 +68,8 @@ class Roles:
     margins: NDArray[np.int64]
     slacks: NDArray[np.int64]
     level: int | None
-    prices: Array
+    prices: list[Fraction]
+    held: list[tuple[int, Fraction]]
     caps: list[Fraction]
     groups: list[list[int]]
     mass: Fraction
@@ -82,21 +86,45 @@ class Roles:
         for k, (component, _) in enumerate(form.rows.locations()):
             numbers.setdefault(component.name, []).append(k)
         level = numbers.get("level", [None])[0]
-        prices = form.objective.a if level is None else form.A[[level]].toarray()[0]
+        numbers_there = form.objective.a if level is None else form.A[[level]].toarray()[0]
+        prices, held, new = _without_new(case, [Fraction(v) for v in numbers_there.tolist()])
         margins = np.array(numbers.get("margin") or numbers["tail"])
         rows = form.A[margins].tocsc()
-        free = sorted({*range(form.n)} - {*weights} - {*columns["xi"].tolist()})
+        free = sorted({*range(form.n)} - {*weights} - {*columns["xi"].tolist()} - new)
         (height,) = [j for j in free if prices[j]]  # rho, or the value at risk
         groups = [list(range(len(margins)))]
         for j in free:
             if j != height:  # the intercept
                 sides = rows[:, [j]].toarray().ravel()
                 groups = [np.flatnonzero(sign * sides > 0).tolist() for sign in (1, -1)]
-        total = abs(Fraction(float(prices[height])) / Fraction(float(rows[0, height])))
-        caps = [Fraction(price) for price in prices[columns["xi"]].tolist()]
+        total = abs(prices[height] / Fraction(float(rows[0, height])))
+        caps = [prices[j] for j in columns["xi"].tolist()]
         return cls(
-            weights, margins, columns["xi"], level, prices, caps, groups, total / len(groups)
+            weights, margins, columns["xi"], level, prices, held, caps, groups, total / len(groups)
         )
+
+
+def _without_new(
+    case: Case, prices: list[Fraction]
+) -> tuple[list[Fraction], list[tuple[int, Fraction]], set[int]]:
+    """Prices without new variables of a copy, the multiples of rows that it takes, and these."""
+    form, held = case.form, []
+    A = form.A.tocsc()
+    blocks = case.model.component_objects(pyo.Block, descend_into=False)
+    new = [form.columns.column(v) for block in blocks for v, _ in getattr(block, "defined", ())]
+    for j in new:
+        if not prices[j]:
+            continue
+        # The rows of what its own row loses stand before that one.
+        row = form.A[[int(A[:, [j]].indices.max())]]
+        entries = dict(zip(row.indices.tolist(), map(Fraction, row.data.tolist()), strict=True))
+        multiplier = prices[j] / entries[j]
+        held.append((int(A[:, [j]].indices.max()), multiplier))
+        for k, value in entries.items():
+            prices[k] -= multiplier * value
+    if any(prices[j] for j in new):
+        raise NotProvenError("the objective has numbers that take many doubles")
+    return prices, held, set(new)
 
 
 # --- the lower end -------------------------------------------------------------------------------
@@ -167,8 +195,8 @@ def _certificate(roles: Roles, shares: Array) -> Document:
         _bring_to(values, roles.caps, group, roles.mass)
     entries = [(int(roles.margins[i]), value) for i, value in enumerate(values) if value]
     if roles.level is None:
-        return {"objective": text(1.0), "rows": vector(entries)}
-    return {"rows": vector([*entries, (roles.level, Fraction(-1))])}
+        return {"objective": text(1.0), "rows": vector(sorted([*entries, *roles.held]))}
+    return {"rows": vector(sorted([*entries, *roles.held, (roles.level, Fraction(-1))]))}
 
 
 def _bring_to(

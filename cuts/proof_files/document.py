@@ -38,6 +38,7 @@ from tightmargin.solvers.proof_files.model_document import (
 from tightmargin.solvers.proof_files.write import document_of
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.standard_form.restated import completed
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
@@ -152,9 +153,9 @@ def _point(case: Case, roles: Roles, result: SolveResult) -> list[Fraction] | No
         for j, value in zip(roles.weights, found, strict=True):
             x[j] = value
     _set_slacks(form.A[roles.margins], roles, x)
+    x = [Fraction(value) for value in completed(case.model, form.columns, x)]
     if roles.level is not None:
-        value = sum((Fraction(c) * v for c, v in zip(roles.prices.tolist(), x, strict=True)),
-                    Fraction(0))  # fmt: skip
+        value = sum((c * v for c, v in zip(roles.prices, x, strict=True)), Fraction(0))
         if value <= 0:
             raise NotProvenError("the level of the result's point is not positive")
         x = [v / value for v in x]

@@ -15,6 +15,7 @@ point of the copy, and a point of the copy without them is one of the model of t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +30,7 @@ from tightmargin.solvers.standard_form.columns import Columns
 from tightmargin.solvers.standard_form.constants import number, shown
 from tightmargin.solvers.standard_form.expressions import read
 from tightmargin.solvers.standard_form.inexact import Inexact, InexactError
-from tightmargin.solvers.standard_form.polynomial import Polynomial
+from tightmargin.solvers.standard_form.polynomial import Number, Polynomial
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.standard_form.terms import (
     is_at_least_0,
@@ -77,18 +78,27 @@ def restate(model: pyo.ConcreteModel) -> None:
 
 def complete(model: pyo.ConcreteModel, columns: Columns, x: Array, *, ray: bool = False) -> None:
     """Give the new variables of a copy the values that their rows leave, those of others given."""
+    blocks = model.component_objects(pyo.Block, descend_into=False)
+    if any(getattr(block, "defined", ()) for block in blocks):
+        x[:] = [float(value) for value in completed(model, columns, x.tolist(), ray=ray)]
+
+
+def completed(
+    model: pyo.ConcreteModel, columns: Columns, x: Sequence[Number], *, ray: bool = False
+) -> list[Number]:
+    """The same in exact numbers; NaN beside one."""
+    found = list(x)
     for block in model.component_objects(pyo.Block, descend_into=False):
         for variable, terms in getattr(block, "defined", ()):
-            found = Fraction(0)
+            parts: list[tuple[Fraction, Number]] = []
             for value, v in terms:
                 k = -1 if v is None else columns.column(v)
-                at = float(x[k]) if k >= 0 else 0.0 if ray else 1.0 if v is None else v.value
-                if not math.isfinite(at):
-                    x[columns.column(variable)] = math.nan
-                    break
-                found += value * Fraction(at)
-            else:
-                x[columns.column(variable)] = float(found)
+                held: Number = 0.0 if ray else 1.0 if v is None else v.value
+                parts.append((value, found[k] if k >= 0 else held))
+            known = all(math.isfinite(at) for _, at in parts)
+            whole = sum((value * Fraction(at) for value, at in parts if known), Fraction(0))
+            found[columns.column(variable)] = whole if known else math.nan
+    return found
 
 
 class _Writing:

@@ -71,9 +71,18 @@ def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_pat
 
 
 @pytest.mark.parametrize("d", [1, 3, 4])
-@pytest.mark.parametrize("name", ["extended_nu_svc", "extended_nu_svc_polar"])
-def test_a_file_says_what_the_search_says(name: str, d: int, tmp_path: Path) -> None:
-    result, document = written(getattr(tm, name)(data_of(d), nu=0.3), tmp_path)
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("extended_nu_svc", {}),
+        ("extended_nu_svc_polar", {}),
+        ("extended_nu_svc_polar", {"scale": "perez_cruz"}),  # 30 times 0.3 is no double
+    ],
+)
+def test_a_file_says_what_the_search_says(
+    name: str, own: dict[str, str], d: int, tmp_path: Path
+) -> None:
+    result, document = written(getattr(tm, name)(data_of(d), nu=0.3, **own), tmp_path)
     lower, upper = proven(document)
     assert document["claim"]["kind"] == "optimum"
     assert lower == pytest.approx(result.objective, rel=1e-6)
