@@ -164,16 +164,21 @@ class Cut(Printed):
 
     def relation(self, model: pyo.ConcreteModel, level: Any = None) -> Any:
         """The cut over the variables of a model, which is left as it is; see `add_to`."""
-        body = pyo.quicksum(
-            factor * variable
-            for key, part in self.coefficients.items()
-            for factor, variable in zip(
-                np.ravel(part).tolist(), elements_of(model, key, part), strict=True
-            )
-            if factor != 0
-        )
+        parts = dict(self.coefficients)
+        found = {key: elements_of(model, key, part) for key, part in parts.items()}
         if level is None:
             level = level_of(model, self.origin.problem)
+        if isinstance(level, dict):  # one double a variable: the numbers of a cut are its own
+            for key, share in level.items():
+                parts[key] = np.ravel(parts.get(key, 0.0)) - self.rhs * share
+                found[key] = elements_of(model, key, share)
+            level = 0.0
+        body = pyo.quicksum(
+            factor * variable
+            for key, part in parts.items()
+            for factor, variable in zip(np.ravel(part).tolist(), found[key], strict=True)
+            if factor != 0
+        )
         return body <= self.rhs * level
 
     def to_json(self) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.cuts.cut.polar_problem import fingerprint
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.extended import risk
 from tightmargin.formulations.nu.extended_checks import objective_factor
+from tightmargin.formulations.nu.weights import loss_weights
 
 LEVEL_HELD = ("extended_nu_svc_polar",)
 NORM_HELD = (
@@ -36,8 +37,8 @@ def elements_of(model: pyo.ConcreteModel, name: str, part: Array) -> list[Any]:
     return list(component.values())
 
 
-def level_of(model: pyo.ConcreteModel, problem: str) -> Any:
-    """What the model's -nu rho + sum c_i xi_i is held below: a number, or its own expression.
+def level_of(model: pyo.ConcreteModel, problem: str) -> float | dict[str, Array]:
+    """What the model's -nu rho + sum c_i xi_i is held below: a number, or itself by variable name.
 
     Parameters
     ----------
@@ -63,4 +64,5 @@ def level_of(model: pyo.ConcreteModel, problem: str) -> Any:
         raise ValueError("the cut was made for other data, nu, weights or intercept")
     if origin.entry in LEVEL_HELD:
         return 1.0 / objective_factor(origin.data.total_weight, known["scale"])
-    return risk(model, origin.data, known["class_balance"], "takeda")
+    weights = loss_weights(origin.data, known["class_balance"])
+    return {"rho": np.array([-known["nu"]]), "xi": weights}

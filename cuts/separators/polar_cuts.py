@@ -159,7 +159,8 @@ class PolarCuts(Readable):
         StalledError
             It is shorter, and no cut can be had.
         """
-        level = float(level_of(self._model, self._problem.fingerprint))
+        level = level_of(self._model, self._problem.fingerprint)
+        assert isinstance(level, float)  # of an entry that holds it
         weight = self._problem.weight(point) / level
         if float(np.linalg.norm(weight)) >= self.gamma:
             return []
