@@ -11,6 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.errors import InvalidExpressionError
 from pyomo.opt import ProblemFormat
+from pyomo.repn import generate_standard_repn
 
 from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.solvers.backends.mosek import FORMATS, export_conic
@@ -20,9 +21,11 @@ from tightmargin.solvers.files.lp_format import begins_section
 from tightmargin.solvers.files.mps_writing import mps_text
 from tightmargin.solvers.files.prepared import prepared, without_disjunctions
 from tightmargin.solvers.files.program import ONE, UNBOUNDED
-from tightmargin.solvers.files.statements import body_of, goal_of
+from tightmargin.solvers.files.same_model import TOLERANCE
+from tightmargin.solvers.files.statements import Key, body_of, distance, goal_of, line_of
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.restated import representable
+from tightmargin.solvers.standard_form.rotated_cone_rows import RowHandle
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 PYOMO = {".lp": ProblemFormat.cpxlp, ".nl": ProblemFormat.nl}
@@ -92,6 +95,7 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
         _refuse_sections(model)
         model, form = _in_doubles(model, path)
         _refuse_far(form, suffix)
+        _refuse_cancelled(model, form)
     _write_by_pyomo(model, path, suffix)
     if suffix == ".lp":
         _mend_lp(path, model)
@@ -176,6 +180,34 @@ def _refuse_far(form: StandardForm, suffix: str) -> None:
             raise ValueError(
                 f"{name(row)} has the {place} {numbers[row, end]:g}, which readers of "
                 f"{suffix[1:]} files take for none from {UNBOUNDED:g} on: scale it, or write nl"
+            )
+
+
+def _refuse_cancelled(model: pyo.ConcreteModel, form: StandardForm) -> None:
+    """Pyomo adds repeated terms up in doubles, in which 1e16 x + x - 1e16 x is 0."""
+    if form.nonlinear:
+        return  # Pyomo refuses these
+    own = range(form.n)
+    parts: list[tuple[Any, Any, dict[Key, float]]] = []
+    for r, row in enumerate(form.rows.single, len(form.rows) - len(form.rows.single)):
+        parts.append((row, row.body, line_of(form, r, own)))
+    for row in form.quadratic:
+        if not isinstance(row.data, RowHandle):  # a cone of arrays, which repeats no term
+            parts.append((row.data, row.data.body, body_of(row, own)))
+    for goal in model.component_data_objects(pyo.Objective, active=True, descend_into=True):
+        numbers = {key: form.sense * a for key, a in goal_of(form, own).items() if len(key) > 1}
+        parts.append((goal, goal.expr, numbers))
+    for data, body, numbers in parts:
+        sums, column = generate_standard_repn(body), form.columns.column
+        written: dict[Key, float] = {
+            (-1, column(v)): a for v, a in zip(sums.linear_vars, sums.linear_coefs, strict=True)
+        }
+        for pair, a in zip(sums.quadratic_vars, sums.quadratic_coefs, strict=True):
+            written[-1, *sorted(map(column, pair))] = a
+        if distance(numbers, written) > TOLERANCE * max(map(abs, numbers.values()), default=0.0):
+            raise ValueError(
+                f"{data.name} has terms that cancel, which Pyomo adds up in doubles in an lp file: "
+                "add them up yourself, or write mps"
             )
 
 

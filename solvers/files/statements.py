@@ -51,6 +51,15 @@ def goal_of(form: StandardForm, place: Mapping[int, int] | Sequence[int]) -> dic
     return _collected(place, products, linear) | {(-1,): form.objective.constant}
 
 
+def line_of(
+    form: StandardForm, r: int, place: Mapping[int, int] | Sequence[int]
+) -> dict[Key, float]:
+    """The body of a linear row."""
+    inside = slice(form.A.indptr[r], form.A.indptr[r + 1])
+    columns, numbers = form.A.indices[inside].tolist(), form.A.data[inside].tolist()
+    return _collected(place, (), zip(columns, numbers, strict=True))
+
+
 def body_of(row: QuadraticRow, place: Mapping[int, int] | Sequence[int]) -> dict[Key, float]:
     """The body of a quadratic row, without its constant."""
     at = row.body.index.tolist()
@@ -81,9 +90,7 @@ def said_by(form: StandardForm, place: Mapping[int, int]) -> Said:
         statements += _both_sides(name, {(-1, k): 1.0}, float(form.lower[j]), float(form.upper[j]))
     names = [row_name(component, key) for component, key in form.rows.locations()]
     for r, name in enumerate(names):
-        inside = slice(form.A.indptr[r], form.A.indptr[r + 1])
-        columns, numbers = form.A.indices[inside].tolist(), form.A.data[inside].tolist()
-        body = _collected(place, (), zip(columns, numbers, strict=True))
+        body = line_of(form, r, place)
         low, high = float(form.row_lower[r]), float(form.row_upper[r])
         statements += _both_sides(name, body, low, high)
     for row in form.quadratic:

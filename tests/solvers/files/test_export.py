@@ -264,3 +264,18 @@ def test_a_file_warns_of_more_than_a_last_digit(
     with pytest.warns(UserWarning, match=said) if said else contextlib.nullcontext():
         tm.export(model, file)
     assert tm.same_model(model, tm.read_model(file))
+
+
+@pytest.mark.parametrize("place", ["row", "bent", "goal"])
+def test_terms_that_cancel_are_no_lp_file(place: str, tmp_path: Path) -> None:
+    """1e16 x + x - 1e16 x, which is x."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))
+    x = {each: m.x for each in ("row", "bent", "goal")}
+    x[place] = 1e16 * m.x + m.x - 1e16 * m.x
+    m.row = pyo.Constraint(expr=x["row"] + m.y >= 1)
+    m.bent = pyo.Constraint(expr=x["bent"] + m.y**2 <= 3)
+    m.goal = pyo.Objective(expr=x["goal"] + 2 * m.y, sense=pyo.maximize)
+    with pytest.raises(ValueError, match=f"{place} has terms that cancel, .* or write mps"):
+        tm.export(m, tmp_path / "model.lp")
+    assert tm.same_model(m, tm.read_model(tm.export(m, tmp_path / "model.mps")))
