@@ -33,8 +33,10 @@ class Inexact:
     keys: set[Key]
 
 
-def scale_to_doubles(read: Polynomial) -> Fraction | None:
+def scale_to_doubles(read: Polynomial, side: Number | None) -> Fraction | None:
     """A number from 1 to 2 times which all linear coefficients are doubles; None without one.
+
+    The side of an equation, less the constant of its body, has to be one too.
 
     The coefficients are whole numbers without a common factor, times one number: 0.1 x + 0.3 x' of
     the doubles 0.1 and 3 is a tenth of x + 3 x', and a twelfth of a sum is a sum.
@@ -52,6 +54,8 @@ def scale_to_doubles(read: Polynomial) -> Fraction | None:
     sizes = [abs(value) for value in scaled]
     if not SMALLEST_SCALED <= min(sizes) <= max(sizes) <= LARGEST_SCALED:
         return None
+    if side is not None:
+        scaled.append((Fraction(side) - read.numbers().get((), Fraction(0))) * scale)
     return scale if all(value == Fraction(float(value)) for value in scaled) else None
 
 

@@ -378,7 +378,7 @@ def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:
         into.quadratic.append(row)
         return
     if polynomial.exact and (lost := {key for key in polynomial.exact if key}):
-        scale = scale_to_doubles(polynomial)
+        scale = scale_to_doubles(polynomial, None if lower != upper else lower)
         if scale is None:
             into.inexact.append(Inexact(constraint, polynomial, lost))
         else:

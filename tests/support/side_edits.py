@@ -129,11 +129,12 @@ def _add_row(edit: SideEdit, kind: str, rng: np.random.Generator) -> None:
     d = edit.data.d
     free = edit.intercept != "none"
     row, single, held = np.zeros(d + 1), np.zeros(d + 1), np.zeros(d + 1)
-    row[:d] = rng.normal(size=d)
-    row[d] = rng.normal() * free * rng.choice([0.0, 1.0])
+    # In 64ths, so that an equation stays one in doubles where a variable in it is fixed.
+    row[:d] = np.round(64 * rng.normal(size=d)) / 64
+    row[d] = np.round(64 * rng.normal()) / 64 * free * rng.choice([0.0, 1.0])
     single[int(rng.integers(d))] = 1.0
     held[0] = 1.0
-    c = float(rng.normal() * rng.choice([0.0, 0.3, 1.0, 3.0]))
+    c = round(64 * float(rng.normal() * rng.choice([0.0, 0.3, 1.0, 3.0]))) / 64
     if kind == "row":
         edit.rows.append((row, -np.inf, c, "row"))
     elif kind == "range":

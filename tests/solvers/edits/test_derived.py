@@ -108,7 +108,7 @@ def test_no_bound_of_a_random_edit_is_above_its_optimum(first: int) -> None:
             result = solve(case.edited(entry), time_limit=20)
             if result.certificate.unproven:
                 empty = result.status is Status.INFEASIBLE
-                # Of a relaxation as written the bound stands, whether a solver's point closes it or not.
+                # Of a relaxation the bound stands, whether a solver's point closes it or not.
                 itself = CATALOGUE[entry].relaxes is not None
                 alone = says_nothing(result) or empty or itself or entry in AS_WRITTEN
                 assert alone or stands_for_itself(result), label
