@@ -103,7 +103,7 @@ def export(model: pyo.ConcreteModel, file: str | Path) -> Path:
 
 
 def _in_doubles(model: pyo.ConcreteModel, path: Path) -> tuple[pyo.ConcreteModel, StandardForm]:
-    """The model in numbers that a file has, with a warning where that is more than a rounding."""
+    """The model in numbers that a file has, with a warning where it is another model then."""
     model, form = representable(model)
     moved = _moved(form)
     if moved:
@@ -112,9 +112,15 @@ def _in_doubles(model: pyo.ConcreteModel, path: Path) -> tuple[pyo.ConcreteModel
 
 
 def _moved(form: StandardForm) -> str:
-    """What a file says otherwise than the model by more than the last digit of a number."""
+    """What a file says otherwise than the model: a side, or more than a last digit elsewhere."""
     for j in form.exact.open:
         return f"{form.columns.name(j)} may be at a bound in the file, which the model excludes"
+    rows = [form.rows.name(k) for k in form.exact.sides]
+    rows += [row.data.name for row in form.quadratic if row.sides != (None, None)]
+    if rows:
+        return (
+            f"a side of row {rows[0]} has a number that no double is, and is the double next to it"
+        )
     own = range(form.n)
     parts = [("the objective", form.objective.lost, goal_of(form, own))]
     for row in form.quadratic:

@@ -239,12 +239,18 @@ def tiny_square_beside_a_product() -> pyo.ConcreteModel:
 
 
 def last_digits() -> pyo.ConcreteModel:
-    """A bound, a side and a cost that are products and sums of decimals."""
+    """A bound and a cost that are products of decimals."""
     m = pyo.ConcreteModel()
     m.p = pyo.Param(initialize=0.1, mutable=True)
     m.x, m.y = pyo.Var(bounds=(0, 3 * m.p)), pyo.Var()
-    m.row = pyo.Constraint(expr=m.x + m.y >= m.p + 0.2)
+    m.row = pyo.Constraint(expr=m.x + m.y >= 0.3)
     m.goal = pyo.Objective(expr=3 * m.p * m.x + m.y**2)
+    return m
+
+
+def side_of_a_sum() -> pyo.ConcreteModel:
+    m = last_digits()
+    m.row.set_value(m.x + m.y >= m.p + 0.2)
     return m
 
 
@@ -254,10 +260,11 @@ def last_digits() -> pyo.ConcreteModel:
     [
         (open_bound, ": x may be at a bound in the file, which the model excludes"),
         (tiny_square_beside_a_product, ": the objective has numbers that no double is"),
+        (side_of_a_sum, ": a side of row row has a number that no double is"),
         (last_digits, ""),
     ],
 )
-def test_a_file_warns_of_more_than_a_last_digit(
+def test_a_file_warns_of_what_is_another_model_in_it(
     build: Callable[[], pyo.ConcreteModel], said: str, suffix: str, tmp_path: Path
 ) -> None:
     model, file = build(), tmp_path / f"model{suffix}"
