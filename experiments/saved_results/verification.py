@@ -56,7 +56,7 @@ from tightmargin.solvers.proofs.statement import Infeasible, LowerBound, Unbound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.transformations.quotients import without_quotients
 
 MISSING = "with multipliers that are not in the file"
@@ -181,8 +181,7 @@ def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
     model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
     if is_disjunctive(model):
         model = transformed(model, origin.parameters["transformation"])
-    model = without_quotients(model)
-    form = standard_form(model)
+    model, form = representable(without_quotients(model))
     return Case(model, Subject(form), origin, Limits(absolute_gap=absolute_gap))
 
 

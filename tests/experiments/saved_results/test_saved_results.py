@@ -13,13 +13,16 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+import tightmargin as tm
 from tests.references import multiclass, reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.experiments.cli.predict import decision_values
+from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH
+from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import DERIVED, SolveResult
 
 SEPARABLE = reference_solutions.points("separable", 5, n=12)
@@ -169,6 +172,18 @@ def test_a_saved_result_is_proven_again(name: str, tmp_path: Path) -> None:
         bound = document["numbers"]["bound"]
         assert bound["confirmed"]
         assert bound["recomputed"] == pytest.approx(saved["objective"], rel=2e-6, abs=2e-6)
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.95])  # below and above nu_bar, and 30 nu is no double
+def test_a_saved_result_of_numbers_that_no_double_is_is_proven_again(
+    nu: float, tmp_path: Path
+) -> None:
+    data, file = outlier_data("clustered", n=30, d=2, sigma=0.4, seed=1), tmp_path / "r.json"
+    result = tm.solve(tm.extended_nu_svc(data, nu=nu, scale="perez_cruz", intercept="penalised"))
+    result.save(file)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    again = tm.certify(file)
+    assert again.verdict is Verdict.CERTIFIED, again
 
 
 @pytest.mark.parametrize("name", ["c_svc", "conic_sdp", "zero_one_big_m"])
