@@ -35,7 +35,8 @@ from tightmargin.solvers.printing.results import COPY, OF_THE_PROBLEM
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.standard_form.restated import representable
+from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -123,7 +124,8 @@ def difference_of(model: pyo.ConcreteModel) -> Difference | None:
     plain = without_quotients(transformed(model, way) if is_disjunctive(model) else model)
     target = without_norms(plain)
     fresh = CATALOGUE[now.entry].build(now.data, **now.parameters)
-    return difference(target, standard_form(target), fresh, way)
+    stated, form = representable(target)
+    return difference(stated, form, fresh, way)
 
 
 def _of_another_price(written: Origin, now: Origin) -> Edit | None:
