@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -252,3 +253,59 @@ def test_files_say_what_was_rounded(tmp_path: Path) -> None:
     assert found.bound is not None
     assert found.upper is not None
     assert F(found.bound) <= 1 / (1 + S * S) <= F(found.upper)
+
+
+def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
+    """A number from 1 to 2 times the row has doubles; the multiplier is that of the row itself."""
+    m = model(lambda m: None)
+    m.c = pyo.Constraint(expr=0.1 * (m.x + 3 * m.y) >= 0.7)
+    m.d = pyo.Constraint(expr=(m.x + m.y) / 12 <= 1)
+    m.e = pyo.Constraint(expr=m.y <= 3)
+    m.o = pyo.Objective(expr=m.x + 2 * m.y)
+    found = tm.solve(m)
+    optimum = F(0.7) / F(0.1) - 3  # y = 3
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert F(found.bound) <= optimum <= F(found.objective)
+    assert set(found.values) == {"x", "y"}
+    assert "exact_numbers" not in found.message
+    assert found.duals["c"] == pytest.approx(10, rel=1e-12)
+    assert found.duals["e"] == pytest.approx(-1, rel=1e-12)
+    assert found.duals["d"] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_are_scaled_have_the_optimum_of_every_vertex(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = model(lambda m: None)
+    m.rows = pyo.ConstraintList()
+    lines = [((F(1), F(0)), F(-10), F(10)), ((F(0), F(1)), F(-10), F(10))]
+    for variable in (m.x, m.y):
+        variable.setlb(-10)
+        variable.setub(10)
+    for k in range(3):
+        factor, side = float(rng.choice([0.1, 0.7, 2.2, -0.1])), float(np.round(rng.normal(), 2))
+        a, b = (int(v) for v in rng.integers(1, 5, 2))
+        low, high = ((side, side), (None, side), (side - 1, side))[k if seed % 2 else k or 1]
+        m.rows.add((low, factor * (a * m.x - b * m.y), high))
+        ends = (None if end is None else F(end) for end in (low, high))
+        lines.append(((F(factor) * a, F(factor) * -b), *ends))
+    cost = [int(v) for v in rng.integers(-3, 4, 2)]
+    m.o = pyo.Objective(expr=cost[0] * m.x + cost[1] * m.y)
+    best = least_at_a_vertex(lines, cost)
+    found = tm.solve(m)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert (found.objective is None) is (best is None)
+    assert best is None or F(found.bound) <= best <= F(found.objective)
+
+
+def least_at_a_vertex(lines: list[Any], cost: list[int]) -> F | None:
+    sides = [(a, end) for a, *ends in lines for end in ends if end is not None]
+    found = []
+    for (a, s), (b, t) in itertools.combinations(sides, 2):
+        det = a[0] * b[1] - a[1] * b[0]
+        if det:
+            x, y = (s * b[1] - t * a[1]) / det, (a[0] * t - b[0] * s) / det
+            at = ((c[0] * x + c[1] * y, low, high) for c, low, high in lines)
+            if all((lo is None or v >= lo) and (hi is None or v <= hi) for v, lo, hi in at):
+                found.append(cost[0] * x + cost[1] * y)
+    return min(found, default=None)
