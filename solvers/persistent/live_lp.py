@@ -102,6 +102,11 @@ class LiveLP(Readable):
         self._limits: Limits = checked_limits(time_limit, None, seed, log, options)
         self.model = model
         base = standard_form(model)
+        for row in base.exact.scales:  # changes of a row come in its own doubles
+            raise NumberError(
+                f"row {base.rows.name(row)} has a coefficient that no double is, and the rows of a "
+                "live program change in doubles: write one number there"
+            )
         found = classify(base)
         if found.problem_class is not ProblemClass.LP:
             raise ProblemClassError(

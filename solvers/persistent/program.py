@@ -40,6 +40,7 @@ class Program:
         self.cost = base.objective.a.copy()
         self.lower, self.upper = base.lower.copy(), base.upper.copy()
         self.row_lower, self.row_upper = base.row_lower.copy(), base.row_upper.copy()
+        self._exact = base.exact  # of what was not changed since
         self.scale: list[float] = []
         self.row_names: list[str] = []
         self.column_names: list[str] = []
@@ -82,11 +83,14 @@ class Program:
 
     def set_column(self, j: int, cost: float, lower: float, upper: float) -> None:
         """Change cost and bounds of a column."""
+        if (lower, upper) != (self.lower[j], self.upper[j]):
+            self._exact = self._exact.without(column=j)
         self.cost[j], self.lower[j], self.upper[j] = cost, lower, upper
         self._form = None
 
     def set_row(self, i: int, lower: float, upper: float) -> None:
         """Change the sides of a row."""
+        self._exact = self._exact.without(row=i)
         self.row_lower[i], self.row_upper[i] = lower, upper
         self._form = None
 
@@ -138,6 +142,7 @@ class Program:
                 row_lower=self.row_lower.copy(),
                 row_upper=self.row_upper.copy(),
                 rows=self._row_labels(),
+                exact=self._exact,
             )
         return self._form
 

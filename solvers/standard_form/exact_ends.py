@@ -30,8 +30,8 @@ class ExactEnds(Printed):
     open : mapping of column to (bool, bool)
         Columns that may not be at their lower, or their upper bound.
     scales : mapping of int to Fraction
-        By what a linear row of the model is multiplied in the arrays, between 1 and 2: then its
-        coefficients are doubles. It is the same row, and its multiplier is divided by that.
+        By what a linear row of the model is multiplied in the arrays, from 1 to 2: then its
+        coefficients are doubles. The multiplier of the model's row is that of the arrays times it.
     """
 
     sides: Mapping[int, Sides] = field(default_factory=dict)
@@ -46,6 +46,15 @@ class ExactEnds(Printed):
         """What is said of a column; empty where that is nothing."""
         found = self.bounds.get(column), self.open.get(column)
         return found if any(found) else ()
+
+    def without(self, *, row: int | None = None, column: int | None = None) -> ExactEnds:
+        """The same but for a row or a column that has other ends now."""
+        return replace(
+            self,
+            sides={k: v for k, v in self.sides.items() if k != row},
+            bounds={k: v for k, v in self.bounds.items() if k != column},
+            open={k: v for k, v in self.open.items() if k != column},
+        )
 
     def same_as(self, other: ExactEnds) -> bool:
         """Whether both say the same."""

@@ -16,11 +16,13 @@ Name = str
 
 
 def row_text(form: StandardForm, names: Sequence[Name], kind: RowKind, k: int) -> str:
-    """A row by the names of its variables."""
+    """A row by the names of its variables, as it was written where the arrays scale it."""
     if kind is RowKind.LINEAR:
-        row = form.A[[k]].tocoo()
-        terms = [(a, names[j]) for j, a in zip(row.col.tolist(), row.data.tolist(), strict=True)]
-        return between_text(float(form.row_lower[k]), sum_text(terms), float(form.row_upper[k]))
+        row, scale = form.A[[k]].tocoo(), float(form.exact.scales.get(k, 1))
+        numbers = (row.data / scale).tolist()
+        terms = [(a, names[j]) for j, a in zip(row.col.tolist(), numbers, strict=True)]
+        low, high = float(form.row_lower[k]) / scale, float(form.row_upper[k]) / scale
+        return between_text(low, sum_text(terms), high)
     if kind is RowKind.SEMIDEFINITE:
         return f"a matrix of order {form.psd[k].order} is positive semidefinite"
     quadratic = form.quadratic[k]

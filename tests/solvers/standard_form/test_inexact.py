@@ -309,3 +309,26 @@ def least_at_a_vertex(lines: list[Any], cost: list[int]) -> F | None:
             if all((lo is None or v >= lo) and (hi is None or v <= hi) for v, lo, hi in at):
                 found.append(cost[0] * x + cost[1] * y)
     return min(found, default=None)
+
+
+def test_a_row_is_printed_as_it_was_written() -> None:
+    m = tm.c_svc(tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1), C=1.0)
+    m.mine = pyo.Constraint(expr=0.1 * (m.w[0] + 3 * m.w[1]) <= 0.7)
+    for printed in (str(tm.show(m)), str(tm.diff(m))):
+        assert "0.1 w[0] + 0.3 w[1] <= 0.7" in printed
+
+
+def test_a_live_program_takes_no_row_in_other_numbers() -> None:
+    """Its rows are changed by numbers of the row as written; sides that no double is may change."""
+    m = model(lambda m: None)
+    m.x.setlb(0)
+    m.y.setlb(0)
+    m.c = pyo.Constraint(expr=m.x + m.y + 0.1 >= 12.7)
+    m.o = pyo.Objective(expr=m.x + 2 * m.y)
+    live = tm.LiveLP(m)
+    live.change_sides("c", lower=1.0)
+    assert live.resolve().objective == 1
+    assert live.certificate().verdict is Verdict.CERTIFIED
+    m.d = pyo.Constraint(expr=0.1 * (m.x + 3 * m.y) >= 0.7)
+    with pytest.raises(NumberError, match="row d has a coefficient that no double is"):
+        tm.LiveLP(m)
