@@ -65,7 +65,7 @@ def _value(result: SolveResult) -> str:
     told = f"{value}, optimum proven in [{ends}]"
     if not gap or result.relative_gap is None:
         return told
-    return f"{told}, gap {gap:.2g} ({result.relative_gap:.2g} of it)"
+    return f"{told}, gap {gap:.2g} (relative {result.relative_gap:.2g})"
 
 
 def upper_text(result: SolveResult) -> str:
