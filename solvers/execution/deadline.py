@@ -46,12 +46,12 @@ class Deadline:
 
     @property
     def words(self) -> str:
-        """By how much the end was passed, and in what; empty where it was kept."""
-        late = clock() - self.end
-        if not late > 0:
+        """By how much the limit was passed, and in what; empty where it was kept."""
+        now = clock()
+        if not now > self.end:
             return ""
         what = " and ".join(dict.fromkeys(self.passed)) or "one step of the proof"
-        return f"the time limit was passed by {late:.1f} s more: {what} cannot be stopped"
+        return f"the time limit was passed by {now - self.limit:.1f} s: {what} cannot be stopped"
 
 
 _NONE = Deadline()
