@@ -196,7 +196,9 @@ def _refuse_cancelled(model: pyo.ConcreteModel, form: StandardForm) -> None:
     own = range(form.n)
     parts: list[tuple[Any, Any, dict[Key, float]]] = []
     for r, row in enumerate(form.rows.single, len(form.rows) - len(form.rows.single)):
-        parts.append((row, row.body, line_of(form, r, own)))
+        scale = float(form.exact.scales.get(r, 1))  # the file has the row as it was written
+        line = {key: number / scale for key, number in line_of(form, r, own).items()}
+        parts.append((row, row.body, line))
     for row in form.quadratic:
         if not isinstance(row.data, RowHandle):  # a cone of arrays, which repeats no term
             parts.append((row.data, row.data.body, body_of(row, own)))
