@@ -7,8 +7,9 @@ optimum on them,
     2 Q x + a - A'y = 0 on the free columns,      A x = side on the active rows,
 
 are solved in floating point, with residuals in rational numbers, until nothing is left of these
-(iterative refinement, Wilkinson, Rounding Errors in Algebraic Processes, 1963). What was active
-wrongly is put right and the rest begins again. The kernel judges what comes out.
+(iterative refinement, Wilkinson, Rounding Errors in Algebraic Processes, 1963). Where a multiplier
+has the wrong sign or a row is violated, the active set changes and the equations are solved again.
+The kernel judges the result.
 """
 
 from __future__ import annotations
