@@ -75,8 +75,8 @@ def paired(
             if names
         ]
         raise ValueError(
-            f"the new points {' and '.join(parts)}: the machine was trained on "
-            f"{features_text(features)}"
+            f"the new points {' and '.join(parts)}: the training features are "
+            f"{features_text(features)}; name the columns of the new points like these"
         )
     order = [*features, *foreign]
     if order == list(columns):

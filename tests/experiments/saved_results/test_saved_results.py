@@ -437,7 +437,7 @@ def test_new_points_need_no_labels_and_no_training_data(tmp_path: Path) -> None:
     [
         ("a,x0,x1\n1,2,3\n", "the new points have the unknown column a:"),
         ("x1\n1\n", "the new points lack the column x0:"),
-        ("b,x1\n1,2\n", "lack the column x0 and have the unknown column b: the machine"),
+        ("b,x1\n1,2\n", "lack the column x0 and have the unknown column b: the training features are x0, x1; name"),
         ("x0,x1\n1,x\n", "'x'"),
         ("x0,x1\n1,inf\n", "finite"),
     ],
