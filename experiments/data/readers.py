@@ -115,8 +115,9 @@ def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed)
     from sklearn.datasets import load_svmlight_file
 
     # It takes 1_000 for a number, as Python does.
-    for line, content in enumerate(path.read_bytes().splitlines(), start=1):
-        words = content.partition(b"#")[0].split()
+    content = path.read_bytes()
+    for line, row in enumerate(content.splitlines() if b"_" in content else (), start=1):
+        words = row.partition(b"#")[0].split()
         odd = next((word for word in words if b"_" in word), None)
         if odd is not None:
             shown = odd.decode("utf-8", errors="replace")
