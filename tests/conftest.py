@@ -12,8 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 
 # Two cores are shared with the other test processes: a slow example is no failure. The suite says
 # the same of the same code each time; `explore` looks for examples that nobody has tried.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations import ProblemClass
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 CONVEX = frozenset({LP, QP, SOCP, SDP})

@@ -14,8 +14,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations import ProblemClass, psd
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP

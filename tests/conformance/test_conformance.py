@@ -18,15 +18,9 @@ import pytest
 from tests.conformance.exclusions import ASKED, EXCLUDED, UNSTEADY
 from tests.conformance.problems import INFEASIBLE, PROBLEMS, UNBOUNDED, Problem
 from tests.conformance.variants import VARIANTS, answer, class_of, rows, unscaled
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact.unboundedness import unboundedness_proof
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import SOLVERS, Limits, classify, standard_form, unboundedness_proof
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 BY_NAME = {problem.name: problem for problem in PROBLEMS}
 # Seconds. A case takes a few hundredths; one that is excused gets less time to prove that it fails.

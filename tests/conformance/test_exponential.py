@@ -8,11 +8,9 @@ import pytest
 import tightmargin as tm
 from tests.conformance.exclusions import ASKED
 from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tests.inside.solvers import SOLVERS
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict
 
 TAKE_IT = [
     name for name in ASKED

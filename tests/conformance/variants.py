@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pyomo.environ as pyo
 
 from tests.conformance.problems import INFEASIBLE, UNBOUNDED, Problem
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.modeling.semidefinite import psd, psd_entries
+from tests.inside.formulations import psd_entries
+from tightmargin.formulations import ProblemClass, psd
 
 Model: TypeAlias = pyo.ConcreteModel
 

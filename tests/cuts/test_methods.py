@@ -19,25 +19,18 @@ import pytest
 from scipy.spatial import QhullError
 
 import tightmargin as tm
+from tests.inside.cuts import SEARCHED, model_bound, search_again
+from tests.inside.cuts import cuts_methods as searched_module
+from tests.inside.cuts import hull_search as hull_module
+from tests.inside.cuts import saved_bounds as again_module
+from tests.inside.formulations import origin_now, reduced_hulls, support_value
+from tests.inside.solvers import FACTS, StopReason, automatic_method, method_names
 from tests.references import reference_solutions
 from tests.solvers.certificates.test_without_solvers import CERTIFY_ALL, SOLVER_PACKAGES
 from tests.support.command_line import ROOT, run, write_csv
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.cuts import methods as searched_module
-from tightmargin.cuts import saved_bounds as again_module
-from tightmargin.cuts.inner_hull import hull_search as hull_module
-from tightmargin.cuts.methods import SEARCHED
-from tightmargin.cuts.model_directions import model_bound
-from tightmargin.cuts.saved_bounds import search_again
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.methods import automatic_method, method_names
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE, Origin, TrainingData
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464

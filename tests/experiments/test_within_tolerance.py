@@ -8,26 +8,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from tightmargin.experiments.cli import options
-from tightmargin.experiments.cli.solve import explain
-from tightmargin.experiments.console.tables import verdict_text
-from tightmargin.experiments.estimators.certification import (
+from tests.inside.experiments import (
+    Row,
     UncertifiedError,
     UncertifiedWarning,
+    explain,
     judge,
+    options,
+    verdict_text,
 )
-from tightmargin.experiments.paths.family import judged as exit_code_of
-from tightmargin.experiments.reproduce.framework.comparison import Row
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.comparison.gap_table import exact_remark
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.path_result import PathResult, Proven
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tests.inside.experiments import judged as exit_code_of
+from tests.inside.formulations import Lemma
+from tests.inside.solvers import (
+    FeasiblePoint,
+    LowerBound,
+    PathResult,
+    Proven,
+    by_lemma,
+    exact_remark,
+    point_by_formula,
+)
+from tightmargin.formulations import TrainingData, c_svc
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import CATALOGUE, MulticlassData, TrainingData
 
 NUMBERS: dict[str, float] = {
     "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "budget": 0.5, "beta": 0.5,

@@ -198,7 +198,7 @@ def test_row_29_new_points_have_the_features_of_the_training_points() -> None:
 def test_row_30_words_are_checked_before_anything_is_solved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tightmargin.experiments.estimators import fitting
+    from tests.inside.experiments import fitting
 
     for name in ("solve", "build"):
         monkeypatch.setattr(fitting, name, lambda *_, **__: pytest.fail("it was solved"))

@@ -19,9 +19,8 @@ import tightmargin as tm
 from tests.faults.settings import NUMBERS, WORDS, arrays, as_taken, modes, valid
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.solvers.errors import NumberError
+from tightmargin.formulations import CATALOGUE, MulticlassData
+from tightmargin.solvers import NumberError
 
 DATA = points("overlapping", 0, n=8)
 BAD = (math.nan, math.inf, -math.inf)

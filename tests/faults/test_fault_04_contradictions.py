@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.faults.settings import valid
+from tests.inside.formulations import least_errors
 from tests.references.brute_force import zero_one_optima
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.data.equal_points import least_errors
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict, build
 
 # Three places: two positive and one negative at 0, one of each at 2, one positive at 3.
 X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [2.0, 0.0], [2.0, 0.0], [3.0, 1.0]])

@@ -15,10 +15,8 @@ import tightmargin as tm
 from tests.faults.settings import NUMBERS, as_taken, valid
 from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Verdict, build
 
 N = 5
 DATA = points("overlapping", 4, n=N)

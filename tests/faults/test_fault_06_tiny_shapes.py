@@ -10,10 +10,8 @@ import pytest
 import tightmargin as tm
 from tests.faults.settings import as_taken, modes, valid
 from tests.references import reference_solutions
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Status, Verdict, build
 
 # Where its optimum is the problem's its rows have no width: a lift in doubles misses by 1e-14.
 ROUNDED_OFF = "conic_sdp_strengthened"

@@ -18,10 +18,10 @@ from scipy.optimize import linprog
 from sklearn.svm import NuSVC
 
 import tightmargin as tm
+from tests.inside.formulations import loss_weights, slack_prices
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.nu.weights import loss_weights, slack_prices
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
 LARGEST = 2 * 4 / 12

@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import derive_intercept_bound
+from tests.inside.solvers import rsvm_at_limit, rsvm_point
 from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.at_limit import rsvm_at_limit
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.solvers import Verdict, norm_limit
 
 DATA = points("overlapping", 0, n=8)
 FREE = tm.solve(tm.c_svc(DATA, C=1.0))

@@ -14,11 +14,10 @@ import pytest
 
 import tightmargin as tm
 from tests.faults.instances import instance
+from tests.inside.solvers import SOLVERS
 from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 KEPT = instance("small_big_m")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

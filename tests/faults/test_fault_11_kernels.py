@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 import tightmargin as tm
 from tests.references import reference_solutions
 from tests.support.command_line import run
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import GramData
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE, GramData
+from tightmargin.solvers import SolveResult, Verdict
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((8, 2))

@@ -13,9 +13,7 @@ import pytest
 
 import tightmargin as tm
 from tests.references.reference_solutions import points
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import NumberError, Status, Verdict
 
 DATA = points("overlapping", 5, n=10)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import SOLVERS
 from tests.support.command_line import ROOT
-from tightmargin.solvers.backends.registry import SOLVERS
 
 BLOCKED = """
 import sys

@@ -13,11 +13,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
+from tests.inside.solvers import backends_registry as registry
 from tests.references.reference_solutions import points
-from tightmargin.solvers.backends import registry
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.errors import LicenceError, SizeLimitError
-from tightmargin.solvers.files.exporting import export
+from tightmargin.solvers import LicenceError, SizeLimitError, export
 
 DATA = points("overlapping", 1, n=10)
 

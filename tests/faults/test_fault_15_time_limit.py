@@ -11,14 +11,10 @@ from pathlib import Path
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS, point_with, primal_residual, standard_form
 from tests.support.command_line import run, write_csv
 from tests.support.long_runs import MODELS, data, with_a_point
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Status, Verdict
 
 
 @pytest.mark.parametrize(

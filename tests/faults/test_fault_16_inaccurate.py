@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Limits, attempts
+from tests.inside.solvers import clarabel_run as run_clarabel
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.solvers.attempts import attempts
-from tightmargin.solvers.backends.clarabel import run as run_clarabel
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Claim, Status, Verdict
 
 DATA = points("overlapping", 2, n=10)
 EARLY = {"max_iter": 4}

@@ -14,15 +14,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS, Limits, classify, highs, standard_form
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 SEPARABLE, OVERLAPPING = points("separable", 1, n=8), points("overlapping", 1, n=8)
 UNBALANCED = points("unbalanced", 1, n=10)

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
+from tests.inside.solvers import SOLVERS
 from tests.support.long_runs import finish, press, start, wait_for
-from tightmargin.solvers.backends.registry import SOLVERS
 
 # A row of the log that shows an incumbent and a gap.
 MARKERS = {
@@ -48,7 +48,7 @@ def test_row_18_a_press_after_a_second_keeps_what_there_is(
     assert code == 0, stderr
     assert time.perf_counter() - pressed < 50, "the solver had 100 seconds"
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
-    from tightmargin.solvers.result import SolveResult
+    from tightmargin.solvers import SolveResult
 
     kept = SolveResult.load(out)
     claim = kept.certificate.solver_bound

@@ -12,9 +12,7 @@ import pytest
 
 import tightmargin as tm
 from tests.support.lying_solver import SUBJECTS, telling
-from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict, solve_isolated
 
 
 def kill_when_it_is_there(mark: Path) -> None:

@@ -11,9 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import LiveLP, NumberError, Status
 
 # Of the raw interface: 1e-8 has no effect, 1e-10 is dropped, 2e15 never added, 1e14 an error.
 SCALES = (1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9, 1e12, 1e14, 2e15, 1e18)

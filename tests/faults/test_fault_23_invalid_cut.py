@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.cuts import concavity, facial, lifted_concavity, separation
+from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.cut import InvalidCutError
-from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
-from tightmargin.cuts.generation.verification import verify_cut
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.cuts import InvalidCutError, cutting_plane, verify_cut
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 DATA = gauss(26, 18, 3)
 NU = 0.3 * nu_range(DATA).nu_bar

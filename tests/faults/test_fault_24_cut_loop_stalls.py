@@ -8,18 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.cuts import CuttingPlaneResult, Pool, Relaxation, run, separation
+from tests.inside.formulations import reduced_hulls, support_value
+from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.generation import separation
-from tightmargin.cuts.generation.verification import verify_cut
-from tightmargin.cuts.outer_loop import run
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.relaxation.pool import Pool
-from tightmargin.cuts.relaxation.relaxation import Relaxation
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.cuts import cutting_plane, verify_cut
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 DATA = gauss(7, 24, 2)
 NU = 0.5 * nu_range(DATA).nu_bar

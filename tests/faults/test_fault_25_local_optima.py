@@ -16,14 +16,8 @@ from scipy.optimize import minimize
 
 import tightmargin as tm
 from tests.faults.instances import instance
-from tightmargin.solvers.attempts import attempts
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tests.inside.solvers import SOLVERS, Limits, StandardForm, attempts
+from tightmargin.solvers import Claim, ProblemClassError, SolveResult, Status, Verdict
 
 KEPT = instance("local_optima")
 Q, C = np.array(KEPT["Q"]), np.array(KEPT["c"])

@@ -14,12 +14,9 @@ import pytest
 
 import tightmargin as tm
 from tests.faults.instances import instance
+from tests.inside.solvers import SOLVERS, Limits, scip, standard_form
 from tests.references.brute_force import zero_one_optima
-from tightmargin.solvers.backends import scip
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Verdict
 
 KEPT = instance("superoptimal")
 DATA = tm.TrainingData(KEPT["X"], KEPT["y"])

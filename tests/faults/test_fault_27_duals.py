@@ -11,11 +11,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import psd
+from tightmargin.solvers import SolveResult, Verdict
 
 STEP = 1e-2
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SCHEMA, SOLVERS
 from tests.references.reference_solutions import points
 from tests.support.command_line import finish, run, start, write_csv
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.result import SCHEMA
 
 DATA = points("overlapping", 6, n=10)
 RUNS = {

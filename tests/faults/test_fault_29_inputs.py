@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 # Halves and quarters: exact in every format that follows.
 X = np.array([[0.5, -1.0], [1.25, 0.0], [2.0, 2.5], [-3.0, 1.0], [0.0, 0.75], [1.0, -2.0]])

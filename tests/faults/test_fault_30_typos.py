@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.faults.settings import modes, valid
+from tests.inside.formulations import HyperparameterError, nearest
+from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.parameters import HyperparameterError, nearest
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.formulations import CATALOGUE
 
 DATA = points("overlapping", 0, n=8)
 

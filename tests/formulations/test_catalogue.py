@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
+from tightmargin.formulations import CATALOGUE, ProblemClass
 
 pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
 

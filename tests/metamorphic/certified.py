@@ -12,10 +12,8 @@ from tests.metamorphic import values
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 Array = NDArray[np.float64]
 

@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.inside.formulations import SlackBounds
 from tests.metamorphic.families import FAMILIES, UNPRICED
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tightmargin.formulations import CATALOGUE, ProblemClass, TrainingData
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.inside.formulations import SlackBounds
 from tests.metamorphic import values
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, TrainingData, str], dict[str, Any]]

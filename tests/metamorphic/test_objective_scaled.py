@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.inside.formulations import rests_on_something
 from tests.metamorphic.certified import close, drawn, proven_gap, solved
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, ProblemClass
-from tightmargin.formulations.reliances import rests_on_something
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import CATALOGUE, Origin, ProblemClass
+from tightmargin.solvers import Verdict, solve
 
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 CLAIMED = 1e-5  # how near a solver ends where nothing is proven

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.metamorphic.certified import RELATIVE, close, drawn, hyperplane, proven_gap, solved
 from tests.metamorphic.changes import KINDS, Change, modes, size
 from tests.metamorphic.families import FAMILIES
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE, MulticlassData
+from tightmargin.solvers import SolveResult
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = [(name, kind) for name in FAMILIES for kind in KINDS if modes(name, kind)]

@@ -15,18 +15,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.inside.solvers import badly_scaled, clarabel, standard_form
 from tests.metamorphic.certified import close, drawn, solved
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES, UNPRICED
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.scaling import badly_scaled
+from tightmargin.formulations import CATALOGUE, Origin, TrainingData
+from tightmargin.solvers import NumberError, SolveResult, Verdict, solve
 
 UNITS = (1e-8, 1e-4, 1e4, 1e8)
 CONVEX = [name for name, family in FAMILIES.items() if CATALOGUE[name].problem_class in

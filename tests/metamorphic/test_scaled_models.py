@@ -9,18 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.inside.solvers import (
+    Limits,
+    StandardForm,
+    badly_scaled,
+    clarabel,
+    classify,
+    conic_form,
+    conic_multipliers,
+    highs,
+    primal_residual,
+    scaling,
+    standard_form,
+    unpack,
+)
 from tests.metamorphic.certified import drawn
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES
 from tests.support.bounds import scaled_bound
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, unpack
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
-from tightmargin.solvers.transformations.scaling import badly_scaled, scaling
+from tightmargin.formulations import CATALOGUE
 
 ONE_OF_A_CLASS = [
     "extended_nu_svc_linearised", "c_svc", "max_margin_svc", "conic_fixed", "conic_sdp",

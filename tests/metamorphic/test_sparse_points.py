@@ -16,11 +16,10 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 import tightmargin as tm
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.parameters import INTERCEPTS
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.formulations import INTERCEPTS
+from tests.inside.solvers import checker, standard_form
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import Verdict
 
 WORDS: dict[str, dict[str, Any]] = {
     "hard_margin_svc": {},

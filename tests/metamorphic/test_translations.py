@@ -20,11 +20,8 @@ from hypothesis import strategies as st
 from tests.metamorphic.certified import RELATIVE, close, drawn, solved
 from tests.metamorphic.changes import Trial, translated
 from tests.metamorphic.families import FAMILIES
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import Status, Verdict, solve
 
 SEEDS = st.integers(0, 2**32 - 1)
 ORDERED = [name for name, family in FAMILIES.items() if family.least == "hyperplane"]

@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from tests.metamorphic.certified import drawn
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES, UNPRICED
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE, Origin
+from tightmargin.solvers import NumberError, SolveResult, Verdict, solve
 
 CONVEX = [name for name, family in FAMILIES.items() if CATALOGUE[name].problem_class in
           ("LP", "QP", "SOCP", "SDP")]  # fmt: skip

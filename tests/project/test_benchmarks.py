@@ -32,11 +32,10 @@ from benchmarks import (
 )
 from benchmarks.measuring import MEGABYTE, in_turns, quiet, stop_before_run
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import Limits, run_conic
 from tests.support.cbf_reader import read
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.backends.clarabel import run_conic
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 

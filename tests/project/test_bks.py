@@ -18,10 +18,10 @@ from benchmarks.bks.page import disagreements, known, page, percent
 from benchmarks.bks.planes import objective_of
 from benchmarks.bks.rows import CLOSED, STORE, Row, is_done, keep, kept, relative_gap
 from benchmarks.bks.submissions import FOLDER, check_folder, parsed, recomputed, submitted
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import zero_one_objective
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.formulations import zero_one_objective
+from tests.inside.solvers import zero_one_enumeration
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).parents[2]
 INSTRUCTIONS = (ROOT / "docs/benchmarks/bks.md").read_text(encoding="utf-8")

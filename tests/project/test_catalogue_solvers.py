@@ -14,6 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.solvers import (
+    ORDER,
+    SOLVERS,
+    classify,
+    gurobi_is_restricted,
+    is_disjunctive,
+    standard_form,
+    transformed,
+    without_quotients,
+)
 from tests.references import losses, matrix, multiclass, reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.extended_nu import by_all_outliers
@@ -22,23 +32,16 @@ from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
-from tightmargin.formulations.catalogue import CATALOGUE, Entry, ProblemClass
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.backends.preference import ORDER
-from tightmargin.solvers.backends.registry import SOLVERS, gurobi_is_restricted
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import (
+from tightmargin.formulations import CATALOGUE, Entry, GramData, ProblemClass, TrainingData
+from tightmargin.solvers import (
     LicenceError,
     ProblemClassError,
     SizeLimitError,
     SolverNotInstalledError,
+    Status,
+    Verdict,
+    solve,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.quotients import without_quotients
 
 # Relative to max(1, |optimum|). Interior point methods stop at 1e-8. SCIP accepts rows violated by
 # 1e-6, and the square root in a cone makes that 1e-5 in the objective.

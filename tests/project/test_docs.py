@@ -25,10 +25,9 @@ from docs.generate.entries import NAMES, _program, anchor, paper_section
 from docs.generate.expand import expanded
 from docs.generate.families import by_family
 from docs.generate.witnesses import TRIALS, trial_line
+from tests.inside.formulations import formulas, latex, parsed
+from tests.inside.solvers import SOLVERS
 from tests.support.command_line import run
-from tightmargin.formulations.formulas.formula import formulas, parsed
-from tightmargin.formulations.formulas.latex import latex
-from tightmargin.solvers.backends.registry import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.timeout(900)  # the first test waits for the build

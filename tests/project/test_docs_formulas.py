@@ -11,14 +11,18 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.formulations import STRENGTHENED_ROOM as ROOM
+from tests.inside.formulations import (
+    Formula,
+    closed_slack_bounds,
+    formulas,
+    offset_limit,
+    parsed,
+    stated_bounds,
+)
 from tests.project.test_catalogue_solvers import PENALTY, TRIALS, built
 from tests.support.formula_values import Values, bounds_of, slack_bound_names
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.conic.strengthened import ROOM
-from tightmargin.formulations.formulas.formula import Formula, formulas, parsed
-from tightmargin.formulations.nu.extended_robust import offset_limit
-from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
+from tightmargin.formulations import CATALOGUE
 
 FORMULAS = formulas()
 # Shown but not evaluated: a disjunction has no slack, the lift has a dozen moments a pair, and

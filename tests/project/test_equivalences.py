@@ -11,25 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from tests.inside.formulations import gram_data, loss_weights, nu_max
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.nu_svc import nu_svc, nu_svc_dual
-from tightmargin.formulations.nu.weights import loss_weights, nu_max
-from tightmargin.formulations.svc.c_svc import c_svc, c_svc_dual
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc, max_margin_svc
-from tightmargin.formulations.svc.soft_margin import (
+from tightmargin.formulations import (
+    CATALOGUE,
+    GramData,
+    Origin,
+    TrainingData,
+    c_svc,
+    c_svc_dual,
+    hard_margin_svc,
     kernel_soft_margin_svc,
+    max_margin_svc,
+    nu_svc,
+    nu_svc_dual,
     soft_margin_svc,
     weighted_svc,
+    zero_one_hinge,
 )
-from tightmargin.formulations.zero_one.big_m_models import zero_one_hinge
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers import SolveResult, Verdict, nu_range, solve
 
 SEEDS = (0, 1, 2)
 KINDS = ("overlapping", "unbalanced")

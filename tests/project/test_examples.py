@@ -16,7 +16,7 @@ import pytest
 
 import tightmargin as tm
 from docs.generate.api import public_names
-from tightmargin.formulations.builder_docstrings import documented
+from tests.inside.formulations import documented
 
 NAMES = public_names()
 NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]*\w)")

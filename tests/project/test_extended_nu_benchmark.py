@@ -12,7 +12,7 @@ from benchmarks import extended_nu, literal_stops
 from benchmarks.branch_and_cut import CUT, SCIP, Case, by_scip, clouds
 from benchmarks.extended_nu import Reach, against_scip, cuts_alone, hulls, local, middle, text
 from benchmarks.measuring import ROOT
-from tightmargin.cuts.inner_hull.hull_search import hull_search
+from tightmargin.cuts import hull_search
 
 SMALL = Case(30, 3, 4.0)
 

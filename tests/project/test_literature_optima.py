@@ -12,13 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import folder_of_real_data
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.zero_one.big_m_models import zero_one_relaxed
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tests.inside.experiments import load
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tightmargin.formulations import zero_one_relaxed
+from tightmargin.solvers import Verdict, build, solve
 
 SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
 

@@ -19,13 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.faults.settings import as_taken
+from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import NumberError, ProblemClassError, RefusedError
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import CATALOGUE, GramData, TrainingData
+from tightmargin.solvers import NumberError, ProblemClassError, RefusedError, Verdict, solve
 
 NAN, INF = math.nan, math.inf
 TRUTH = -1.5  # of small_lp: x_0 + x_1 <= 1.5 alone matters
@@ -177,8 +174,7 @@ def test_rounding_left_by_preprocessing_is_no_reason_to_refuse() -> None:
 
 def test_row_scaled_residual_sees_what_an_absolute_one_does_not() -> None:
     """A point that ignores a row of size 1e-10 violates it by 3.5e-10, and by 70 % of its terms."""
-    from tightmargin.solvers.standard_form.residuals import primal_residual
-    from tightmargin.solvers.standard_form.standard_form import standard_form
+    from tests.inside.solvers import primal_residual, standard_form
 
     size = 1e-10
     residual, where = primal_residual(
@@ -265,7 +261,7 @@ def with_fixed(bad: float) -> pyo.ConcreteModel:
 
 
 def with_psd_entry(bad: float) -> pyo.ConcreteModel:
-    from tightmargin.formulations.modeling.semidefinite import psd
+    from tightmargin.formulations import psd
 
     model = small_lp()
     psd(model, "matrix", [[model.x[0]], [bad * model.x[1], 1.0]])

@@ -12,7 +12,7 @@ import pytest
 
 from docs.generate.entries import NAMES
 from docs.generate.items import Item, items, numbered, section, single
-from tightmargin.formulations.catalogue import CATALOGUE
+from tightmargin.formulations import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[2]
 # Equations, statements, algorithms, tables and figures, counted in the printed papers.

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Framed, Infeasible, TreeProof, TreeSearch, Unbounded
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
 from tightmargin.number_words import bound_text, proven_ends
@@ -29,10 +30,6 @@ from tightmargin.printing import (
     html_of,
     text_of,
 )
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
-from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
-from tightmargin.solvers.proofs.tree.tree import TreeProof
 
 BESIDES = {Infeasible, Unbounded, TreeProof, TreeSearch}  # held where annotations do not say so
 PUBLIC = sorted(

@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import (
+    INSTANCES,
+    LADDER,
+    LADDER_INSTANCES,
+    RELAXATIONS,
+    load,
+    outlier_data,
+    prepare,
+)
 from tests.references.matrix import matrix_points
 from tests.support.command_line import run
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.experiments.data.preparation import prepare
-from tightmargin.experiments.data.specs import load
-from tightmargin.experiments.gap_study.ladder import LADDER
-from tightmargin.experiments.gap_study.study import INSTANCES, LADDER_INSTANCES, RELAXATIONS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -160,7 +164,7 @@ def test_its_table_of_matrix_machines_is_what_they_give() -> None:
 
 
 def test_papers_on_tap_are_those_that_can_be_run_again() -> None:
-    from tightmargin.experiments.reproduce.papers import everything
+    from tests.inside.experiments import everything
 
     section = GUIDE.partition("## Papers on tap")[2].partition("\n## ")[0]
     papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)

@@ -20,19 +20,19 @@ from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
+from tests.inside.solvers import backends_registry as registry
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.backends import registry
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.errors import (
+from tightmargin.solvers import (
     DomainError,
     LicenceError,
     NumberError,
     ProblemClassError,
     SizeLimitError,
     SolverNotInstalledError,
+    export,
 )
-from tightmargin.solvers.files.exporting import export
 
 DATA = points("overlapping", 1, n=10)
 TINY = tm.TrainingData([[1e-10], [-2e-10], [3e-10]], [1, -1, 1])

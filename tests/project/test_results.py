@@ -33,19 +33,22 @@ from benchmarks.results.outcomes import (
 from benchmarks.results.page import page
 from benchmarks.results.record import FOLDER, Record, kept, read, short, trimmed, write
 from benchmarks.results.summary import index
-from tightmargin.experiments.plots.style import new_figure
-from tightmargin.experiments.reproduce.framework.comparison import (
+from tests.inside.experiments import (
     Cell,
     Column,
+    PaperClaim,
+    Report,
+    Reproduction,
     Row,
     Table,
+    everything,
+    new_figure,
     ours_text,
+    printed,
+    run_tasks,
 )
-from tightmargin.experiments.reproduce.framework.printed import printed
-from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.experiments.reproduce.papers import Effort, Reproduction, everything
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.experiments import PapersEffort as Effort
+from tightmargin.solvers import Verdict
 
 NAMES = [one.name for one in everything()]
 RECORDS = kept()

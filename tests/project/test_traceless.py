@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.inside.experiments import run_study
+from tests.inside.solvers import SOLVERS
 from tests.support.command_line import start as start_command
 from tests.support.command_line import write_csv
 from tests.support.long_runs import ROOT, data, finish, start, wait_for
 from tests.support.study_tasks import marked
-from tightmargin.experiments.studies.runner import run_study
-from tightmargin.solvers.backends.registry import SOLVERS
 
 # Every class a solver takes, a model that it must refuse, one without a point, one that is
 # unbounded, one in numbers it can hardly hold, and one that its clock ends.

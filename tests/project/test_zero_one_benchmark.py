@@ -26,9 +26,9 @@ from benchmarks.zero_one_page import (
     rows,
     summary,
 )
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.experiments import load
+from tests.inside.solvers import zero_one_enumeration
+from tightmargin.formulations import TrainingData
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 TEN = Cell(60, 10, published=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 

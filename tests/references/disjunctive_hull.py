@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from tests.references.strengthened_sdp import known_objective, rows_of
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 
 def disjunctive_hull(

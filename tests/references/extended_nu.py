@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from tests.inside.formulations import reduced_hulls, support_value
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.solvers.dispatch import solve
+from tightmargin.formulations import TrainingData, extended_nu_svc
+from tightmargin.solvers import solve
 
 
 def least_on_circle(data: TrainingData, mode: str, nu: float) -> float:

@@ -9,9 +9,9 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.references.reference_solutions import _minimum
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 ROOM = 1e-4  # above the cutoff, in its rows

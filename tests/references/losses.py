@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from tests.references.reference_solutions import _Hyperplane, _minimum
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 LOSSES: dict[str, Callable[[Any, float], Any]] = {
     "hinge": lambda u, bend: cp.pos(1 - u),

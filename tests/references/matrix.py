@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 SOLVER: dict[str, Any] = {"solver": cp.CLARABEL} | dict.fromkeys(
     ("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.references.reference_solutions import TOLERANCES
-from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations import MulticlassData
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tests.references.strengthened_sdp import rows_of
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 
 def _least(

@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 
 from tests.references.strengthened_sdp import rows_of
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 
 def rank_one_sdp(

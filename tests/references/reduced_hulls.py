@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.optimize import linprog
 
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 
 def level_by_lp(

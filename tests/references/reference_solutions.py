@@ -25,8 +25,8 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog, nnls
 
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tests.inside.formulations import psd_entries
+from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.references import reference_solutions
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.dispatch import ASKED_ONCE
-from tightmargin.solvers.proof_files.checker import check
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.solvers import ASKED_ONCE, check
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import Verdict
 
 DATA = tm.TrainingData([[0, 0], [1, 3], [2, 1], [1, 1], [4, 4]], [-1, -1, -1, 1, 1])
 Kind = Callable[[], pyo.ConcreteModel]

@@ -11,18 +11,18 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import AffineRows
+from tests.inside.solvers import (
+    Limits,
+    attempts,
+    clarabel,
+    classify,
+    deadline,
+    highs,
+    standard_form,
+)
 from tests.references.reference_solutions import points
-from tightmargin.formulations.modeling.affine_rows import AffineRows
-from tightmargin.solvers.attempts import attempts
-from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution import deadline
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Claim, LiveLP, Status, Verdict
 
 LARGE = points("overlapping", 2, n=1500)
 

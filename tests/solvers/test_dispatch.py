@@ -7,18 +7,18 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends import registry
-from tightmargin.solvers.errors import (
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import backends_registry as registry
+from tests.inside.solvers import zero_one_enumeration
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import (
     NumberError,
     ProblemClassError,
     SizeLimitError,
     SolverNotInstalledError,
+    Status,
+    Verdict,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 
 @pytest.fixture(scope="module")

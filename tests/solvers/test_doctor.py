@@ -14,12 +14,10 @@ import pyomo.environ as pyo
 import pytest
 from rich.console import Console
 
+from tests.inside.experiments import tables
+from tests.inside.solvers import SOLVERS, TRIALS, UNSUPPORTED, attempt, doctor, examine
 from tests.support.command_line import run
-from tightmargin.experiments.console import tables
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers import doctor
-from tightmargin.solvers.backends.registry import SOLVERS, UNSUPPORTED
-from tightmargin.solvers.doctor import TRIALS, attempt, examine
+from tightmargin.formulations import ProblemClass
 
 STEP = 1 / 16
 

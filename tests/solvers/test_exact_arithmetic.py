@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightmargin.solvers.exact_arithmetic import (
+from tests.inside.solvers import (
     _by_elimination,
     _by_lifting,
     dot_integers,
     dyadic,
     rounded_down,
     rounded_up,
-    scaled,
     solve_exactly,
 )
+from tests.inside.solvers import exact_arithmetic_scaled as scaled
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SMALL = st.integers(-9, 9)

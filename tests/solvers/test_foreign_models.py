@@ -13,12 +13,8 @@ import pytest
 from pyomo.network import Arc, Port
 
 import tightmargin as tm
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.residuals import own_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import SOLVERS, checker, own_residual, standard_form
+from tightmargin.solvers import Status, Verdict
 
 # --- rows of decimals over integers --------------------------------------------------------------
 

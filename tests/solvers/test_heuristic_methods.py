@@ -11,23 +11,19 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.solvers import StopReason, automatic_method, matrix_methods, method_names
+from tests.inside.solvers import multiclass_methods as class_methods
 from tests.references.matrix import matrix_points, projection, rank_one_on_circle
 from tests.references.multiclass import class_points, truncated_by_sets
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
-from tightmargin.formulations.matrix.convex_models import matrix_svc_full
-from tightmargin.formulations.multiclass.hinge import multiclass_hinge
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.matrix import methods as matrix_methods
-from tightmargin.solvers.methods import automatic_method, method_names, methods
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.multiclass import methods as class_methods
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import (
+    CATALOGUE,
+    MulticlassData,
+    matrix_svc_bilinear,
+    matrix_svc_full,
+    multiclass_hinge,
+)
+from tightmargin.solvers import SolveResult, Status, Verdict, build, compare, methods, solve
 
 CLASSES = class_points(1)
 RIDGE, S = 0.05, -0.5

@@ -15,10 +15,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.cuts.concave.methods import BRANCH_AND_CUT
-from tightmargin.solvers import dispatch
-from tightmargin.solvers.branch_and_bound import method, proof_first, search
-from tightmargin.solvers.model_methods import registry
+from tests.inside.cuts import BRANCH_AND_CUT
+from tests.inside.solvers import branch_and_bound_search as search
+from tests.inside.solvers import dispatch, method, proof_first
+from tests.inside.solvers import model_methods_registry as registry
 
 DATA = tm.data.outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1)
 CLOCKS = ("perf_counter", "monotonic", "process_time", "time")

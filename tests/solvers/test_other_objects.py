@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.experiments.data.outlier_generators import outlier_data
+from tests.inside.experiments import outlier_data
 
 DATA = tm.TrainingData([[0.0], [1.0], [0.5], [0.7]], [-1, 1, 1, -1])
 

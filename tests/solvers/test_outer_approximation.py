@@ -10,17 +10,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import FACTS, Finished, Progress, capable, in_sense, outer_approximation
+from tests.inside.solvers import trace as progress_module
 from tests.references import reference_solutions
 from tests.support.long_runs import with_a_point
-from tightmargin.solvers.attempts import outer_approximation
-from tightmargin.solvers.backends.choice import capable
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution import trace as progress_module
-from tightmargin.solvers.execution.interrupts import Finished
-from tightmargin.solvers.execution.trace import Progress, in_sense
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 1, n=10)
 WIDE = reference_solutions.points("overlapping", 0, n=40, d=6)

@@ -19,13 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from tests.inside.solvers import INLINE_LIMIT
 from tests.references.reference_solutions import points
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import INLINE_LIMIT, Certificate, SolveResult, Status
+from tightmargin.formulations import c_svc, conic_sdp_dual, zero_one_big_m
+from tightmargin.solvers import Certificate, SolveResult, Status, Verdict, solve
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 finite = st.floats(allow_nan=False, allow_infinity=False)

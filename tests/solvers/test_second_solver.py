@@ -11,13 +11,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import highs, scip
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.backends import highs, scip
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Claim, ProblemClassError, Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 5, n=12)
 

@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.experiments.data.outlier_generators import outlier_data
+from tests.inside.experiments import outlier_data
 
 DATA = outlier_data("clustered", n=12, d=2, sigma=0.4, seed=1)
 

@@ -10,8 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict
 
 DATA = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 SOLVERS = ("auto", "highs", "clarabel", "scip")

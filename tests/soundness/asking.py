@@ -11,9 +11,9 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
 from tests.soundness.exact import constant_of, objective_at
 from tests.soundness.judge import Answer, Case, Said, Truth
-from tightmargin.solvers.backends.registry import SOLVERS
 
 SECONDS = 10.0
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status
 
 SECONDS = 8.0
 ROOM = 1e-5  # relative

@@ -19,12 +19,15 @@ from typing import Any
 import numpy as np
 
 import tightmargin as tm
+from tests.inside.formulations import (
+    loss_weights,
+    reduced_hulls,
+    refuse_dependent_features,
+    support_value,
+)
 from tests.references import reference_solutions
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 SECONDS = 20.0
 AGREE = 5e-6  # relative: twice what two searches may leave open, and more

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 import tightmargin as tm
 from tests.references.hinge_optimum import hinge_optimum
 from tests.soundness.judge import Answer, Case, Kind, Said, Truth
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 STOPS = (1, 3, 20, 100_000)  # iterations
 REFERENCE = 1e-6  # how far the witness, another solver's word, may be from the optimum

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.judge import Case, Truth, infeasible, optimum, unbounded
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations import psd
 
 # Integer vectors with an integer norm.
 PYTHAGOREAN = ((3, 4), (5, 12), (8, 15), (1, 2, 2), (2, 3, 6), (1, 4, 8), (2, 4, 4), (1, 1, 1, 1))

@@ -23,20 +23,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import tightmargin as tm
+from tests.inside.experiments import Prepared, Verification, certify, origin_of, prepare, recorded
+from tests.inside.formulations import Normaliser
+from tests.inside.solvers import DERIVED, checksum
 from tests.soundness import questions as q
 from tests.soundness.asking import said_by
 from tests.soundness.catalogue import TRIALS
 from tests.soundness.exact import constant_of, objective_at
 from tests.soundness.judge import REFUSALS, Answer, Case, Kind, Said, Truth
-from tightmargin.experiments.cli.options import recorded
-from tightmargin.experiments.data.preparation import prepare
-from tightmargin.experiments.data.prepared import Prepared, origin_of
-from tightmargin.experiments.saved_results.training_data import certify
-from tightmargin.experiments.saved_results.verification_verdict import Verification
-from tightmargin.formulations.data.normalisation import Normaliser
-from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import DERIVED
+from tightmargin.solvers import Verdict
 
 Document = dict[str, Any]
 Path_ = tuple[str | int, ...]

@@ -12,7 +12,7 @@ from pyomo.gdp import Disjunction
 
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.judge import Case, infeasible, optimum
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations import psd
 
 FAR = (0, 0, 0, 100, -1000, 10**6, 10**7)
 

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.solvers.errors import RefusedError
+from tightmargin.solvers import RefusedError
 
 RTOL = Fraction(1, 10**5)
 AT_ZERO = Fraction(1, 10**9)

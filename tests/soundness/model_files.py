@@ -28,10 +28,10 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
+from tests.inside.formulations import psd_entries
+from tests.inside.solvers import SOLVERS
 from tests.soundness.asking import SECONDS, said_by
 from tests.soundness.judge import Answer, Case, Kind, Said, Truth, infeasible, optimum
-from tightmargin.formulations.modeling.semidefinite import psd_entries
-from tightmargin.solvers.backends.registry import SOLVERS
 
 Numbers = dict[tuple[int, ...], str]  # decimal numbers of products, columns and the constant ()
 PLAIN = ("1", "-1", "2", "-3", "5", ".5", "-2.25", "1.75e1", "-4.", "+3")

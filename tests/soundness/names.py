@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import tightmargin as tm
+from tests.inside.experiments import new_points
 from tests.soundness.judge import Answer, Case, Kind, Said, Truth
-from tightmargin.experiments.cli.predict import new_points
 
 CHANGES = ("permuted", "renamed", "missing", "foreign", "doubled", "unnamed")
 WAYS = ("frame", "csv", "saved", "prepared")

@@ -20,8 +20,8 @@ import numpy as np
 import tightmargin as tm
 from tests.soundness import questions as q
 from tests.soundness.catalogue import TRIALS
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import Verdict
 
 SCALES = {"1": 0, "1e-3": -10, "1e3": 10, "1e-6": -20, "1e6": 20}
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)

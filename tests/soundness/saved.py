@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import tightmargin as tm
+from tests.inside.experiments import certify_command
 from tests.soundness.asking import SECONDS, said_by
 from tests.soundness.catalogue import TRIALS, drawn
 from tests.soundness.judge import Answer, Case, Said
-from tightmargin.experiments.cli.certify import certify_command
 
 SAVED = ("c_svc", "zero_one_big_m", "conic_sdp", "nu_svc", "zero_one_relaxed", "rsvm",
          "extended_nu_svc", "ramp_big_m", "soft_margin_svc_dual")  # fmt: skip

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.judge import Case, infeasible, optimum
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations import psd
 
 UNITS = (0, 0, 0, 4, -4, 12, -12)
 NEAR = (0, 0, 1, -1, 2, -2, 5, -5, 40, -40)

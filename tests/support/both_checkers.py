@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import CheckerProof as Proof
+from tests.inside.solvers import ProofError, check
 from tests.solvers.proof_files import second_checker
-from tightmargin.solvers.proof_files.checker import Proof, ProofError, check
 
 
 def accepted(document: Any) -> Proof | None:

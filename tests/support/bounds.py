@@ -6,16 +6,18 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.solvers.canonical_form.scaled_conic import ScaledConic
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.dual_repair import repaired
-from tightmargin.solvers.certificates.multiplier_search import searched_bound
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.proofs.statement import LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.weak_duality import proven_bound
-from tightmargin.solvers.standard_form.standard_form import StandardForm
-from tightmargin.solvers.transformations.scaling import scaling
+from tests.inside.solvers import (
+    Case,
+    LowerBound,
+    ScaledConic,
+    StandardForm,
+    Subject,
+    exact_lp_bound,
+    proven_bound,
+    repaired,
+    scaling,
+    searched_bound,
+)
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from tightmargin.experiments.cli.app import app
-from tightmargin.formulations.data.training_data import TrainingData
+from tests.inside.experiments import app
+from tightmargin.formulations import TrainingData
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,11 +7,8 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.rederiving.rederived import rederive
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Status, Verdict, rederive, solve
 
 CLUSTERED = {"n": 14, "d": 2, "sigma": 0.3}
 CLOSE = {"numerics/feastol": 1e-9}

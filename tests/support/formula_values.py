@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.formulas.formula import Formula
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+from tests.inside.formulations import Formula, SlackBounds
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,

@@ -21,13 +21,21 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
-from tightmargin.formulations.modeling.affine_rows import AffineRows
-from tightmargin.solvers.backends import clarabel, highs, piqp, pyomo_interface, scip, scs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.formulations import AffineRows
+from tests.inside.solvers import (
+    Limits,
+    StandardForm,
+    clarabel,
+    classify,
+    exact_lp_bound,
+    highs,
+    piqp,
+    pyomo_interface,
+    scip,
+    scs,
+    standard_form,
+)
+from tightmargin.solvers import Claim
 
 Process = subprocess.Popen[str]
 

@@ -27,13 +27,20 @@ from pyomo.contrib.solver.common.results import Results, SolutionStatus, Termina
 from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Limits,
+    StandardForm,
+    clarabel,
+    classify,
+    highs,
+    point_with,
+    pyomo_interface,
+    scip,
+    standard_form,
+)
 from tests.support import long_runs
-from tightmargin.solvers.backends import clarabel, highs, pyomo_interface, scip
-from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers import SolverInfo
 
 Array = NDArray[np.float64]
 

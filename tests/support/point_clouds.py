@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.feature_rank import dependent_features
-from tightmargin.solvers.nu.nu_range import nu_range
+from tests.inside.formulations import dependent_features
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 
 def cloud(

@@ -12,20 +12,22 @@ import pyomo.environ as pyo
 from sklearn.svm import SVC
 
 import tightmargin as tm
-from tightmargin.experiments.data.labels import named
+from tests.inside.experiments import named
+from tests.inside.solvers import (
+    SOLVERS,
+    Case,
+    Limits,
+    Subject,
+    clarabel,
+    classify,
+    proven_infeasible,
+    proven_point,
+    proven_unbounded,
+    standard_form,
+    tree_search,
+)
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Finding, Status, methods
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.branch_and_bound.search import tree_search
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.farkas import proven_infeasible
-from tightmargin.solvers.proofs.feasible_point import proven_point
-from tightmargin.solvers.proofs.rays import proven_unbounded
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.standard_form.standard_form import standard_form
 
 NU, RIDGE, PENALTY = 0.1, 0.1, 1.0
 

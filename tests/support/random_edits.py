@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from tests.inside.experiments import outlier_data
 from tests.references.multiclass import class_points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE, MulticlassData, TrainingData
+from tightmargin.solvers import SolveResult, solve
 
 LARGE_M = 500.0
 FAMILIES = {

@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 
 import tightmargin as tm
 from benchmarks.time_limits import max_cut as max_cut
-from tightmargin.formulations.data.arrays import Array
+from tests.inside.formulations import Array
 
 
 def least_eigenvalue(C: Array) -> pyo.ConcreteModel:

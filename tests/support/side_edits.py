@@ -10,8 +10,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from tests.references.brute_force import zero_one_beside
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 
 Array = NDArray[np.float64]
 KINDS = ("row", "range", "equation", "bound", "fixed", "decided", "count", "redundant", "of b")

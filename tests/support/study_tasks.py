@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tightmargin.experiments.studies.runner import run_study
+from tests.inside.experiments import run_study
 
 
 def mark(folder: str, word: str, number: int) -> None:

@@ -11,11 +11,9 @@ import pytest
 
 import tightmargin as tm
 from tests.faults.settings import valid
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.formulations.data.kernel_centring import centred_gram
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.solvers.methods import methods
+from tests.inside.formulations import centred_gram, gram_data, unweighted
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers import methods
 
 X = np.array([[0.0, 2.0], [1.5, 0.5], [1.0, -1.0], [-1.0, 1.0], [0.5, -1.5], [2.0, 1.0]])
 Y = np.array([1, 1, -1, -1, -1, 1])

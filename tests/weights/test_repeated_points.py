@@ -16,10 +16,10 @@ from sklearn.base import clone
 
 import tightmargin as tm
 from tests.faults.settings import modes
+from tests.inside.formulations import gram_data
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers import Verdict
 
 X = np.array([[0, 4], [3, 1], [3, 1], [-2, 2], [1, -3], [4, 2], [-4, 0]]) / 2
 Y = np.array([1, 1, -1, -1, -1, 1, -1])  # the second and the third are one place

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 ENTRIES: dict[str, dict[str, Any]] = {
     "c_svc": {"C": 1.0},

@@ -14,13 +14,11 @@ import scipy.sparse as sp
 from sklearn.svm import SVC, LinearSVC
 
 import tightmargin as tm
+from tests.inside.experiments import draw_boundary, machine_figure
+from tests.inside.formulations import gram_data
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker
-from tightmargin.experiments.plots.decision_boundary import draw_boundary
-from tightmargin.experiments.plots.machine import machine_figure
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers import SolveResult, Verdict
 
 X = np.array([[0, 4], [3, 1], [2, -2], [-2, 2], [1, -3], [4, 2], [-4, 0]]) / 2
 Y = np.array([1, 1, -1, -1, -1, 1, -1])

@@ -15,12 +15,9 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.zero_one.conflicts import least_paid
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tests.inside.formulations import SlackBounds, closed_slack_bounds, least_paid, with_rows
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tightmargin.solvers import Verdict
 
 MODES = ("penalised", "free", "none")
 SIZES = (0.1, 0.25, 1.0, 2.0, 3.0, 7.3)

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tightmargin as tm
+from tests.inside.formulations import legend
 from tests.support.command_line import run
-from tightmargin.formulations.data.feature_names import legend
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers import SolveResult
 
 ROWS = [(0, 1, 1, "ill"), (1, 0, 2, "ill"), (3, 2, 1, "well"), (4, 1, 3, "well"), (2, 3, 1, "ill"),
         (5, 2, 0, "well"), (2.5, 2.5, 2, "well")]  # fmt: skip

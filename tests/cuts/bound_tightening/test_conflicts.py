@@ -12,27 +12,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tightmargin.formulations.zero_one.conflicts as proof
-from tests.references import reference_solutions
-from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import rows_of
-from tightmargin.cuts.bound_tightening import conflicts
-from tightmargin.cuts.bound_tightening.conflicts import separated, with_conflicts
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.conflicts import (
+from tests.inside.cuts import conflicts, separated
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
     disjoint,
     least_kept_norm,
+    margins,
     pair_conflicts,
     pair_norms,
     proven_norm,
     single_norms,
 )
-from tightmargin.formulations.zero_one.loss import margins
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.formulations import conflicts as proof
+from tests.inside.solvers import zero_one_enumeration
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.references.strengthened_sdp import rows_of
+from tightmargin.cuts import with_conflicts
+from tightmargin.formulations import TrainingData, conic_sdp_strengthened
+from tightmargin.solvers import solve
 
 PENALTY = 1.3
 LARGEST = Fraction(np.finfo(float).max)

@@ -13,32 +13,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.references.brute_force import big_m_optimum, signed_rows
-from tightmargin.cuts.bound_tightening import convex_sets, linear_minima
-from tightmargin.cuts.bound_tightening import rounds as tightening_work
-from tightmargin.cuts.bound_tightening import tighten as bound_tightening
-from tightmargin.cuts.bound_tightening.convex_sets import lifted_model, quick_model, tightening_set
-from tightmargin.cuts.bound_tightening.deductions import (
+from tests.inside.cuts import (
+    ProvenMinimum,
     below_count,
+    convex_sets,
     forced_by_conflicts,
+    into_dual_cone,
+    lifted_model,
+    linear_minima,
     open_conflicts,
+    quick_model,
+    sdp_pays,
+    shifted,
+    tightened_big_m,
+    tightening_set,
     within_ball,
 )
-from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum, into_dual_cone
-from tightmargin.cuts.bound_tightening.rounds import shifted
-from tightmargin.cuts.bound_tightening.tighten import (
-    Tightened,
-    sdp_pays,
-    tighten,
-    tightened_big_m,
-)
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins, trivial_points
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tests.inside.cuts import TightenTightened as Tightened
+from tests.inside.cuts import rounds as tightening_work
+from tests.inside.cuts import tighten as bound_tightening
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import SlackBounds, closed_slack_bounds, margins, trivial_points
+from tests.inside.solvers import StopReason, zero_one_enumeration, zero_one_incumbent
+from tests.references.brute_force import big_m_optimum, signed_rows
+from tightmargin.cuts import tighten
+from tightmargin.formulations import TrainingData
 
 Hyperplane = tuple[np.ndarray, float]
 INTERCEPTS = ("free", "penalised", "none")

@@ -10,6 +10,25 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.cuts import (
+    CutLoop,
+    ExplicitRows,
+    cut_at,
+    local_vertex,
+    read_concave,
+    step_of_function,
+    step_of_parabola,
+)
+from tests.inside.cuts import root_box_root_box as root_box
+from tests.inside.solvers import (
+    CutSequence,
+    LowerBound,
+    Side,
+    StandardForm,
+    StopReason,
+    cuts_bound,
+    standard_form,
+)
 from tests.references.concave_truth import least_concave, least_lrcp, vertices
 from tests.support.concave_models import (
     Polytope,
@@ -19,17 +38,7 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
-from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.cuts.concave.root_box import root_box
-from tightmargin.cuts.problem import cut_at, local_vertex, step_of_function, step_of_parabola
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
-from tightmargin.solvers.proofs.cover.sides import Side
-from tightmargin.solvers.proofs.statement import LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers import Verdict
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,22 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.cuts import CutLoop, read_concave
+from tests.inside.cuts import root_box_root_box as root_box
+from tests.inside.solvers import (
+    COLUMN,
+    CUT,
+    ConcavityCut,
+    CutSequence,
+    Directions,
+    FacialCut,
+    Side,
+    SquareLimit,
+    StandardForm,
+    StopReason,
+    cuts_bound,
+    standard_form,
+)
 from tests.references.concave_truth import least_concave, least_lrcp, vertices
 from tests.support.concave_models import (
     concave_model,
@@ -17,17 +33,7 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.cuts.concave.root_box import root_box
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence, cuts_bound
-from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
-from tightmargin.solvers.proofs.cover.linear_limits import SquareLimit
-from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, Side
-from tightmargin.solvers.proofs.cover.squares import Directions
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers import Verdict
 
 Array = NDArray[np.float64]
 LITERAL = {"strategy": "literal"}

@@ -9,6 +9,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import ConcaveClaim, enumerate_image, read_concave
+from tests.inside.solvers import StopReason, standard_form
 from tests.references.concave_truth import least_concave
 from tests.support.concave_models import (
     Polytope,
@@ -18,12 +20,7 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.cuts.concave.assumed_concave import ConcaveClaim
-from tightmargin.cuts.concave.inner_hull import enumerate_image
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Verdict
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])

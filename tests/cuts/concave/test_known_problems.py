@@ -13,8 +13,7 @@ from scipy.spatial import HalfspaceIntersection
 
 import tightmargin as tm
 from benchmarks.classical_concave import PROBLEMS, Classical
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers import SolveResult, Verdict
 
 Array = NDArray[np.float64]
 

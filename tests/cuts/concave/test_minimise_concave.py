@@ -17,8 +17,7 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 Array = np.ndarray
 

@@ -14,14 +14,12 @@ from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.cuts import polar_problem
+from tests.inside.formulations import support_value
+from tests.inside.solvers import norm_held, standard_form
 from tests.references.polytope_corners import gauss
-from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import support_value
-from tightmargin.solvers.exact_points.rational_sphere import norm_held
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict, nu_range
 
 Edit = Callable[[pyo.ConcreteModel], None]
 DATA = gauss(3, 20, 2)

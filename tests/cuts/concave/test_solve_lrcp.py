@@ -11,8 +11,7 @@ import pytest
 import tightmargin as tm
 from tests.references.concave_truth import least_lrcp, vertices
 from tests.support.concave_models import lrcp_model, random_polytope, semidefinite
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])

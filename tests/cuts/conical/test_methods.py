@@ -11,14 +11,12 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import conical_methods as methods
+from tests.inside.formulations import level_price, robust_risk, window
+from tests.inside.solvers import StopReason, automatic_method, method_names
 from tests.references.extended_nu import by_all_outliers
-from tightmargin.cuts.conical import methods
-from tightmargin.cuts.conical.robust_search import robust_search
-from tightmargin.formulations.nu.extended_robust import level_price, robust_risk, window
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.methods import automatic_method, method_names
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.cuts import robust_search
+from tightmargin.solvers import Status, Verdict
 
 MODES = ("free", "penalised", "none")
 NU, MU = 0.7, "1/9"

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import _problem
+from tests.inside.formulations import offset_limit, robust_risk
+from tests.inside.solvers import HalvedOrthants, StopReason, orthants, tail_difference
+from tests.inside.solvers import simplicial_cover_lemma as cover_lemma
+from tests.inside.solvers import simplicial_cover_value as cover_value
+from tests.inside.solvers import simplicial_halves as halves
 from tests.references.extended_nu import by_all_outliers
-from tightmargin.cuts.conical.robust_search import _problem, robust_search
-from tightmargin.formulations.nu.extended_robust import offset_limit, robust_risk
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cones.simplicial import (
-    HalvedOrthants,
-    cover_lemma,
-    cover_value,
-    halves,
-    orthants,
-    tail_difference,
-)
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.cuts import robust_search
+from tightmargin.solvers import Verdict
 
 MODES = ("free", "penalised", "none")
 

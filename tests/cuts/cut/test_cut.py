@@ -12,25 +12,26 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.cuts import CutOrigin, CuttingPlaneResult, Kind, scaled_cut
+from tests.inside.solvers import standard_form
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.cut import Cut, InvalidCutError, Kind, load_cuts, save_cuts
-from tightmargin.cuts.cut.origin import CutOrigin
-from tightmargin.cuts.cut.scaling import scaled_cut
-from tightmargin.cuts.generation.concavity import concavity_cut
-from tightmargin.cuts.generation.verification import verify_cut
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.formulations.nu.extended import (
+from tightmargin.cuts import (
+    Cut,
+    InvalidCutError,
+    concavity_cut,
+    cutting_plane,
+    load_cuts,
+    save_cuts,
+    verify_cut,
+)
+from tightmargin.formulations import (
     extended_nu_svc,
+    extended_nu_svc_linearised,
     extended_nu_svc_polar,
     extended_nu_svc_reverse,
+    min_cvar,
 )
-from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised
-from tightmargin.formulations.nu.min_cvar import min_cvar
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import NumberError, nu_range, solve
 
 DATA = gauss(26, 18, 3)
 NU = 0.3 * nu_range(DATA).nu_bar

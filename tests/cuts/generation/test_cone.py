@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.generation.cone import (
+from tests.inside.cuts import (
     exposed_points,
     extreme_rays,
     independent_rows,
+    polar_problem,
     steps_to_norm,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.polytope_edges import edges, ties_at
-from tightmargin.solvers.nu.nu_range import nu_range
+from tests.inside.formulations import edges, ties_at
+from tests.references.polytope_corners import corners, gauss
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 
 def rays_by_trying(rows: np.ndarray) -> np.ndarray:

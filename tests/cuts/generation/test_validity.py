@@ -7,19 +7,22 @@ import functools
 import numpy as np
 import pytest
 
+from tests.inside.cuts import (
+    CuttingPlaneResult,
+    FaceProgram,
+    Kind,
+    LiftedRows,
+    PolarProblem,
+    Relaxation,
+    face_through,
+    facial,
+    polar_problem,
+    tight_basis,
+)
 from tests.references.polytope_corners import corners, gauss, levels
-from tightmargin.cuts.cut.cut import Cut, Kind
-from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
-from tightmargin.cuts.generation import facial
-from tightmargin.cuts.generation.concavity import concavity_cut
-from tightmargin.cuts.generation.facial import facial_cut
-from tightmargin.cuts.generation.lifted_concavity import LiftedRows, lifted_cut, tight_basis
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
-from tightmargin.cuts.relaxation.relaxation import Relaxation
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut, lifted_cut
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 ROUNDING = 1e-9
 INSTANCES = [(1, 16, 2, 0.3), (7, 24, 2, 0.5), (5, 20, 2, 0.9), (6, 20, 3, 0.4), (8, 18, 3, 0.6)]

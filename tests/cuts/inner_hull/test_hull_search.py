@@ -13,6 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull, QhullError
 
+from tests.inside.cuts import Surface, enclosed_radius
+from tests.inside.cuts import hull_search as searching
+from tests.inside.formulations import loss_weights, reduced_hulls, support_value
+from tests.inside.solvers import NuRange, StopReason
 from tests.references.extended_nu import (
     assert_values_are_the_objective,
     least_on_circle,
@@ -21,18 +25,9 @@ from tests.references.extended_nu import (
 )
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.cuts.inner_hull import hull_search as searching
-from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.inner_hull.surface import Surface
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc_ball
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import NuRange, nu_range
+from tightmargin.cuts import branch_and_cut, hull_search
+from tightmargin.formulations import TrainingData, extended_nu_svc_ball
+from tightmargin.solvers import nu_range, solve
 
 # --- the optimum ---------------------------------------------------------------------------------
 

@@ -14,27 +14,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.inside.cuts import (
+    METHODS,
+    ExtendedNuPath,
+    PathRow,
+    ProvingEngine,
+    Search,
+    chord,
+    engines,
+    recover_multipliers,
+    search_engine,
+    widest_gap,
+)
+from tests.inside.cuts import nu_path as extended_nu_path_module
+from tests.inside.experiments import load
+from tests.inside.formulations import (
+    fit_kernel_pca,
+    loss_weights,
+    normalise,
+    reduced_hulls,
+    support_value,
+)
 from tests.references import reference_solutions
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.nu_path import engines
-from tightmargin.cuts.nu_path import nu_path as extended_nu_path_module
-from tightmargin.cuts.nu_path.cvar_profile import cvar_profile, widest_gap
-from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
-from tightmargin.cuts.nu_path.multipliers import recover_multipliers
-from tightmargin.cuts.nu_path.nu_path import extended_nu_path
-from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
-from tightmargin.cuts.nu_path.row import PathRow
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
-from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.cuts import branch_and_cut, cvar_profile, extended_nu_path, hull_search
+from tightmargin.formulations import TrainingData, extended_nu_svc
+from tightmargin.solvers import Verdict, nu_range, solve
 
 Array = np.ndarray
 MODES = ("free", "none")

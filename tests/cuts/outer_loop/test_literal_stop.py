@@ -7,17 +7,21 @@ import functools
 import numpy as np
 import pytest
 
+from tests.inside.cuts import (
+    CuttingPlaneResult,
+    Kind,
+    PolarProblem,
+    face_through,
+    polar_problem,
+    scaled_cut,
+    tight_on,
+    weight_on_a_face,
+)
+from tests.inside.formulations import support_value
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts.cut.cut import Cut, Kind
-from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
-from tightmargin.cuts.cut.scaling import scaled_cut
-from tightmargin.cuts.generation.remaining_faces import tight_on, weight_on_a_face
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.relaxation.faces import face_through
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import support_value
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.cuts import Cut, cutting_plane
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 CASES = [(7, 24, 2, 0.5), (7, 30, 2, 0.3), (1, 20, 2, 0.1), (3, 22, 3, 0.3), (2, 20, 3, 0.3)]
 

@@ -10,33 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.cuts import (
+    BOX,
+    STRATEGIES,
+    CuttingPlaneResult,
+    Found,
+    Kind,
+    LostNumbersError,
+    PolarProblem,
+    Pool,
+    Relaxation,
+    apex_at,
+    emptiness,
+    polar_problem,
+    scaled_cut,
+    separation,
+)
+from tests.inside.cuts import run as outer_loop
+from tests.inside.formulations import edges, loss_weights, reduced_hulls, support_value, ties_at
+from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
 from tests.references.polytope_corners import corners, gauss, levels
 from tests.references.reference_solutions import points
-from tightmargin.cuts.cut.cut import Kind
-from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
-from tightmargin.cuts.cut.scaling import scaled_cut
-from tightmargin.cuts.generation import separation
-from tightmargin.cuts.generation.concavity import apex_at
-from tightmargin.cuts.generation.verification import verify_cut
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.outer_loop import emptiness
-from tightmargin.cuts.outer_loop import run as outer_loop
-from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES, cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.outer_loop.run import BOX
-from tightmargin.cuts.relaxation.pool import Pool
-from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.polytope_edges import edges, ties_at
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.result import Status
+from tightmargin.cuts import cutting_plane, hull_search, verify_cut
+from tightmargin.formulations import TrainingData, extended_nu_svc
+from tightmargin.solvers import LiveLP, Status, nu_range, solve
 
 WAYS: dict[str, dict[str, str]] = {
     "projected": {},

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.inside.solvers import StopReason
 from tests.soundness import cut_searches
 from tests.soundness.cut_searches import Instance, faults, instance
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.cuts import branch_and_cut, cutting_plane
 
 # Each of the first ended "numerical" once: next to nu_bar, with equal points, at nu_max.
 LOST = (0, 13, 16, 20, 33, 36, 44, 60, 85)

@@ -13,16 +13,15 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import document as document_of_family
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import reduced_hulls, support_value
+from tests.inside.solvers import checker, on_sphere
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
 from tests.solvers.proof_files.test_checker import changed, rejected
-from tightmargin.cuts.proof_files import document as document_of_family
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact_points.rational_sphere import on_sphere
-from tightmargin.solvers.proof_files import checker
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import solve
 
 Document = dict[str, Any]
 PAIRS = [(i, j) for i in (1, -1) for j in (1, -1)]

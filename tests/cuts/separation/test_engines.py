@@ -12,9 +12,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
 from tests.references.brute_force import least, signed_rows, zero_one_optima
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 MIXED = ("branch-and-bound", "scip", "gurobi", "highs")
 CONTINUOUS = ("live", "scip", "highs")

@@ -13,10 +13,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS, StopReason
 from tests.references.brute_force import least, signed_rows
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 MIXED = ("branch-and-bound", "scip", "gurobi", "highs")
 
@@ -311,7 +310,7 @@ def test_engines_refuse_what_they_do_not_take() -> None:
 
 
 def test_gurobi_that_is_missing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tightmargin.solvers.backends import choice
+    from tests.inside.solvers import choice
 
     monkeypatch.setattr(choice, "_absence", lambda info: f"{info.name} is not installed")
     model, two = cover()

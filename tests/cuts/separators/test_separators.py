@@ -12,12 +12,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import CombinatorialBenders, ProvenRow, StalledError
 from tests.references.brute_force import least, signed_rows, zero_one_optima
 from tests.references.polytope_corners import corners
-from tightmargin.cuts.separators.combinatorial_benders import CombinatorialBenders
-from tightmargin.cuts.separators.polar_cuts import StalledError
-from tightmargin.cuts.separators.proven_row import ProvenRow
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 
 def points(n: int = 8, seed: int = 0) -> tm.TrainingData:

@@ -16,8 +16,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-import tightmargin.cuts.spatial_branching.branch_and_cut as engine
-import tightmargin.cuts.spatial_branching.node_program as programs
+from tests.inside.cuts import (
+    BAND,
+    Bound,
+    BoxLP,
+    Multipliers,
+    Rows,
+    active_points,
+    branching,
+    by_multipliers,
+    halves,
+    in_unit,
+    largest_entry,
+    look,
+    nothing_known,
+    on_sphere,
+    polar_problem,
+    proven_bound,
+    sphere_cut,
+)
+from tests.inside.cuts import boxes_root_box as root_box
+from tests.inside.cuts import branch_and_cut as engine
+from tests.inside.cuts import node_program as programs
+from tests.inside.cuts import sphere_cuts as concavity
+from tests.inside.formulations import (
+    ReducedHulls,
+    loss_weights,
+    reduced_hulls,
+    support,
+    support_value,
+)
+from tests.inside.solvers import StopReason
 from tests.references.extended_nu import (
     assert_values_are_the_objective,
     least_on_circle,
@@ -27,41 +56,9 @@ from tests.references.extended_nu import (
 from tests.references.reduced_hulls import all_vertices
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.cuts.cut.cut import InvalidCutError
-from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.generation.verification import verify_cut
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.search.run import in_unit
-from tightmargin.cuts.spatial_branching import active_points
-from tightmargin.cuts.spatial_branching import sphere_cuts as concavity
-from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
-from tightmargin.cuts.spatial_branching.boxes import (
-    branching,
-    by_multipliers,
-    halves,
-    on_sphere,
-    root_box,
-)
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.cuts.spatial_branching.node_bound import (
-    Bound,
-    Multipliers,
-    Rows,
-    largest_entry,
-    proven_bound,
-)
-from tightmargin.cuts.spatial_branching.node_program import BoxLP
-from tightmargin.cuts.spatial_branching.sphere_cuts import sphere_cut
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import (
-    ReducedHulls,
-    reduced_hulls,
-    support,
-    support_value,
-)
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.cuts import InvalidCutError, branch_and_cut, hull_search, verify_cut
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 TOLERANCE = 1e-6
 

@@ -17,23 +17,25 @@ import numpy as np
 import pytest
 
 import tightmargin
+from tests.inside.experiments import (
+    emit,
+    options,
+    parse_row,
+    parse_settings,
+    parse_value,
+    solve,
+    spread_settings,
+    stdout_to_stderr,
+)
+from tests.inside.solvers import SCHEMA, SOLVERS, zero_one_enumeration
 from tests.references import losses, matrix, multiclass, ramp_l1, reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.extended_nu import by_all_outliers
 from tests.references.level_one_lift import derived_lift
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tests.support.command_line import ROOT, finish, run, start, write_csv
-from tightmargin.experiments.cli import options, solve
-from tightmargin.experiments.cli.app import spread_settings
-from tightmargin.experiments.cli.settings import parse_row, parse_settings, parse_value
-from tightmargin.experiments.console.documents import emit
-from tightmargin.experiments.console.streams import stdout_to_stderr
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SCHEMA, Certificate, SolveResult, Status
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 
 SEPARABLE = reference_solutions.points("separable", 3, n=10)
 OVERLAPPING = reference_solutions.points("overlapping", 3, n=10)

@@ -14,9 +14,9 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from tests.inside.experiments import load_classes
 from tests.support.command_line import Answer, run
-from tightmargin.experiments.data.specs import load_classes
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers import SolveResult
 
 IRIS = "sklearn:iris"
 FEW = "sklearn:iris,n=12,features=1+3,stratify,seed=3"

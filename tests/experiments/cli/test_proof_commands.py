@@ -11,12 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.inside.solvers import DERIVED, checker, checksum, zero_one_enumeration
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.result import DERIVED
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 POINTS = reference_solutions.points("overlapping", 3, n=10)
 EXPECTED = reference_solutions.hinge(POINTS, "free", 0.5, 0.7).value

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.inside.experiments import kind_of, tables
+from tests.inside.experiments import solve as solving
 from tests.references.reference_solutions import points
 from tests.support.command_line import ROOT, run, start, write_csv
-from tightmargin.experiments.cli import solve as solving
-from tightmargin.experiments.console import tables
-from tightmargin.experiments.data.streams import kind_of
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, solve
 
 DATA = points("overlapping", 1, n=10)
 C_SVC = ("solve", "c_svc", "--set", "C=1", "--data")

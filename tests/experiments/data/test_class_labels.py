@@ -14,16 +14,18 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris, load_svmlight_file, load_wine
 
-from tightmargin.experiments.data.gaussian_classes import (
+from tests.inside.experiments import (
+    Points,
     gaussian_class_data,
     gaussian_class_means,
     gaussian_class_probabilities,
+    load,
+    load_classes,
+    named,
+    numbered,
+    subset,
 )
-from tightmargin.experiments.data.labels import Points, named, numbered
-from tightmargin.experiments.data.specs import load, load_classes
-from tightmargin.experiments.data.subsets import subset
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations import CATALOGUE, MulticlassData
 
 X = np.random.default_rng(5).normal(size=(12, 3))
 CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])

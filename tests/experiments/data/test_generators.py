@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tightmargin.experiments.data.outlier_generators import (
+from tests.inside.experiments import (
     OUTLIERS,
     label_flip_data,
     label_flip_hyperplane,

@@ -18,8 +18,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from tightmargin.experiments.data.outlier_generators import label_flip_data, outlier_data
-from tightmargin.experiments.data.specs import SKLEARN, UCI, data_folder, load, load_classes
+from tests.inside.experiments import (
+    SKLEARN,
+    UCI,
+    data_folder,
+    label_flip_data,
+    load,
+    load_classes,
+    outlier_data,
+)
 
 reuse_folder = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

@@ -17,8 +17,8 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import tightmargin as tm
+from tests.inside.experiments import proven_fit_percent as percent
 from tests.references.hinge_optimum import factor_of, hinge_optimum, nu_optimum
-from tightmargin.experiments.estimators.proven_fit import percent
 
 RNG = np.random.default_rng(4)
 N = 70

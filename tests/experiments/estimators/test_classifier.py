@@ -27,13 +27,10 @@ from sklearn.utils import get_tags
 
 import tightmargin as tm
 from tests.faults.settings import valid
+from tests.inside.experiments import HYPERPARAMETERS, PREPROCESSING, classifier, fitted, fitting
 from tests.references.reference_solutions import points
-from tightmargin.experiments.data.preparation import PREPROCESSING
-from tightmargin.experiments.estimators import classifier, fitted, fitting
-from tightmargin.experiments.estimators.fitting import HYPERPARAMETERS
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import Status, Verdict
 
 DATA = points("overlapping", 5, n=40)
 X, Y = DATA.X, DATA.y

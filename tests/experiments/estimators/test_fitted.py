@@ -14,13 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.experiments import Fitted, FittedProbabilities
+from tests.inside.formulations import fit_normaliser
+from tests.inside.solvers import checksum
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities
-from tightmargin.formulations.data.normalisation import fit_normaliser
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.probability.binary import class_probabilities
-from tightmargin.solvers.probability.multiclass import direct_probabilities
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import class_probabilities, direct_probabilities
 
 RNG = np.random.default_rng(8)
 SPREAD = RNG.normal(size=(30, 2)) * [1, 3] + 2

@@ -14,41 +14,36 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.references import reference_solutions
-from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli import compare
-from tightmargin.experiments.console import tables
-from tightmargin.experiments.console.gaps import gap_page
-from tightmargin.experiments.data.preparation import prepare
-from tightmargin.experiments.data.specs import load
-from tightmargin.experiments.gap_study import study as gap_study
-from tightmargin.experiments.gap_study.bound_order import is_weaker, order_violations
-from tightmargin.experiments.gap_study.ladder import LADDER
-from tightmargin.experiments.gap_study.rungs import Rung
-from tightmargin.experiments.gap_study.study import (
+from tests.inside.experiments import (
     BREAST_CANCER,
     CLUSTERED,
     EXACT,
     INSTANCES,
+    LADDER,
     RELAXATIONS,
     GapStudy,
     Instance,
-)
-from tightmargin.experiments.gap_study.table import (
-    percent,
+    Rung,
+    compare,
+    gap_page,
+    is_weaker,
+    load,
+    order_violations,
+    prepare,
     seconds_text,
+    tables,
     to_frame,
-    to_json,
-    to_latex,
 )
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.comparison.gap_table import Bound
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.experiments import study as gap_study
+from tests.inside.experiments import table_percent as percent
+from tests.inside.experiments import table_to_json as to_json
+from tests.inside.experiments import table_to_latex as to_latex
+from tests.inside.solvers import GapTableBound as Bound
+from tests.inside.solvers import zero_one_enumeration
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_big_m
+from tightmargin.solvers import Status, Verdict, solve
 
 SPEC = "synthetic:clustered,n=40,d=2,sigma=0.5,seed=0"
 SMALL = Instance("small", "Forty points", SPEC, {"penalty": 1.0})

@@ -13,21 +13,35 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks import ladder as benchmark
+from tests.inside.cuts import TightenTightened as Tightened
+from tests.inside.experiments import (
+    LADDER,
+    LADDER_INSTANCES,
+    GapEffort,
+    GapStudy,
+    Instance,
+    Need,
+    Outcomes,
+    Problem,
+    Rung,
+    _stated,
+    compare,
+    is_weaker,
+    ladder,
+    order_violations,
+    to_markdown,
+    whole_ladder,
+)
+from tests.inside.experiments import RungsStep as Step
+from tests.inside.experiments import study as gap_study
+from tests.inside.experiments import table_percent as percent
+from tests.inside.experiments import table_to_json as to_json
+from tests.inside.formulations import SlackBounds, closed_slack_bounds
+from tests.inside.solvers import GapTableBound as Bound
+from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.cuts.bound_tightening.tighten import Tightened
-from tightmargin.experiments.cli import compare
-from tightmargin.experiments.gap_study import ladder
-from tightmargin.experiments.gap_study import study as gap_study
-from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
-from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
-from tightmargin.experiments.gap_study.rungs import GapEffort, Need, Outcomes, Problem, Rung, Step
-from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, GapStudy, Instance
-from tightmargin.experiments.gap_study.table import percent, to_json, to_markdown
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.solvers.comparison.gap_table import Bound
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.formulations import TrainingData
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})

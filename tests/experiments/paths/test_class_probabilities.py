@@ -12,17 +12,20 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from tests.inside.experiments import class_probabilities as family
+from tests.inside.experiments import probability_figure, probability_page
+from tests.inside.formulations import gram_data
+from tests.inside.solvers import (
+    SCHEMA,
+    ClassProbabilities,
+    Machines,
+    hinge_machines,
+    weighted_machines,
+)
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.paths import class_probabilities as family
-from tightmargin.experiments.paths.class_probabilities import probability_page
-from tightmargin.experiments.plots.probability_plots.binary import probability_figure
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines
-from tightmargin.solvers.probability import weighted_machines
-from tightmargin.solvers.probability.binary import ClassProbabilities, class_probabilities
-from tightmargin.solvers.result import SCHEMA
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import class_probabilities
 
 DATA = reference_solutions.points("overlapping", 3, n=24)
 # No multiple of a cost of one class is one of the other: the intercept is unique.

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.experiments import ARRAYS, conic_path_figure
+from tests.inside.formulations import budget_grid
+from tests.inside.solvers import SCHEMA, ConicRows
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli.path import ARRAYS
-from tightmargin.experiments.plots.paths import conic_path_figure
-from tightmargin.formulations.conic.budget import budget_grid
-from tightmargin.solvers.conic.path import conic_path, penalty_grid
-from tightmargin.solvers.conic.path_rows import ConicRows
-from tightmargin.solvers.result import SCHEMA
+from tightmargin.solvers import conic_path, penalty_grid
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 PENALTIES, BUDGETS = (0.1, 1.0, 10.0), (0.5, 0.1)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.cuts import nu_path as path_module
+from tests.inside.experiments import ARRAYS
+from tests.inside.solvers import SCHEMA
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.cuts.nu_path import nu_path as path_module
-from tightmargin.experiments.cli.path import ARRAYS
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import SCHEMA
+from tightmargin.formulations import TrainingData
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 N = 10

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.experiments import (
+    ARRAYS,
+    PAPER_RATIOS,
+    rigorous_svm,
+    rsvm_path_figure,
+    rsvm_report,
+)
+from tests.inside.formulations import gram_data, normalise
+from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
+from tests.inside.solvers import SCHEMA, RsvmRows
+from tests.inside.solvers import rigorous_svm_methods as methods
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.cli.path import ARRAYS
-from tightmargin.experiments.paths import rigorous_svm
-from tightmargin.experiments.plots.paths import rsvm_path_figure
-from tightmargin.experiments.statistics.capacity_report import PAPER_RATIOS, rsvm_report
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.result import SCHEMA, SolveResult
-from tightmargin.solvers.rigorous_svm import methods
-from tightmargin.solvers.rigorous_svm.methods import SEARCHED
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
-from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import SolveResult, norm_limit, rsvm_path
 
 DATA = reference_solutions.points("overlapping", 3, n=14)
 H = 0.7

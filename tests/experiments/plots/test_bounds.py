@@ -10,27 +10,22 @@ import pytest
 from matplotlib.colors import to_hex
 
 import tightmargin as tm
-from tests.support.figure_checks import faults_of
-from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
-from tightmargin.cuts.inner_hull.hull_search import hull_search
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
-from tightmargin.experiments.data.gaussian_classes import clusters
-from tightmargin.experiments.plots.bounds import (
+from tests.inside.cuts import ResultTightened as Tightened
+from tests.inside.cuts import TighteningRound
+from tests.inside.experiments import (
+    LOOKS,
     BoundTrace,
     bound_figure,
     bound_trace,
+    clusters,
     draw_bounds,
+    new_figure,
     save_bounds,
 )
-from tightmargin.experiments.plots.style import LOOKS, new_figure
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
-from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tests.inside.solvers import Decomposition, StopReason, TracePoint
+from tests.support.figure_checks import faults_of
+from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
+from tightmargin.solvers import Verdict, conflict_search, nu_range, solve
 
 DATA = clusters(3, 30)
 NU = nu_range(DATA).nu_bar * 0.6

@@ -9,30 +9,24 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Circle
 
-from tests.references.polytope_corners import corners, gauss, levels
-from tightmargin.cuts.cut.cut import Kind
-from tightmargin.cuts.cut.polar_problem import polar_problem
-from tightmargin.cuts.outer_loop.cutting_plane import cutting_plane
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.experiments.data.gaussian_classes import clusters
-from tightmargin.experiments.plots import cutting_planes
-from tightmargin.experiments.plots.cutting_planes import (
+from tests.inside.cuts import CuttingPlaneResult, Kind, polar_problem
+from tests.inside.experiments import (
     CUT_STYLES,
-    cut_figure,
+    PlaneRun,
+    clipped,
+    clusters,
+    corners_of,
+    cutting_planes,
+    plane_run,
     save_cuts,
     style_of,
     toy_run,
 )
-from tightmargin.experiments.plots.plane_polygons import (
-    PlaneRun,
-    clipped,
-    corners_of,
-    plane_run,
-)
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.nu.nu_range import nu_range
+from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
+from tests.inside.formulations import Array, loss_weights, support_value
+from tests.references.polytope_corners import corners, gauss, levels
+from tightmargin.cuts import cutting_plane
+from tightmargin.solvers import nu_range
 
 
 def area(polygon: Array) -> float:

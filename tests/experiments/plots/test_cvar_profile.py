@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tests.inside.cuts import CvarProfile
+from tests.inside.experiments import profile_figure, save_profile
 from tests.references import reference_solutions
-from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
-from tightmargin.cuts.nu_path.nu_path import extended_nu_path
-from tightmargin.experiments.plots.paths import profile_figure, save_profile
+from tightmargin.cuts import cvar_profile, extended_nu_path
 
 
 @pytest.fixture(scope="module")

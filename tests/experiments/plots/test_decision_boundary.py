@@ -10,15 +10,18 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from tests.support.figure_checks import faults_of
-from tightmargin.experiments.plots.decision_boundary import (
-    CLASSES,
+from tests.inside.experiments import (
+    COLUMN,
     NEGATIVE,
+    PAGE,
     POSITIVE,
     draw_boundary,
     draw_regions,
+    new_figure,
+    shared_legend,
 )
-from tightmargin.experiments.plots.style import COLUMN, PAGE, new_figure, shared_legend
+from tests.inside.experiments import DECISION_BOUNDARY_CLASSES as CLASSES
+from tests.support.figure_checks import faults_of
 
 Array = NDArray[np.float64]
 

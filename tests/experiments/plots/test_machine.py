@@ -12,21 +12,23 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
+from tests.inside.experiments import (
+    clusters,
+    conic_path_figure,
+    fit,
+    machine_figure,
+    probability_figure,
+    profile_figure,
+    rsvm_path_figure,
+    rsvm_report,
+    toy_run,
+)
+from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
+from tests.inside.experiments import plots_cut_figure as the_same
 from tests.support.command_line import run, write_csv
 from tests.support.figure_checks import faults_of
-from tightmargin.experiments.data.gaussian_classes import clusters
-from tightmargin.experiments.estimators.fitted import fit
-from tightmargin.experiments.plots import cut_figure as the_same
-from tightmargin.experiments.plots.cutting_planes import cut_figure, toy_run
-from tightmargin.experiments.plots.machine import machine_figure
-from tightmargin.experiments.plots.paths import conic_path_figure, profile_figure, rsvm_path_figure
-from tightmargin.experiments.plots.probability_plots.binary import probability_figure
-from tightmargin.experiments.statistics.capacity_report import rsvm_report
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.conic.path import conic_path
-from tightmargin.solvers.probability.binary import class_probabilities
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+from tightmargin.formulations import MulticlassData, TrainingData
+from tightmargin.solvers import class_probabilities, conic_path, rsvm_path
 
 Array = NDArray[np.float64]
 
@@ -220,8 +222,7 @@ def test_pictures_of_cuts_are_readable() -> None:
 
 
 def test_pictures_of_the_cvar_are_readable() -> None:
-    from tightmargin.cuts.nu_path.cvar_profile import cvar_profile
-    from tightmargin.cuts.nu_path.nu_path import extended_nu_path
+    from tightmargin.cuts import cvar_profile, extended_nu_path
 
     path = extended_nu_path(DATA, (0.9, 0.5, 0.3, 0.1))
     figure = profile_figure(cvar_profile(path), LONG)

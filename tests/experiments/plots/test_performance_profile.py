@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.inside.experiments import times_of
+from tests.inside.solvers import Agreement, Model, SolverRun
 from tests.support.command_line import run
-from tightmargin.experiments.plots.performance_profile import times_of
-from tightmargin.solvers.comparison.agreement import Agreement
-from tightmargin.solvers.comparison.solver_runs import Model, SolverRun
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 
 
 def test_only_proven_finished_and_agreeing_solves_count() -> None:

@@ -11,10 +11,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import tightmargin as tm
+from tests.inside.experiments import PICTURES, picture
 from tests.support.figure_checks import faults_of, texts_of
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
-from tightmargin.experiments.plots.pictures import PICTURES, picture
 from tightmargin.printing import Drawn
 
 DRAWN = sorted((kind for kind in public_classes() if issubclass(kind, Drawn)), key=repr)

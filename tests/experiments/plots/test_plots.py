@@ -11,13 +11,18 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tightmargin.experiments.gap_study import study as gap_study
-from tightmargin.experiments.gap_study.rungs import Rung
-from tightmargin.experiments.gap_study.study import RELAXATIONS, GapStudy, Instance
-from tightmargin.experiments.plots.gaps import MISSING, gap_figure, save_figure
-from tightmargin.experiments.plots.style import SUFFIXES
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate
+from tests.inside.experiments import (
+    MISSING,
+    RELAXATIONS,
+    SUFFIXES,
+    GapStudy,
+    Instance,
+    Rung,
+    gap_figure,
+    save_figure,
+)
+from tests.inside.experiments import study as gap_study
+from tightmargin.solvers import Certificate, Verdict
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
 LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")
@@ -123,7 +128,7 @@ def luminance(colour: str) -> float:
 
 def test_shades_differ_without_colour() -> None:
     """Contrast of at least 3 : 1, as WCAG asks of graphics, between bar and rest of the track."""
-    from tightmargin.experiments.plots.gaps import CLOSED, GAP
+    from tests.inside.experiments import CLOSED, GAP
 
     assert (luminance(CLOSED) + 0.05) / (luminance(GAP) + 0.05) >= 3
     assert (1 + 0.05) / (luminance(MISSING) + 0.05) >= 3

@@ -12,11 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.spatial import ConvexHull
 
 import tightmargin as tm
+from tests.inside.experiments import PolygonCuts
+from tests.inside.formulations import Array
 from tests.references.concave_truth import least_concave, vertices
 from tests.support.concave_models import concave_model, random_polytope, semidefinite
 from tests.support.figure_checks import faults_of
-from tightmargin.experiments.plots.polygon_pictures.cuts import PolygonCuts
-from tightmargin.formulations.data.arrays import Array
 
 
 def square() -> pyo.ConcreteModel:

@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from tests.inside.experiments import (
+    COLUMN,
+    LOOKS,
+    PAGE,
+    draw_losses,
+    draw_profile,
+    draw_timings,
+    look,
+    new_figure,
+    performance_profile,
+    plots,
+    timing,
+)
+from tests.inside.experiments import losses as loss_plot
 from tests.support.figure_checks import faults_of
-from tightmargin.experiments import plots
-from tightmargin.experiments.plots import losses as loss_plot
-from tightmargin.experiments.plots.losses import draw_losses
-from tightmargin.experiments.plots.performance_profile import draw_profile, performance_profile
-from tightmargin.experiments.plots.style import COLUMN, LOOKS, PAGE, look, new_figure
-from tightmargin.experiments.plots.timings import draw_timings, timing
 
 
 def drawn(draw: Any, *given: Any, **words: Any) -> Any:

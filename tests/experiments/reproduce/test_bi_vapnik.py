@@ -14,25 +14,32 @@ from sklearn.metrics import confusion_matrix
 from sklearn.svm import SVC
 
 from tests.conftest import folder_of_real_data
-from tests.references.reference_solutions import points
-from tests.support.command_line import run
-from tightmargin.experiments.data.specs import load
-from tightmargin.experiments.reproduce.bi_vapnik import (
-    figure1,
-    published,
-    table2,
-    table3,
+from tests.inside.experiments import (
+    DIGITS,
+    Curve,
+    Measured,
+    Rates,
+    Run,
+    Sample,
+    as_run,
+    digits,
+    least_cost,
+    load,
+    misfit,
+    proven_costs,
+    risk_figure,
+    split,
     table3_adult,
 )
-from tightmargin.experiments.reproduce.bi_vapnik.figure1 import risk_figure
-from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
-from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
-from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
-from tightmargin.experiments.reproduce.bi_vapnik.table3 import misfit
-from tightmargin.experiments.reproduce.framework.registry import Effort
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
+from tests.inside.experiments import RegistryEffort as Effort
+from tests.inside.experiments import bi_vapnik_figure1 as figure1
+from tests.inside.experiments import bi_vapnik_published as published
+from tests.inside.experiments import bi_vapnik_table2 as table2
+from tests.inside.experiments import bi_vapnik_table3 as table3
+from tests.references.reference_solutions import points
+from tests.support.command_line import run
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict, rsvm_path
 
 # --- the print -----------------------------------------------------------------------------------
 

@@ -16,50 +16,45 @@ from scipy.stats import norm
 from sklearn.svm import LinearSVC
 
 from tests.conftest import folder_of_real_data
-from tests.support.command_line import run
-from tightmargin.experiments.data.outlier_generators import (
+from tests.inside.experiments import (
     FAR,
     NARROW,
-    label_flip_data,
-    label_flip_hyperplane,
-    mixture_points,
-    outlier_data,
-    outlier_direction,
-)
-from tightmargin.experiments.data.specs import load
-from tightmargin.experiments.reproduce.cepeda_gomez_han import (
-    figure1,
-    published,
-    replications,
-    samples,
-    table1,
-    table2,
-    table3,
-    table4,
-)
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
+    SPECS,
+    Done,
+    Report,
+    Samples,
     both_losses,
     cells,
-    machine,
-    outlier_run,
-    spread,
-)
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
-    SPECS,
+    chosen,
     clustered_points,
+    cross_validate,
+    label_flip_data,
+    label_flip_hyperplane,
+    load,
+    machine,
+    mixture_points,
     noisy_split,
+    outlier_data,
+    outlier_direction,
+    outlier_run,
     outlier_samples,
+    replications,
+    spread,
     sum_points_away,
+    synthetic_samples,
+    table4,
 )
-from tightmargin.experiments.reproduce.framework.registry import Effort
-from tightmargin.experiments.reproduce.framework.report import Report
-from tightmargin.experiments.reproduce.framework.runs import Done
-from tightmargin.experiments.reproduce.papers import chosen
-from tightmargin.experiments.validation.cross_validation import cross_validate
-from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
-from tightmargin.formulations.conic.loss import conic_loss
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.experiments import RegistryEffort as Effort
+from tests.inside.experiments import cepeda_gomez_han_figure1 as figure1
+from tests.inside.experiments import cepeda_gomez_han_published as published
+from tests.inside.experiments import cepeda_gomez_han_samples as samples
+from tests.inside.experiments import cepeda_gomez_han_table1 as table1
+from tests.inside.experiments import cepeda_gomez_han_table2 as table2
+from tests.inside.experiments import cepeda_gomez_han_table3 as table3
+from tests.inside.formulations import conic_loss
+from tests.support.command_line import run
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 Found = dict[str, Any]
 

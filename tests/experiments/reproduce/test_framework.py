@@ -15,33 +15,42 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import Answer, run
-from tightmargin.experiments.cli import reproduce as reproducing
-from tightmargin.experiments.console.streams import working
-from tightmargin.experiments.console.tables import show
-from tightmargin.experiments.reproduce.bi_vapnik import table2
-from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured, Rates, Run, as_run
-from tightmargin.experiments.reproduce.framework import runs
-from tightmargin.experiments.reproduce.framework.comparison import (
+from tests.inside.experiments import (
     Cell,
     Column,
+    Measured,
+    PaperClaim,
+    Rates,
+    Report,
     Row,
+    Run,
+    StudyError,
     Table,
+    as_run,
+    chosen,
+    everything,
     interval,
+    opened,
     ours_text,
+    printed,
+    printed_files,
     reaches,
+    reproduction,
+    run_tasks,
+    runs,
+    save,
+    show,
     within,
+    working,
 )
-from tightmargin.experiments.reproduce.framework.files import save, to_latex
-from tightmargin.experiments.reproduce.framework.printed import printed, printed_files
-from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
-from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report, to_json
-from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.experiments.reproduce.papers import chosen, everything
-from tightmargin.experiments.studies.result_store import opened
-from tightmargin.experiments.studies.runner import StudyError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SCHEMA
+from tests.inside.experiments import RegistryEffort as Effort
+from tests.inside.experiments import bi_vapnik_table2 as table2
+from tests.inside.experiments import files_to_latex as to_latex
+from tests.inside.experiments import report_to_json as to_json
+from tests.inside.experiments import reproduce as reproducing
+from tests.inside.solvers import SCHEMA
+from tests.support.command_line import Answer, run
+from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "bi-vapnik-table2"

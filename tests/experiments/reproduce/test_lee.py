@@ -16,38 +16,42 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from sklearn.svm import SVC
 
-from tightmargin.experiments.reproduce.framework.files import save
-from tightmargin.experiments.reproduce.framework.registry import Effort
-from tightmargin.experiments.reproduce.framework.report import Report, to_json
-from tightmargin.experiments.reproduce.lee import (
+from tests.inside.experiments import (
+    BINARY,
+    COUNTEREXAMPLE,
+    FAILS,
+    HOLDS,
+    LEE,
+    LINEAR,
+    MATRIX,
+    MISPRINT,
+    NOT_CHECKABLE,
+    Finding,
+    Report,
+    Statement,
+    chosen,
+    finding,
+    linear,
     matrix,
     matrix_runs,
     multiclass,
     multiclass_runs,
     probabilities,
     probability_runs,
+    save,
     sgd,
     sgd_runs,
-)
-from tightmargin.experiments.reproduce.lee.published import BINARY, CLASSES, LINEAR, MATRIX
-from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin, statements
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    COUNTEREXAMPLE,
-    FAILS,
-    HOLDS,
-    MISPRINT,
-    NOT_CHECKABLE,
-    Finding,
-    Statement,
-    finding,
+    soft_margin,
     statement_claim,
     statement_table,
+    statements,
     verdict_of,
 )
-from tightmargin.experiments.reproduce.papers import LEE, chosen
-from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
-from tightmargin.solvers.probability.simplex_grid import simplex_grid
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.experiments import PUBLISHED_CLASSES as CLASSES
+from tests.inside.experiments import RegistryEffort as Effort
+from tests.inside.experiments import report_to_json as to_json
+from tests.inside.solvers import simplex_grid
+from tightmargin.solvers import Verdict, truncated_search
 
 PARTS = (*LINEAR, *BINARY, *CLASSES, *MATRIX)
 

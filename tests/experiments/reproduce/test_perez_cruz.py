@@ -16,26 +16,26 @@ from scipy.stats import norm
 from sklearn.svm import SVC, NuSVC
 
 from tests.conftest import folder_of_real_data
-from tests.support.command_line import Answer, run
-from tightmargin.experiments.data.gaussian_classes import clusters
-from tightmargin.experiments.data.public_data import files_of
-from tightmargin.experiments.reproduce.framework.comparison import Cell
-from tightmargin.experiments.reproduce.perez_cruz import (
-    figure2,
-    figure3,
+from tests.inside.experiments import (
+    Cell,
+    clusters,
     figure4,
+    files_of,
     pictures,
     print_laws,
-    published,
-    samples,
     section6_error,
     solved,
-    table1,
-    table3,
     table3_notes,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.experiments import perez_cruz_figure2 as figure2
+from tests.inside.experiments import perez_cruz_figure3 as figure3
+from tests.inside.experiments import perez_cruz_published as published
+from tests.inside.experiments import perez_cruz_samples as samples
+from tests.inside.experiments import perez_cruz_table1 as table1
+from tests.inside.experiments import perez_cruz_table3 as table3
+from tests.support.command_line import Answer, run
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 SQRT2 = math.sqrt(2)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.svm import NuSVC
 
-from tightmargin.experiments.reproduce.perez_cruz import sharp_dual as module
-from tightmargin.experiments.reproduce.perez_cruz import table1
-from tightmargin.experiments.reproduce.perez_cruz.samples import WIDTH, circles_and_disks
-from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData
+from tests.inside.experiments import WIDTH, circles_and_disks
+from tests.inside.experiments import perez_cruz_sharp_dual as module
+from tests.inside.experiments import perez_cruz_table1 as table1
+from tests.inside.experiments import sharp_dual_sharp_dual as sharp_dual
+from tests.inside.formulations import gram_data
+from tightmargin.formulations import GramData
 
 
 def kernel_of(seed: int) -> GramData:

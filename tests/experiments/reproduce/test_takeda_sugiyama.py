@@ -15,38 +15,36 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 from sklearn.svm import SVC, NuSVC
 
-from tests.references.polytope_corners import corners, levels
-from tests.support.command_line import run
-from tightmargin.cuts.cut.cut import InvalidCutError, Kind
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.experiments.data.public_data import files_of
-from tightmargin.experiments.reproduce.framework import runs
-from tightmargin.experiments.reproduce.framework.registry import Effort
-from tightmargin.experiments.reproduce.framework.report import Report
-from tightmargin.experiments.reproduce.takeda_sugiyama import (
-    figure1,
-    figure2,
-    figure3,
-    machines,
-    theorems,
-)
-from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
-from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import faces_left, rebuilt
-from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
-from tightmargin.experiments.reproduce.takeda_sugiyama.theorems import (
+from tests.inside.cuts import CuttingPlaneResult, Kind
+from tests.inside.experiments import (
+    FLIPPED,
+    Report,
+    RiskBound,
     clopper_pearson,
+    faces_left,
+    files_of,
     largest_constant,
     least_constant,
+    machines,
+    points,
+    rebuilt,
+    risk_bound,
+    runs,
+    sample,
+    theorems,
     without_capacity,
 )
-from tightmargin.experiments.statistics.risk_bounds import RiskBound, risk_bound
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.formulations.svc.c_svc import c_svc_dual
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tests.inside.experiments import RegistryEffort as Effort
+from tests.inside.experiments import takeda_sugiyama_figure1 as figure1
+from tests.inside.experiments import takeda_sugiyama_figure2 as figure2
+from tests.inside.experiments import takeda_sugiyama_figure3 as figure3
+from tests.inside.formulations import loss_weights
+from tests.inside.solvers import StopReason
+from tests.references.polytope_corners import corners, levels
+from tests.support.command_line import run
+from tightmargin.cuts import InvalidCutError
+from tightmargin.formulations import TrainingData, c_svc_dual
+from tightmargin.solvers import Status, Verdict, nu_range
 
 Numbers = dict[str, Any]
 

@@ -23,12 +23,10 @@ from tests.experiments.saved_results.test_saved_results import (
     SEPARABLE,
 )
 from tests.experiments.saved_results.test_saved_results import SETTINGS as ENTRIES
+from tests.inside.experiments import same_fact
+from tests.inside.solvers import DERIVED, checksum
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.saved_results.verification_facts import same_fact
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.result import DERIVED
+from tightmargin.formulations import MulticlassData, TrainingData
 
 Document = dict[str, Any]
 

@@ -14,16 +14,12 @@ import pytest
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.experiments import decision_values, outlier_data
+from tests.inside.solvers import CHEAP_ENOUGH, DERIVED
 from tests.references import multiclass, reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.experiments.cli.predict import decision_values
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import DERIVED, SolveResult
+from tightmargin.formulations import CATALOGUE, MulticlassData, TrainingData
+from tightmargin.solvers import SolveResult, Verdict
 
 SEPARABLE = reference_solutions.points("separable", 5, n=12)
 OVERLAPPING = reference_solutions.points("overlapping", 5, n=12)
@@ -437,7 +433,11 @@ def test_new_points_need_no_labels_and_no_training_data(tmp_path: Path) -> None:
     [
         ("a,x0,x1\n1,2,3\n", "the new points have the unknown column a:"),
         ("x1\n1\n", "the new points lack the column x0:"),
-        ("b,x1\n1,2\n", "lack the column x0 and have the unknown column b: the training features are x0, x1; name"),
+        (
+            "b,x1\n1,2\n",
+            "lack the column x0 and have the unknown column b: "
+            "the training features are x0, x1; name",
+        ),
         ("x0,x1\n1,x\n", "'x'"),
         ("x0,x1\n1,inf\n", "finite"),
     ],

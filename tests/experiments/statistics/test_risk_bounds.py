@@ -12,23 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.references.reference_solutions import points
-from tightmargin.experiments.statistics.margin_errors import (
-    conditional_value_at_risk,
-    margin_errors,
-    value_at_risk,
-)
-from tightmargin.experiments.statistics.risk_bounds import (
+from tests.inside.experiments import (
     RiskBound,
+    conditional_value_at_risk,
     deviation,
+    margin_errors,
     risk_bound,
     theorem_3,
     theorem_4,
     theorem_5,
+    value_at_risk,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.support_function import best_levels, reduced_hulls, support_value
-from tightmargin.solvers.nu.nu_range import nu_range
+from tests.inside.formulations import best_levels, reduced_hulls, support_value
+from tests.references.reference_solutions import points
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 DATA = points("overlapping", 1, n=10)
 BAR = nu_range(DATA).nu_bar  # 0.408

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tightmargin.experiments.statistics.sample_complexity import (
-    FORMS,
+from tests.inside.experiments import SAMPLE_COMPLEXITY_FORMS as FORMS
+from tests.inside.experiments import (
     chosen_ridge,
     hard_margin_bound,
     hard_margin_points,
@@ -20,11 +20,9 @@ from tightmargin.experiments.statistics.sample_complexity import (
     norm_ball_points,
     soft_margin_bound,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc
-from tightmargin.formulations.svc.soft_margin import soft_margin_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.hinge_batch.binary import hinge_machines
+from tests.inside.solvers import hinge_machines
+from tightmargin.formulations import TrainingData, hard_margin_svc, soft_margin_svc
+from tightmargin.solvers import solve
 
 Array = NDArray[np.float64]
 

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.inside.experiments import ERROR_RATE, MEAN_HINGE, risk_table, vc_bound
+from tests.inside.experiments import VC_BOUND_FORMS as FORMS
+from tests.inside.formulations import fit_normaliser
+from tests.inside.solvers import RsvmPoint, point_by_formula
 from tests.references.reference_solutions import points
-from tightmargin.experiments.statistics.structural_risk import ERROR_RATE, MEAN_HINGE, risk_table
-from tightmargin.experiments.statistics.vc_bound import FORMS, vc_bound
-from tightmargin.formulations.data.normalisation import fit_normaliser
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.lemma import point_by_formula
-from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
-from tightmargin.solvers.rigorous_svm.point import RsvmPoint
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import solve_rsvm
 
 ETA = 4 * math.exp(-2)  # ln(eta/4) = -2
 # Bi & Vapnik 2003, Table 2: H^2 / n and R_trn in percent, for n = 200 and n = 1000.

@@ -17,13 +17,10 @@ from typing import Any
 
 import pytest
 
+from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
 from tests.support.command_line import ROOT, run
 from tests.support.study_tasks import deadly, marked, marks, running, where
 from tightmargin import worker_processes
-from tightmargin.experiments.cli import reproduce
-from tightmargin.experiments.reproduce.bi_vapnik import table3_wdbc
-from tightmargin.experiments.studies import runner
-from tightmargin.experiments.studies.runner import run_study
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 

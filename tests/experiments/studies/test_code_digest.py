@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.inside.experiments import StudyError, run_study, sources_digest
+from tests.inside.experiments import TaskStep as Step
+from tests.inside.experiments import code_digest_code_digest as code_digest
+from tests.inside.experiments import studies_code_digest as module
 from tests.support.command_line import ROOT
-from tightmargin.experiments.studies import code_digest as module
-from tightmargin.experiments.studies.code_digest import code_digest, sources_digest
-from tightmargin.experiments.studies.runner import StudyError, run_study
-from tightmargin.experiments.studies.task import Step
-from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.formulations import c_svc
 
 THEIRS = "from their_helpers import helped\ndef work(n):\n    return helped(n)\n"
 FILES = {

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.inside.experiments import Found, Key, encoded, opened, task_text
 from tests.support.long_runs import finish, start, wait_for
-from tightmargin.experiments.studies.result_store import Found, Key, opened
-from tightmargin.experiments.studies.task import encoded, task_text
 
 KEY = Key("study", "module.work", '["sonar", 0.1, 3]', "code", "data")
 

@@ -19,11 +19,20 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import tightmargin as tm
+from tests.inside.experiments import (
+    Key,
+    ResultStore,
+    StudyError,
+    StudyProgress,
+    ctrl_c,
+    opened,
+    run_study,
+    stored_frame,
+    task_text,
+    time_text,
+)
 from tests.support.long_runs import Process, data, finish, press, start, wait_for
 from tests.support.study_tasks import deadly, marked, marks, running
-from tightmargin.experiments.studies.result_store import Key, ResultStore, opened, stored_frame
-from tightmargin.experiments.studies.runner import StudyError, StudyProgress, run_study, time_text
-from tightmargin.experiments.studies.task import ctrl_c, task_text
 
 SECONDS = 0.25
 

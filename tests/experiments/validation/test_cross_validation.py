@@ -13,27 +13,30 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from tests.references import reference_solutions
-from tests.support.command_line import run, write_csv
-from tightmargin.experiments.data.outlier_generators import outlier_data, outlier_direction
-from tightmargin.experiments.validation import cross_validation, loss_grids
-from tightmargin.experiments.validation.cross_validation import (
+from tests.inside.experiments import (
+    TIES,
+    Fit,
+    Samples,
+    choose,
     cross_validate,
     cross_validate_folds,
+    cross_validation,
+    fits,
     fold_numbers,
-    splits,
-)
-from tightmargin.experiments.validation.error_rates import (
-    Samples,
     gaussian_error,
+    hinge_grid,
+    loss_grids,
     mistakes,
+    outlier_data,
+    outlier_direction,
+    papers_grid,
+    splits,
     synthetic_samples,
 )
-from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid, papers_grid
-from tightmargin.experiments.validation.result import TIES, choose
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tests.references import reference_solutions
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Status, Verdict
 
 GRID = [0.1, 0.5, 0.9]
 SPEC = "synthetic:clustered,n=60,d=2,sigma=0.3,seed=1"

@@ -16,25 +16,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
-from tightmargin.formulations.common.multipliers import balanced_alpha
-from tightmargin.formulations.conic.closed_form_bound import (
+from tests.inside.formulations import (
     StrengtheningBound,
+    augmented,
+    balanced_alpha,
     budget_bound,
+    least_eigenvalue,
+    least_kept_norm,
+    proven_slope,
+    reduced_hulls,
     strengthening_bound,
+    support_value,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.slope_bound import proven_slope
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.zero_one.conflicts import least_kept_norm
-from tightmargin.solvers.conic.relaxation_bound import bound_of_strengthening
-from tightmargin.solvers.hinge_batch.binary import proven_bounds
-from tightmargin.solvers.matrix.closing_bounds import projection_value
-from tightmargin.solvers.proofs.gap import closes, unit
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
-from tightmargin.solvers.soft_margin.sgd import _dual_at_least
+from tests.inside.solvers import (
+    _dual_at_least,
+    bound_of_strengthening,
+    closes,
+    projection_value,
+    proven_bounds,
+    rsvm_point,
+    unit,
+)
+from tightmargin.formulations import CATALOGUE, Origin, TrainingData
 
 Array = np.ndarray
 

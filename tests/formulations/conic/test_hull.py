@@ -10,8 +10,8 @@ import pytest
 
 import tightmargin as tm
 from tests.references.reference_solutions import points
-from tightmargin.formulations.conic.hull import conic_hull
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import conic_hull
+from tightmargin.solvers import Verdict
 
 DATA = points("overlapping", 3, n=6)
 

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import (
+    derive_big_m,
+    fit_kernel_pca,
+    gram_data,
+    intercept_bound_value,
+    psd_entries,
+    strengthening_values,
+)
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.conic.strengthening import strengthening_values
-from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.semidefinite import psd_entries
-from tightmargin.formulations.zero_one.big_m import derive_big_m
-from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import SolveResult, Verdict
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")

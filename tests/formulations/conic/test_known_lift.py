@@ -10,23 +10,19 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.conic.checks import ROOM
-from tightmargin.formulations.conic.known_lift import (
+from tests.inside.formulations import CHECKS_ROOM as ROOM
+from tests.inside.formulations import (
+    Lift,
     RationalPoint,
+    lift_of,
     lift_points,
+    stated_bounds,
     strengthened_points,
 )
-from tightmargin.formulations.conic.lift import conic_sdp_lift
-from tightmargin.formulations.conic.lift_rows import Lift, lift_of
-from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.solvers.proofs.feasible_point import proven_point
-from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.solvers import FeasiblePoint, proven_point, standard_form, zero_one_enumeration
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
+from tightmargin.solvers import Verdict
 
 PENALTY = 1.3
 

@@ -16,27 +16,29 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
+    lift,
+    margins,
+    norm_of,
+    stated_bounds,
+    trivial_points,
+)
+from tests.inside.formulations import conic_lift_rows as row_families
+from tests.inside.formulations import lift_lift_rows as lift_rows
+from tests.inside.solvers import (
+    classify,
+    conic_form,
+    primal_residual,
+    standard_form,
+    zero_one_enumeration,
+)
 from tests.references.level_one_lift import lift_value
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.common.hyperplane import norm_of
-from tightmargin.formulations.conic import lift
-from tightmargin.formulations.conic import lift_rows as row_families
-from tightmargin.formulations.conic.lift import conic_sdp_lift, lift_rows
-from tightmargin.formulations.conic.sdp import conic_sdp
-from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins, trivial_points
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.formulations import TrainingData, conic_sdp, conic_sdp_lift, conic_sdp_strengthened
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 Array = NDArray[np.float64]
 

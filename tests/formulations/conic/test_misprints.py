@@ -15,13 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tightmargin as tm
+from tests.inside.formulations import conic_loss, hull_loss, psd_entries, zero_one_objective
+from tests.inside.solvers import standard_form, zero_one_enumeration
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.formulations.conic.loss import conic_loss, hull_loss
-from tightmargin.formulations.modeling.semidefinite import psd_entries
-from tightmargin.formulations.zero_one.loss import zero_one_objective
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
 
 PENALTY = 1.3
 

@@ -13,8 +13,8 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import conic_sdp_rank_one
+from tightmargin.solvers import Verdict
 
 BOUND_ON_B = 8.0
 

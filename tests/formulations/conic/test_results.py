@@ -10,18 +10,14 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import decision_values
+from tests.inside.formulations import budget_grid, conic_loss, gram_data, primal_point
+from tests.inside.solvers import FACTS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli.predict import decision_values
-from tightmargin.formulations.conic.budget import budget_grid
-from tightmargin.formulations.conic.loss import conic_loss
-from tightmargin.formulations.conic.sdp_dual import primal_point
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import SolveResult, Verdict
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")

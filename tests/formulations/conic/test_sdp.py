@@ -14,26 +14,29 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import (
+    augmented,
+    budget_bound,
+    conic_loss,
+    hull_loss,
+    least_indicator,
+    strengthening_bound,
+    strengthening_values,
+)
+from tests.inside.solvers import zero_one_enumeration
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.conic.closed_form_bound import budget_bound, strengthening_bound
-from tightmargin.formulations.conic.loss import conic_loss, hull_loss, least_indicator
-from tightmargin.formulations.conic.sdp import (
+from tightmargin.formulations import (
+    CATALOGUE,
+    TrainingData,
     conic_fixed,
     conic_sdp,
     conic_sdp_budget,
+    conic_sdp_dual,
     conic_sdp_literal,
 )
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
-from tightmargin.formulations.conic.strengthening import strengthening_values
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 PENALTY = 1.3
 BOUND_ON_B = 2.0
@@ -187,7 +190,7 @@ def test_redundant_parts_of_the_printed_form_are_redundant(mode: str) -> None:
 
 def test_classifier_of_the_dual_is_that_of_the_primal() -> None:
     """The hyperplane sits in the multiplier of the semidefinite row."""
-    from tightmargin.formulations.catalogue import Origin
+    from tightmargin.formulations import Origin
 
     for mode in INTERCEPTS:
         data = points("unbalanced", 5, n=12)

@@ -12,30 +12,30 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
-from tests.references import reference_solutions
-from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import Limits, closed_limits, known_objective, strengthened
-from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.conic.sdp import conic_sdp
-from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened, strengthened_model
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import (
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
     margins,
     scale_onto_margin,
+    stated_bounds,
+    strengthened_model,
     trivial_points,
     zero_one_objective,
 )
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.solvers import (
+    StandardForm,
+    point_with,
+    primal_residual,
+    standard_form,
+    zero_one_enumeration,
+)
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.references.strengthened_sdp import Limits, closed_limits, known_objective, strengthened
+from tightmargin.cuts import with_conflicts
+from tightmargin.formulations import TrainingData, conic_sdp, conic_sdp_strengthened
+from tightmargin.solvers import SolveResult, Verdict, compare, solve
 
 PENALTY = 1.3
 Array = NDArray[np.float64]

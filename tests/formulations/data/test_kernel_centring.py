@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
+from tests.inside.experiments import prepare, restore
+from tests.inside.formulations import (
+    centred_gram,
+    cross_gram,
+    fit_gram_normaliser,
+    gram_data,
+    kernel_matrix,
+)
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
-from tightmargin.experiments.data.preparation import prepare, restore
-from tightmargin.formulations.data.kernel_centring import (
-    centred_gram,
-    fit_gram_normaliser,
-)
-from tightmargin.formulations.data.kernels import cross_gram, gram_data, kernel_matrix
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import SolveResult
 
 DATA = points("overlapping", 6, n=16, d=3)
 NEW = np.random.default_rng(8).normal(0.2, 1.3, (7, 3))

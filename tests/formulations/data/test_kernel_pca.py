@@ -16,18 +16,12 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.svm import SVC
 
+from tests.inside.experiments import prepare, restore
+from tests.inside.formulations import cross_gram, fit_kernel_pca, gram_data
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.data.preparation import prepare, restore
-from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
-from tightmargin.formulations.data.kernels import cross_gram, gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import GramData, TrainingData, c_svc, extended_nu_svc, nu_svc
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
 NEW = np.random.default_rng(31).normal(0.3, 1.5, (9, 3))

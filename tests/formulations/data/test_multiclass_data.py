@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tightmargin.formulations.data.multiclass_data import MulticlassData
+from tightmargin.formulations import MulticlassData
 
 X = np.arange(12.0).reshape(6, 2)
 

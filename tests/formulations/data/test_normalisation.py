@@ -16,14 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer, Normalizer, StandardScaler, normalize
 from sklearn.svm import SVC
 
-from tightmargin.formulations.data.kernels import KERNELS, cross_gram, gram_data, kernel_matrix
-from tightmargin.formulations.data.normalisation import (
+from tests.inside.formulations import (
+    KERNELS,
     NORMALISERS,
     Normaliser,
+    cross_gram,
     fit_normaliser,
+    gram_data,
+    kernel_matrix,
     normalise,
 )
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations import GramData, TrainingData
 
 # Whole numbers over 8: exact in binary, so that equal columns and zero rows happen and are exact.
 points = st.integers(2, 7).flatmap(

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.data import arrays
-from tightmargin.formulations.data.equal_points import least_errors
-from tightmargin.formulations.data.normalisation import fit_normaliser
-from tightmargin.formulations.data.sparse_points import (
+from tests.inside.formulations import (
+    arrays,
+    augmented,
+    fit_normaliser,
     largest_in_columns,
+    least_errors,
     scaled_columns,
     scaled_rows,
     squared_distances,

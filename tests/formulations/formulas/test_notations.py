@@ -6,11 +6,8 @@ import ast
 
 import pytest
 
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.formulas.formula import MODES, formulas
-from tightmargin.formulations.formulas.latex import Latex, latex
-from tightmargin.formulations.formulas.modes import at_mode
-from tightmargin.formulations.formulas.plain import Html, Text
+from tests.inside.formulations import MODES, Html, Latex, Text, at_mode, formulas, latex
+from tightmargin.formulations import CATALOGUE
 
 FORMULAS = formulas()
 

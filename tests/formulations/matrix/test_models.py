@@ -12,13 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.references import matrix
-from tests.references.matrix import matrix_points
-from tests.references.reference_solutions import INTERCEPTS
-from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.matrix.checks import bounded_objective
-from tightmargin.formulations.matrix.shapes import (
+from tests.inside.formulations import (
+    bounded_objective,
     checked_rank,
     checked_shape,
     frame,
@@ -26,9 +21,13 @@ from tightmargin.formulations.matrix.shapes import (
     singular_values,
     spread_norm,
 )
-from tightmargin.solvers.matrix.closing_bounds import projection_value
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tests.inside.solvers import projection_value
+from tests.references import matrix
+from tests.references.matrix import matrix_points
+from tests.references.reference_solutions import INTERCEPTS
+from tests.support.command_line import run, write_csv
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 RIDGE, SQUARE = 0.5, (3, 3)
 DATA = matrix_points(2)  # 14 predictors 3 x 3 with the signs of a matrix of rank 1, and noise

@@ -25,19 +25,12 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from tests.inside.formulations import AffineRows, ArrayVar, dot, equal_rows, squares
+from tests.inside.formulations import affine_rows_total as total
+from tests.inside.solvers import StandardForm, representable, standard_form
 from tests.references.reference_solutions import points, pyomo_optimum
-from tightmargin.formulations.modeling.affine_rows import (
-    AffineRows,
-    dot,
-    equal_rows,
-    squares,
-    total,
-)
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.standard_form.restated import representable
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import c_svc
+from tightmargin.solvers import solve
 
 N, K = 6, 3
 RNG = np.random.default_rng(3)

@@ -9,9 +9,9 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.formulations import ArrayVar
+from tests.inside.solvers import standard_form
+from tightmargin.solvers import solve
 
 N = 5
 CAPS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])

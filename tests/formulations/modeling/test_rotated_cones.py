@@ -10,16 +10,12 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.formulations import ArrayVar, Factor, RotatedCones, complement, dot, rows_by_index
+from tests.inside.formulations import affine_rows_total as total
+from tests.inside.solvers import StandardForm, classify, conic_form, standard_form
 from tests.references.reference_solutions import points
-from tightmargin.formulations.conic.sdp import conic_sdp
-from tightmargin.formulations.modeling.affine_rows import dot, rows_by_index, total
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.rotated_cones import Factor, RotatedCones, complement
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import conic_sdp
+from tightmargin.solvers import NumberError, solve
 
 N = 5
 FEW = [0, 2, 3]

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
+from tests.inside.formulations import cap_of, class_costs, class_reaches, derive_multiclass_big_m
 from tests.references.multiclass import Machine, class_points, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS
-from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
-from tightmargin.formulations.multiclass.hinge import class_costs
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 # A class of one point far away, whose weight is next to nothing: it is given up altogether.
 GIVEN_UP = tm.MulticlassData(

@@ -14,14 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.formulations import confused_weights, consistency_ratio, population_risk
 from tests.references.multiclass import class_points
-from tightmargin.formulations.multiclass.fisher_consistency import (
-    admissible_truncation,
-    confused_weights,
-    consistency_ratio,
-    is_consistent,
-    population_risk,
-)
+from tightmargin.formulations import admissible_truncation, is_consistent
 
 Array = NDArray[np.float64]
 

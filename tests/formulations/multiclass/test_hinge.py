@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import smallest_leads, truncated_objective
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.multiclass.hinge import smallest_leads
-from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 DATA = class_points(0, n=24, K=4)

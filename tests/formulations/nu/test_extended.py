@@ -13,35 +13,36 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
+from tests.inside.experiments import load
+from tests.inside.formulations import (
+    dependent_features,
+    loss_weights,
+    normalise,
+    origin_now,
+    reduced_hulls,
+    support_value,
+)
+from tests.inside.solvers import SOLVERS, nu_bar_bounds
+from tests.inside.solvers import nu_range as ranges
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck, origin_now
-from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import (
+from tightmargin.formulations import (
+    CATALOGUE,
+    Origin,
+    PaperCheck,
+    TrainingData,
     extended_nu_svc,
     extended_nu_svc_ball,
-    extended_nu_svc_polar,
-    extended_nu_svc_reverse,
-)
-from tightmargin.formulations.nu.extended_linearised import (
     extended_nu_svc_linearised,
     extended_nu_svc_linearised_dual,
+    extended_nu_svc_polar,
+    extended_nu_svc_reverse,
+    min_cvar,
+    nu_svc,
+    orthonormal_reduction,
 )
-from tightmargin.formulations.nu.feature_rank import dependent_features, orthonormal_reduction
-from tightmargin.formulations.nu.min_cvar import min_cvar
-from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.nu import nu_range as ranges
-from tightmargin.solvers.nu.nu_range import nu_bar_bounds, nu_range
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict, compare, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
 GLOBAL = 2e-6

@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
+from tests.inside.formulations import MEET, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.nu.reduced_hull import MEET
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Verdict
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

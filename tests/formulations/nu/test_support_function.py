@@ -11,23 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from tests.references import reference_solutions
-from tests.references.reduced_hulls import all_vertices, level_by_lp
-from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.polytope_edges import edges, is_corner, labels, ties_at
-from tightmargin.formulations.nu.slope_bound import proven_slope
-from tightmargin.formulations.nu.support_function import (
+from tests.inside.formulations import (
     SORT_BELOW,
     Group,
     ReducedHulls,
     best_levels,
+    edges,
+    is_corner,
+    labels,
+    loss_weights,
     lowest,
+    nu_max,
+    proven_slope,
     reduced_hulls,
     support,
     support_value,
+    ties_at,
 )
-from tightmargin.formulations.nu.weights import loss_weights, nu_max
+from tests.references import reference_solutions
+from tests.references.reduced_hulls import all_vertices, level_by_lp
+from tests.references.reference_solutions import INTERCEPTS, points
+from tightmargin.formulations import TrainingData
 
 PRIMAL_TOLERANCE = 1e-9
 

@@ -17,30 +17,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC, NuSVC
 
-from tests.references.reference_solutions import points
-from tightmargin.formulations.common.intercept_recovery import (
-    hinge_intercept,
-    hinge_intercept_interval,
-)
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.nu_svc import nu_svc, nu_svc_dual
-from tightmargin.formulations.nu.reduced_hull import reduced_hull_svc
-from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
-from tightmargin.formulations.rigorous_svm.equivalence import Equivalence, equivalence
-from tightmargin.formulations.rigorous_svm.inverse_maps import (
+from tests.inside.formulations import (
+    Equivalence,
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,
+    gram_data,
+    hinge_intercept,
+    hinge_intercept_interval,
 )
-from tightmargin.formulations.rigorous_svm.primal import rsvm
-from tightmargin.formulations.svc.c_svc import c_svc, c_svc_dual
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc
-from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
+from tests.references.reference_solutions import points
+from tightmargin.formulations import (
+    GramData,
+    TrainingData,
+    c_svc,
+    c_svc_dual,
+    equivalence,
+    hard_margin_svc,
+    kernel_soft_margin_svc,
+    nu_svc,
+    nu_svc_dual,
+    reduced_hull_svc,
+    rsvm,
+    rsvm_dual,
+    soft_margin_svc,
+)
+from tightmargin.solvers import Verdict, norm_limit, solve, solve_rsvm
 
 TIGHT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-14, "tol_feas": 1e-14, "tol_ktratio": 1e-12}
 SAME = 1e-6  # of directions of w

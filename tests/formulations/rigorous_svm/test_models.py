@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.formulations import FREE, dual_classifier, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.rigorous_svm.checks import FREE, dual_classifier
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import SolveResult, Verdict
 
 DUALS = [tm.rsvm_dual, tm.rsvm_dual_perspective]
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
@@ -193,7 +191,7 @@ def test_each_solver_of_cones_finds_the_same() -> None:
 
 
 def tm_installed(solver: str) -> bool:
-    from tightmargin.solvers.backends.registry import SOLVERS
+    from tests.inside.solvers import SOLVERS
 
     return SOLVERS[solver].installed
 

@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.formulations import gram_data, hard_margin, soft_margin
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.catalogue import CATALOGUE, PaperCheck
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.svc import hard_margin, soft_margin
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE, PaperCheck
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)

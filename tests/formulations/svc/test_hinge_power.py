@@ -10,11 +10,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import ONE, gram_data, power_cones, power_values
 from tests.references import losses
 from tests.references.reference_solutions import points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.modeling.power_cones import ONE, power_cones, power_values
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 DATA = points("overlapping", 1, n=10, d=3)
 WEIGHTED = tm.TrainingData(DATA.X, DATA.y, sample_weight=[2, 1, 3, 1, 2, 3, 1, 0.5, 1, 2])

@@ -11,11 +11,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import tightmargin as tm
+from tests.inside.formulations import LOSSES, REGULARISERS, gram_data
 from tests.references import losses
 from tests.references.reference_solutions import points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.svc.losses import LOSSES, REGULARISERS
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 DATA = points("overlapping", 1, n=10, d=3)
 WEIGHTED = tm.TrainingData(DATA.X, DATA.y, sample_weight=[2, 1, 3, 1, 2, 3, 1, 0.5, 1, 2])

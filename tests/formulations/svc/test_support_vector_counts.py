@@ -9,9 +9,9 @@ import pytest
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.formulations import gram_data
 from tests.references.reference_solutions import points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 
 def counted(model: Any) -> Any:

@@ -9,6 +9,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from tests.inside.formulations import big_m as derivation
+from tests.inside.formulations import (
+    derive_big_m,
+    derive_intercept_bound,
+    derive_ramp_big_m,
+    same_class_reach,
+    trivial_points,
+)
 from tests.references.brute_force import (
     big_m_optimum,
     least,
@@ -16,15 +24,7 @@ from tests.references.brute_force import (
     signed_rows,
     zero_one_optima,
 )
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one import big_m as derivation
-from tightmargin.formulations.zero_one.big_m import (
-    derive_big_m,
-    derive_ramp_big_m,
-    same_class_reach,
-)
-from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
-from tightmargin.formulations.zero_one.loss import trivial_points
+from tightmargin.formulations import TrainingData
 
 INTERCEPTS = ("free", "penalised", "none")
 

@@ -11,8 +11,8 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import zero_one_disjunctive_relaxed
+from tightmargin.solvers import Verdict
 
 
 def certified(model: Any) -> tm.SolveResult:

@@ -9,10 +9,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 DATA = points("overlapping", 1, n=8, d=2)
 WIDE = points("separable", 2, n=5, d=9)  # more features than points: w is no other sum of them

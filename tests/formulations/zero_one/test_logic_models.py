@@ -11,20 +11,19 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import TRANSFORMATIONS
+from tests.inside.solvers import (
+    SOLVERS,
+    hull_cuts,
+    standard_form,
+    transformed,
+    zero_one_enumeration,
+    zero_one_incumbent,
+)
+from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.logic_models import TRANSFORMATIONS
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.disjunctive import hull_cuts
-from tightmargin.solvers.disjunctive.transformation import transformed
-from tightmargin.solvers.errors import ProblemClassError, SolverNotInstalledError
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations import indicator_constraints as indicators_module
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import ProblemClassError, SolverNotInstalledError, Verdict, build
 
 PENALTY = 0.7
 

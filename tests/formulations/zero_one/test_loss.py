@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import (
-    margins,
-    scale_onto_margin,
-    trivial_points,
-    zero_one_objective,
-)
+from tests.inside.formulations import margins, scale_onto_margin, trivial_points, zero_one_objective
+from tightmargin.formulations import TrainingData
 
 LINE = TrainingData([[-2.0], [-1.0], [1.0], [3.0], [4.0]], [-1, -1, -1, 1, 1])
 

@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import ramp_l1_big_m_everywhere, ramp_l1_objective
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.zero_one.ramp_l1 import (
-    ramp_l1_big_m,
-    ramp_l1_big_m_everywhere,
-    ramp_l1_objective,
-    ramp_l1_relaxed,
-)
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import ramp_l1_big_m, ramp_l1_relaxed
+from tightmargin.solvers import Verdict
 
 
 def certified(model: Any) -> tm.SolveResult:

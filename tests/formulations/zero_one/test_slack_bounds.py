@@ -11,23 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.inside.formulations import SlackBounds, closed_slack_bounds, other_class_reach
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.command_line import run, write_csv
-from tightmargin.cuts.bound_tightening.tighten import tighten
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.big_m_models import (
-    zero_one_big_m,
-    zero_one_hinge,
-    zero_one_relaxed,
-)
-from tightmargin.formulations.zero_one.slack_bounds import (
-    SlackBounds,
-    closed_slack_bounds,
-    other_class_reach,
-)
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.cuts import tighten
+from tightmargin.formulations import TrainingData, zero_one_big_m, zero_one_hinge, zero_one_relaxed
+from tightmargin.solvers import Verdict, solve
 
 INTERCEPTS = ("free", "penalised", "none")
 
@@ -54,7 +43,7 @@ def admits_an_optimum(
 
 
 def _value(data: TrainingData, w: np.ndarray, b: float, penalty: float, intercept: str) -> float:
-    from tightmargin.formulations.zero_one.loss import zero_one_objective
+    from tests.inside.formulations import zero_one_objective
 
     return zero_one_objective(data, w, b, penalty=penalty, intercept=intercept)
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import clarabel
 from tests.support.semidefinite_models import max_cut
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Status, Verdict
 
 DATA = TrainingData(np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0]]), np.array([1.0, -1.0, 1.0]))
 

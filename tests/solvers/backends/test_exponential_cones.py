@@ -14,9 +14,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 import tightmargin as tm
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import ProblemClassError, Status, Verdict
 
 DATA = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=1)
 Edit = Callable[[pyo.ConcreteModel], None]

@@ -15,16 +15,19 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    NOISE,
+    PANIC,
+    SOLVERS,
+    TIGHTENED,
+    Limits,
+    silenced,
+    supervised,
+    without_lines,
+)
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, data
-from tightmargin.solvers.backends.clarabel import PANIC
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.backends.scip import NOISE, TIGHTENED
-from tightmargin.solvers.execution.interrupts import supervised
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.output_capture import silenced
-from tightmargin.solvers.execution.quiet_error import without_lines
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
 # A word that only the solver's own log has.

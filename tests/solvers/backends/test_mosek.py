@@ -21,22 +21,23 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
+from tests.inside.solvers import backends_registry as registry
+from tests.inside.solvers import choice
+from tests.inside.solvers import mosek as fusion
 from tests.references import reference_solutions
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import points
 from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
 from tests.support import cbf_reader
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends import choice, registry
-from tightmargin.solvers.backends import mosek as fusion
-from tightmargin.solvers.errors import (
+from tightmargin.formulations import psd
+from tightmargin.solvers import (
     LicenceError,
     NumberError,
     ProblemClassError,
     SolverNotInstalledError,
+    Status,
+    Verdict,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 mosek = pytest.importorskip("mosek", reason="mosek is not installed")
 mosek_fusion = pytest.importorskip("mosek.fusion", reason="mosek is not installed")

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers import LiveLP
 
 DATA = points("overlapping", 1)
 NAMES = {

@@ -7,13 +7,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import ORDER, QP, SOLVERS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.solvers.backends.preference import ORDER
-from tightmargin.solvers.backends.registry import QP, SOLVERS
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import ProblemClassError, Status, Verdict
 
 pytest.importorskip("piqp", reason="piqp is an extra")
 

@@ -10,18 +10,23 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.solvers import (
+    ORDER,
+    PIQP_SIZE,
+    SIMPLEX_SIZE,
+    SOLVERS,
+    TRIALS,
+    StandardForm,
+    choose,
+    gurobi_is_restricted,
+    standard_form,
+)
+from tests.inside.solvers import backends_registry as registry
+from tests.inside.solvers import preference as choosing
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.solvers.backends import preference as choosing
-from tightmargin.solvers.backends import registry
-from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.preference import ORDER, PIQP_SIZE, SIMPLEX_SIZE
-from tightmargin.solvers.backends.registry import SOLVERS, gurobi_is_restricted
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.doctor import TRIALS
-from tightmargin.solvers.errors import SolverNotInstalledError
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers import SolverNotInstalledError, solve
 
 LP, QP = ProblemClass.LP, ProblemClass.QP
 FIRST = {

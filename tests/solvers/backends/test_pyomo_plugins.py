@@ -14,8 +14,8 @@ from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondi
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 import tightmargin.solvers  # noqa: F401  (registers the solver)
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.errors import NumberError, ProblemClassError
+from tightmargin.formulations import psd
+from tightmargin.solvers import NumberError, ProblemClassError
 
 Model = pyo.ConcreteModel
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends import scip
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tests.inside.solvers import scip
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Status, Verdict
 
 DATA = TrainingData(np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0]]), np.array([1.0, -1.0, 1.0]))
 

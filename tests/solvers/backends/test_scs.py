@@ -10,14 +10,12 @@ import pytest
 from pyomo.contrib.solver.common.factory import SolverFactory
 
 import tightmargin as tm
+from tests.inside.solvers import ORDER, SOLVERS
+from tests.inside.solvers import scs as back_end
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends import scs as back_end
-from tightmargin.solvers.backends.preference import ORDER
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import psd
+from tightmargin.solvers import Status, Verdict
 
 scs = pytest.importorskip("scs", reason="scs is an extra")
 

@@ -14,32 +14,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.support.integer_models import Enumerated, enumerated
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
-from tightmargin.solvers.branch_and_bound.search import tree_search
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.derived import (
+from tests.inside.solvers import (
+    Branch,
+    Case,
     DerivedLimit,
     DerivedRow,
+    Infeasible,
+    Leaf,
+    Limits,
+    LowerBound,
+    SparseMultipliers,
     Step,
+    Subject,
     SwitchedRow,
+    TreeProof,
+    TreeSearch,
     first_rows,
     holds,
     joined,
-)
-from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
-from tightmargin.solvers.proofs.tree.tree import (
-    Branch,
-    Leaf,
-    TreeProof,
     lattice,
+    minorant,
     on_lattice,
+    standard_form,
     tree_bound,
+    tree_search,
 )
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.support.integer_models import Enumerated, enumerated
 
 Array = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)

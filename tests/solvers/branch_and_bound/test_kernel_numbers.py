@@ -11,20 +11,24 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.derived import (
+from tests.inside.solvers import (
+    Branch,
     DerivedLimit,
     DerivedRow,
+    Infeasible,
+    Leaf,
+    LowerBound,
+    SparseMultipliers,
+    Subject,
     SwitchedRow,
+    TreeProof,
     first_rows,
     holds,
     most,
+    proven_bound,
+    standard_form,
+    tree_bound,
 )
-from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
-from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, tree_bound
-from tightmargin.solvers.proofs.weak_duality import proven_bound
-from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
 def numbers(

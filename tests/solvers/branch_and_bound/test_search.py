@@ -15,31 +15,44 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import Array
+from tests.inside.solvers import SEARCH_SEARCHED as SEARCHED
+from tests.inside.solvers import (
+    SOLVERS,
+    Case,
+    GrowingTree,
+    Infeasible,
+    Limits,
+    LiveLine,
+    LowerBound,
+    StandardForm,
+    StopReason,
+    Subject,
+    TreeSearch,
+    _Search,
+    dispatch,
+    first_point,
+    highs,
+    method,
+    proof_first,
+    scip,
+    standard_form,
+    tree_bound,
+    tree_search,
+)
+from tests.inside.solvers import branch_and_bound_search as search_module
 from tests.support.integer_models import enumerated
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers import dispatch
-from tightmargin.solvers.backends import highs, scip
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.branch_and_bound import method, proof_first
-from tightmargin.solvers.branch_and_bound import search as search_module
-from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
-from tightmargin.solvers.branch_and_bound.search import SEARCHED, _Search, tree_search
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.edits.starts import first_point
-from tightmargin.solvers.errors import NumberError, ProblemClassError, SolverNotInstalledError
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.live_line import LiveLine
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.tree import tree_bound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import psd
+from tightmargin.solvers import (
+    Claim,
+    NumberError,
+    ProblemClassError,
+    SolveResult,
+    SolverNotInstalledError,
+    Status,
+    Verdict,
+)
 
 
 def case_of(model: pyo.ConcreteModel, limit: float | None = 30.0) -> Case:

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
-from tightmargin.solvers.branch_and_bound.node_scaling import node_scaling
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.solvers import node_scaling
+from tightmargin.solvers import Verdict
 
 
 @pytest.mark.parametrize("exponent", [-17, 0, 13, 20])

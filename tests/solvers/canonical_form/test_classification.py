@@ -11,14 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.cone_recognition import Shape
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.canonical_form.curvature import curvature
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import Shape, classify, conic_form, curvature, standard_form
+from tightmargin.formulations import ProblemClass, psd
+from tightmargin.solvers import solve
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP

@@ -6,9 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import classify, conic_form, standard_form
 
 # Kinds of the rows k * x0 + x1, in order: k tells them apart.
 ORDERS = {"together": "==<<>>", "apart": "=<>=<>", "one": "<", "ends": "=<<="}

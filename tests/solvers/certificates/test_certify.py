@@ -13,26 +13,29 @@ import pytest
 
 import tightmargin as tm
 from tests.experiments.saved_results.test_saved_results import SETTINGS, data_of
+from tests.inside.experiments import parse_settings
+from tests.inside.formulations import origin_now
+from tests.inside.solvers import (
+    BOUND_DUALS,
+    FACTS,
+    SEAL,
+    Case,
+    Certified,
+    Limits,
+    LowerBound,
+    Multipliers,
+    Subject,
+    certify,
+    certify_point,
+    point_with,
+    relaxation_bound,
+    standard_form,
+)
+from tests.inside.solvers import ModelBoundBound as Bound
 from tests.references import brute_force, reference_solutions
 from tests.support.command_line import ROOT
-from tightmargin.experiments.cli.settings import parse_settings
-from tightmargin.formulations.catalogue import CATALOGUE, origin_now
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates import certify_point
-from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, Bound
-from tightmargin.solvers.conic import relaxation_bound
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.proofs.statement import SEAL, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import CATALOGUE, psd
+from tightmargin.solvers import Certificate, Claim, SolveResult, Status, Verdict
 
 
 def case_of(model: pyo.ConcreteModel) -> Case:
@@ -475,7 +478,7 @@ def test_a_hard_margin_leans_on_few_points() -> None:
 
 
 def test_a_form_without_clarabel_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tightmargin.solvers.certificates import model_bound
+    from tests.inside.solvers import model_bound
 
     class Absent:
         installed = False

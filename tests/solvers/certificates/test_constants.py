@@ -12,17 +12,22 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Subject,
+    by_lemma,
+    checker,
+    closes,
+    constant_of,
+    exact_qp_bound,
+    judged,
+    proven_point,
+    standard_form,
+    unit,
+)
 from tests.solvers.proof_files import second_checker
 from tests.soundness.exact import fractions, solution
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.exact_qp import exact_qp_bound
-from tightmargin.solvers.proofs.feasible_point import constant_of, proven_point
-from tightmargin.solvers.proofs.gap import closes, unit
-from tightmargin.solvers.proofs.lemma import by_lemma
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict, judged
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Verdict
 
 CLOSED = Fraction(1, 10**6)
 

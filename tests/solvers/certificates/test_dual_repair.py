@@ -17,31 +17,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.inside.solvers import (
+    ConicForm,
+    Limits,
+    Multipliers,
+    StandardForm,
+    clarabel,
+    classify,
+    conic_form,
+    conic_multipliers,
+    multipliers,
+    normal_matrix,
+    pack,
+    repaired,
+    standard_form,
+    unpack,
+)
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.bounds import best_bound, lp_bound
 from tests.support.semidefinite_models import max_cut
-from tightmargin.formulations.conic.sdp import conic_sdp
-from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.formulations.svc.hard_margin import max_margin_svc
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import (
-    ConicForm,
-    Multipliers,
-    conic_form,
-    conic_multipliers,
-    multipliers,
-    pack,
-    unpack,
-)
-from tightmargin.solvers.certificates import normal_matrix
-from tightmargin.solvers.certificates.dual_repair import repaired
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import c_svc, conic_sdp, max_margin_svc, nu_svc
+from tightmargin.solvers import Verdict, solve
 
 
 class Solved(NamedTuple):
@@ -452,7 +449,7 @@ def test_integer_models_get_the_bound_of_their_relaxation() -> None:
 
 def test_lies_of_a_solver_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong point, a wrong value, an infeasible point, nan: none is certified."""
-    from tightmargin.solvers.backends import highs
+    from tests.inside.solvers import highs
 
     model, optimum = random_lp(3)
     honest: Callable[..., Any] = highs.run

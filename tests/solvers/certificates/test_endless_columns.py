@@ -6,11 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.multiplier_search import _without_limits
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import Case, Limits, Subject, _without_limits, standard_form
 
 DATA = tm.TrainingData([[0.0], [1.0], [3.0]], [-1, 1, 1])
 

@@ -15,17 +15,26 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.attempts.second_solver import _joined
-from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.errors import DomainError, ProblemClassError
-from tightmargin.solvers.proofs.feasible_point import near_point
-from tightmargin.solvers.proofs.statement import SEAL, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.formulations import ArrayVar
+from tests.inside.solvers import (
+    SEAL,
+    Case,
+    Certified,
+    LowerBound,
+    Subject,
+    _joined,
+    near_point,
+    standard_form,
+)
+from tightmargin.formulations import psd
+from tightmargin.solvers import (
+    Certificate,
+    DomainError,
+    ProblemClassError,
+    SolveResult,
+    Status,
+    Verdict,
+)
 
 RELATIVE = 1e-5  # points may miss rows by 1e-6 of their size
 

@@ -9,13 +9,15 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    Limits,
+    _occurs,
+    classify,
+    feasible_point,
+    primal_residual,
+    standard_form,
+)
 from tests.support.lying_solver import DATA, SUBJECTS
-from tightmargin.solvers.backends.pyomo_interface import _occurs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.certificates.feasible_point import feasible_point
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
 def point_of(model: pyo.ConcreteModel) -> np.ndarray | None:

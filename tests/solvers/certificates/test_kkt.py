@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import Multipliers, conic_form
-from tightmargin.solvers.certificates.kkt import conditions
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import Multipliers, classify, conditions, conic_form, standard_form
 
 
 def residuals(x: float, price: float) -> dict[str, float]:

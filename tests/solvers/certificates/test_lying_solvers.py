@@ -19,23 +19,26 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Case,
+    Limits,
+    Multipliers,
+    certify,
+    clarabel,
+    classify,
+    highs,
+    pyomo_interface,
+    scip,
+    standard_form,
+    unedited_origin,
+    with_contradictions,
+)
+from tests.inside.solvers import Subject as KernelSubject
 from tests.references import reference_solutions
 from tests.support import command_line, long_runs, lying_solver
 from tests.support.lying_solver import DATA, FATAL, LIES, SUBJECTS
-from tightmargin.solvers.backends import clarabel, highs, pyomo_interface, scip
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.claim_consistency import with_contradictions
-from tightmargin.solvers.edits.model_identity import unedited_origin
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.subject import Subject as KernelSubject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Claim, SolveResult, Status, Verdict
 
 CONVEX = ("LP", "QP", "SOCP", "SDP")
 UNIFORM = np.full(DATA.n, 1 / DATA.n)

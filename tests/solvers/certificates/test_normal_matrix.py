@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import pack, unpack
-from tightmargin.solvers.certificates import normal_matrix
-from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, Root, solved
+from tests.inside.formulations import Array
+from tests.inside.solvers import NormalMatrix, Root, normal_matrix, pack, solved, unpack
 
 
 def instance(

@@ -14,18 +14,19 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    Case,
+    Subject,
+    certify,
+    describe,
+    named_ray,
+    named_values,
+    standard_form,
+)
 from tests.references import reference_solutions
 from tests.support.command_line import ROOT, run, write_csv
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.canonical_form.named_values import named_ray, named_values
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Claim, SolveResult, Status, Verdict
 
 SOLVER_PACKAGES = ("highspy", "clarabel", "pyscipopt", "gurobipy", "mosek", "scs", "piqp", "osqp")
 DATA = reference_solutions.points("overlapping", 5, n=12)

@@ -15,21 +15,31 @@ import pytest
 from sklearn.svm import NuSVC
 
 import tightmargin as tm
+from tests.inside.experiments import compare_solvers
+from tests.inside.solvers import (
+    COLUMNS,
+    SOLVERS,
+    TRIALS,
+    Agreement,
+    Model,
+    SolverRun,
+    scip,
+    scs,
+    solvers_named,
+)
+from tests.inside.solvers import solver_runs as answering
 from tests.references import reference_solutions
 from tests.support.command_line import Answer as Printed
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli import compare_solvers
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends import scip, scs
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.comparison import solver_runs as answering
-from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
-from tightmargin.solvers.comparison.solver_runs import Model, SolverRun, solvers_named
-from tightmargin.solvers.doctor import TRIALS
-from tightmargin.solvers.errors import SolverNotInstalledError
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import (
+    Certificate,
+    Claim,
+    SolveResult,
+    SolverNotInstalledError,
+    Status,
+    Verdict,
+)
 
 NU_BELOW, NU, PENALTY, BIG_M, N = 0.3, 0.75, 1.3, 25.0, 10
 DATA = reference_solutions.points("overlapping", 1, n=N)
@@ -240,8 +250,7 @@ def test_a_narrow_screen_keeps_difference_and_agreement(
 
     from rich.console import Console
 
-    from tightmargin.experiments.cli.compare_solvers import agreement_page
-    from tightmargin.experiments.console import tables
+    from tests.inside.experiments import agreement_page, tables
 
     written = io.StringIO()
     screen = Console(file=written, width=80, markup=False)

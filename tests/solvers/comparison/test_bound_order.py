@@ -9,33 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.conic.lift import conic_sdp_lift
-from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
-from tightmargin.formulations.conic.sdp import (
+from tightmargin.formulations import (
+    CATALOGUE,
+    TrainingData,
     conic_fixed,
     conic_sdp,
+    conic_sdp_dual,
     conic_sdp_eliminated,
+    conic_sdp_lift,
     conic_sdp_literal,
-)
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
-from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.big_m_models import (
+    conic_sdp_rank_one,
+    conic_sdp_strengthened,
     zero_one_big_m,
+    zero_one_disjunctive_relaxed,
     zero_one_hinge,
     zero_one_relaxed,
 )
-from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.solvers import SolveResult, Status, Verdict, build, compare, solve
 
 SLACK = 1e-6
 CASES = [

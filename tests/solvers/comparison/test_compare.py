@@ -9,11 +9,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import zero_one_enumeration
 from tests.references import reference_solutions
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers import Status, Verdict
 
 SETTINGS = {"penalty": 1.0, "big_m": "derived"}
 

@@ -8,14 +8,12 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import OTHER
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.random_edits import draw
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.same_edit import OTHER
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict, compare, solve
 
 DATA = points("overlapping", 4, n=8)
 SETTINGS = {"penalty": 0.6, "big_m": 500.0}

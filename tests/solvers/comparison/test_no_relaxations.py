@@ -8,10 +8,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Comparison
+from tests.inside.solvers import GapTableBound as Bound
 from tests.references.brute_force import zero_one_optima
-from tightmargin.solvers.comparison.gap_table import Bound, Comparison
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict
 
 DATA = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 EXACT = {"penalty": 1.0, "big_m": "derived"}

@@ -10,11 +10,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import NOT_SOLVED
+from tests.inside.solvers import compare as comparing
 from tests.references.reference_solutions import points
-from tightmargin.solvers.comparison import compare as comparing
-from tightmargin.solvers.comparison.compare import NOT_SOLVED
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 DATA = points("overlapping", 4, n=8)
 WORDS = {"penalty": 0.6, "big_m": 500.0}

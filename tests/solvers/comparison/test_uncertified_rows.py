@@ -16,12 +16,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import tightmargin as tm
+from tests.inside.experiments import GapStudy, gaps
+from tests.inside.solvers import compare as comparing
 from tests.support.command_line import Answer, run
-from tightmargin.experiments.gap_study.study import GapStudy
-from tightmargin.experiments.plots import gaps
-from tightmargin.solvers.comparison import compare as comparing
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
 ROWS = ("conic_sdp", "zero_one_hinge:big_m=derived", "zero_one_hinge:big_m=1")

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import augmented, intercept_bound_value, strengthening_bound
+from tests.inside.solvers import central_point
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
-from tightmargin.solvers.conic.central_path import central_point
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict, build
 
 
 def far_apart(seed: int) -> TrainingData:

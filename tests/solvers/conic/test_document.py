@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.conic import document
-from tightmargin.solvers.proof_files.model_document import NotProvenError
-from tightmargin.solvers.proof_files.result_proof import write_proof
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.quotients import without_quotients
+from tests.inside.solvers import (
+    Case,
+    NotProvenError,
+    Subject,
+    standard_form,
+    without_quotients,
+    write_proof,
+)
+from tests.inside.solvers import conic_document as document
 
 
 def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:

@@ -13,24 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.references import reference_solutions
-from tests.references.reference_solutions import points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.conic import low_rank_minimum
-from tightmargin.solvers.conic import path_rows as steps
-from tightmargin.solvers.conic.budget_search import within_budget
-from tightmargin.solvers.conic.hard_margin_limit import hard_margin_limit
-from tightmargin.solvers.conic.path import conic_path, low_rank_problem, penalty_grid
-from tightmargin.solvers.conic.path_result import (
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import (
     HARD_MARGIN,
     INTERIOR,
     LOW_RANK,
     ConicPath,
     ConicRow,
+    hard_margin_limit,
+    low_rank_minimum,
+    low_rank_problem,
+    within_budget,
 )
-from tightmargin.solvers.errors import SolverNotInstalledError
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.solvers import conic_path_rows as steps
+from tests.references import reference_solutions
+from tests.references.reference_solutions import points
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import SolverNotInstalledError, Verdict, conic_path, penalty_grid
 
 PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
 BUDGETS = (0.5, 0.2, 0.02)

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.conic import path_rows
-from tightmargin.solvers.conic.low_rank import LowRank
-from tightmargin.solvers.conic.path_result import ConicRow
-from tightmargin.solvers.proofs.verdict import Verdict
+from tests.inside.formulations import StrengtheningBound, augmented
+from tests.inside.solvers import ConicRow, LowRank
+from tests.inside.solvers import conic_path_rows as path_rows
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 SCALES = (1e-5, 3e-3, 1.0, 40.0, 1e5)
 

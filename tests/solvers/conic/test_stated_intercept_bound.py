@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 
 @pytest.mark.parametrize(("n", "bound"), [(150, 3.0), (60, 0.25)])

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tightmargin.solvers.conic.trust_region import newton, quasi_newton
+from tests.inside.solvers import newton, quasi_newton
 
 Array = np.ndarray
 

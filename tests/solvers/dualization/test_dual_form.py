@@ -14,24 +14,29 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    HIGHS_OPTIONS,
+    Case,
+    Classification,
+    Label,
+    Limits,
+    Quadratic,
+    StandardForm,
+    Subject,
+    certify,
+    clarabel,
+    classify,
+    dual_form,
+    dual_size,
+    highs,
+    piqp,
+    standard_form,
+    worthwhile,
+)
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.backends import clarabel, highs, piqp
-from tightmargin.solvers.canonical_form.classification import Classification, classify
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.dualization.dual_form import dual_form
-from tightmargin.solvers.dualization.layout import dual_size
-from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.names import Label
-from tightmargin.solvers.standard_form.quadratic import Quadratic
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import Claim, Status, Verdict
 
 INF = np.inf
 LP, QP = Classification(ProblemClass.LP, ()), Classification(ProblemClass.QP, ())

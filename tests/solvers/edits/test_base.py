@@ -9,7 +9,7 @@ import pytest
 
 import tightmargin as tm
 from tests.support.edited_models import CLOSE
-from tightmargin.formulations.catalogue import PaperCheck
+from tightmargin.formulations import PaperCheck
 
 DATA = tm.data.outlier_data("clustered", n=30, d=2, sigma=0.3, seed=1)
 STEEPNESS = 20.0  # steeper than any point as good as the one that M is derived from

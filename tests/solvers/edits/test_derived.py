@@ -11,6 +11,7 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.experiments import outlier_data
 from tests.references import reference_solutions
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
@@ -25,14 +26,8 @@ from tests.support.edited_models import (
     steep,
 )
 from tests.support.random_edits import draw
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.rederiving.rederived import rederive
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import SolveResult, Status, Verdict, compare, rederive, solve
 
 # Of the model as written: what keeps it from speaking of the problem was stated or is a choice.
 AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")

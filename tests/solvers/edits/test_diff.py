@@ -13,10 +13,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Effect
+from tests.inside.solvers import ModelDifferenceAnswer as Answer
 from tests.references.reference_solutions import points, zero_one_optimum
 from tests.support.edited_models import build
-from tightmargin.solvers.edits.differences.model_difference import Answer, Effect, ModelDifference
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import ModelDifference, Verdict
 
 DATA = points("overlapping", 4, n=8)
 PRICE = {"penalty": 0.6, "big_m": "derived"}

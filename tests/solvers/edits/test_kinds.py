@@ -10,6 +10,9 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
 
+from tests.inside.experiments import load, outlier_data
+from tests.inside.formulations import closed_slack_bounds
+from tests.inside.solvers import difference_of
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
@@ -23,15 +26,8 @@ from tests.support.edited_models import (
     stands_for_itself,
     steep,
 )
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.derived import difference_of
-from tightmargin.solvers.edits.rederiving.rederived import rederive
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Status, Verdict, rederive, solve
 
 # --- every other kind of edit --------------------------------------------------------------------
 

@@ -11,17 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.solvers import SOLVERS
 from tests.references import reference_solutions
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import CATALOGUE, GramData, ProblemClass, TrainingData
+from tightmargin.solvers import SolveResult, Verdict, compare, solve
 
 DATA = points("overlapping", 4, n=8)
 FEW = points("overlapping", 4, n=6)

@@ -11,17 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import big_m_rule
+from tests.inside.solvers import Limits, completed, standard_form, switched_rows
 from tests.references.reference_solutions import points
 from tests.support.edited_models import build, is_relaxation, of_the_problem, steep
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.big_m_rules import big_m_rule
-from tightmargin.formulations.catalogue import Origin
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.edits.rederiving.rederived import rederive
-from tightmargin.solvers.edits.rederiving.row_reach import completed
-from tightmargin.solvers.edits.rederiving.switched_rows import switched_rows
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import Origin
+from tightmargin.solvers import rederive, solve
 
 DATA = points("overlapping", 4, n=8)
 CLOSE = {"numerics/feastol": 1e-9}

@@ -11,16 +11,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import SOLVERS, Subject, checker, proven_empty, standard_form
 from tests.solvers.proof_files import second_checker
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.proofs.weak_duality import proven_empty
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import psd
+from tightmargin.solvers import Status, Verdict
 
 DATA = outlier_data("clustered", n=20, d=3, sigma=0.4, seed=1)
 Model = pyo.ConcreteModel

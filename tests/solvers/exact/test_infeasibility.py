@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Limits,
+    clarabel,
+    elastic_form,
+    highs,
+    infeasibility_proof,
+    standard_form,
+)
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.backends import clarabel, highs
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.exact.infeasibility import elastic_form, infeasibility_proof
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Claim, Status, Verdict
 
 OVERLAPPING = points("overlapping", 3)
 

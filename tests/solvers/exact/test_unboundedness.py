@@ -14,22 +14,25 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    Case,
+    Limits,
+    StandardForm,
+    Subject,
+    Unbounded,
+    certify,
+    is_semidefinite,
+    near_point,
+    proven_point,
+    proven_unbounded,
+    ray_proof,
+    standard_form,
+    unboundedness_proof,
+)
+from tests.inside.solvers import rays as ray_check
 from tests.references.reference_solutions import points
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.exact.unboundedness import ray_proof, unboundedness_proof
-from tightmargin.solvers.exact_arithmetic import is_semidefinite
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs import rays as ray_check
-from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
-from tightmargin.solvers.proofs.rays import proven_unbounded
-from tightmargin.solvers.proofs.statement import Unbounded
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.formulations import psd
+from tightmargin.solvers import Claim, Status, Verdict
 
 Array = NDArray[np.float64]
 INF = np.inf

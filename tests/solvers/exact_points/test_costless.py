@@ -9,9 +9,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.exact_points.costless import costless_point
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import costless_point, standard_form
+from tightmargin.solvers import Verdict
 
 
 def separable(seed: int, n: int = 30, d: int = 3) -> tm.TrainingData:

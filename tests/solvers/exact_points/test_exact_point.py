@@ -10,19 +10,26 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    CONVEX_CLASSES,
+    FeasiblePoint,
+    Limits,
+    Search,
+    StandardForm,
+    _along,
+    clarabel,
+    classify,
+    equations_of,
+    exact_point,
+    near_point,
+    proven_point,
+    standard_form,
+    without_quotients,
+)
 from tests.soundness import questions
 from tests.soundness.catalogue import TRIALS
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.classification import CONVEX_CLASSES, classify
-from tightmargin.solvers.exact_points.equations import equations_of
-from tightmargin.solvers.exact_points.exact_point import Search, _along, exact_point
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
-from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
-from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.formulations import psd
+from tightmargin.solvers import Verdict
 
 CONVEX = [name for name in TRIALS if tm.catalogue[name].problem_class in CONVEX_CLASSES]
 SCALES = (2.0**-20, 1.0, 2.0**20)

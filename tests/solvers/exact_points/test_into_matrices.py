@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import Array
+from tests.inside.solvers import (
+    FeasiblePoint,
+    Limits,
+    clarabel,
+    classify,
+    exact_point,
+    standard_form,
+)
 from tests.support.semidefinite_models import least_eigenvalue, max_cut
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.standard_form.standard_form import standard_form
 
 
 @pytest.fixture(autouse=True)

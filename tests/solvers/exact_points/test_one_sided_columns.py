@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tightmargin.formulations.conic.sdp import conic_sdp
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.formulations.rigorous_svm.primal import rsvm
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.exact_points import one_sided_columns
-from tightmargin.solvers.exact_points.one_sided_columns import Moves, moves_of
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.solvers import Moves, StandardForm, moves_of, one_sided_columns, standard_form
+from tightmargin.formulations import TrainingData, c_svc, conic_sdp, nu_svc, rsvm
 
 MODELS: dict[str, Callable[[TrainingData], Any]] = {
     "c-SVC": lambda data: c_svc(data, C=1.0),

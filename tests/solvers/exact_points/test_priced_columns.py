@@ -8,11 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import Limits, classify, exact_point, standard_form, with_priced_lowered
 
 
 def quotients(seed: int) -> tuple[pyo.ConcreteModel, np.ndarray]:

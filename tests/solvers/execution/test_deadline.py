@@ -9,30 +9,30 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.support.semidefinite_models import max_cut
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.attempts import attempts
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution import deadline
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.deadline import (
+from tests.inside.formulations import Array
+from tests.inside.solvers import (
+    SHORTEST,
+    SOLVERS,
+    Limits,
+    attempts,
+    choose,
+    clarabel,
+    classify,
+    deadline,
     ends_within,
     is_over,
     limit_left,
     seconds_left,
+    standard_form,
+    supervised,
     uninterrupted,
     within_deadline,
     within_limit,
 )
-from tightmargin.solvers.execution.interrupts import supervised
-from tightmargin.solvers.execution.limits import SHORTEST, Limits
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one import methods as zero_one
+from tests.inside.solvers import zero_one_methods as zero_one
+from tests.support.semidefinite_models import max_cut
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import Claim, SolverInfo, Status
 
 
 class Clock:

@@ -17,15 +17,18 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Finished,
+    Limits,
+    primal_residual,
+    reported,
+    standard_form,
+    supervised,
+)
 from tests.support import command_line, long_runs
 from tests.support.long_runs import MODELS, finish, press, start, wait_for
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.execution.claim import Claim, reported
-from tightmargin.solvers.execution.interrupts import Finished, supervised
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Claim, SolveResult, Status
 
 GAP_IN_A_HIGHS_ROW = r"%\s+\S+\s+\d+\s+\d+\.\d+%"
 NEVER = json.dumps({"eps_abs": 0.0, "eps_rel": 0.0})

@@ -10,20 +10,21 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    Limits,
+    classify,
+    exact_lp_bound,
+    highs,
+    primal_residual,
+    scip,
+    scs,
+    standard_form,
+)
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.long_runs import MODELS, claim_of, data, lp, milp, with_a_point
-from tightmargin.solvers.backends import highs, scip, scs
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers import Claim, NumberError, Status, Verdict
 
 
 def installed(solver: str) -> None:

@@ -15,10 +15,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import execution_live_line as module
+from tests.inside.solvers import hidden, shown_by, telling
+from tests.inside.solvers import live_line_live_line as live_line
 from tests.references.multiclass import class_points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.execution import live_line as module
-from tightmargin.solvers.execution.live_line import hidden, live_line, shown_by, telling
 
 POINTS = outlier_data("clustered", n=30, d=3, sigma=0.4, seed=1)
 LONG = """

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import PathResult, StopReason
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.solvers.execution.path_result import PathResult
-from tightmargin.solvers.execution.stop_reason import StopReason
 
 DATA = points("overlapping", 3, n=14)
 RIDGE = 0.05

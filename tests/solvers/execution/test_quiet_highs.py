@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tightmargin.solvers.execution import quiet_highs
+from tests.inside.solvers import quiet_highs
 
 
 def test_a_banner_of_the_first_one_is_dropped(

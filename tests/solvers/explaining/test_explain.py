@@ -11,9 +11,9 @@ from pyomo.gdp import Disjunct, Disjunction
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
 from tests.references.reference_solutions import points
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.solvers.explaining.explain import Infeasibility
+from tightmargin.solvers import Infeasibility
 
 DATA = outlier_data("clustered", n=20, d=3, sigma=0.4, seed=1)
 

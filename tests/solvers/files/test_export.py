@@ -12,10 +12,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import SOLVERS
 from tests.references import reference_solutions
 from tests.support import cbf_reader
 from tests.support.command_line import run, write_csv
-from tightmargin.solvers.backends.registry import SOLVERS
 
 DATA = reference_solutions.points("overlapping", 4, n=9)
 C, PENALTY = 0.7, 1.3

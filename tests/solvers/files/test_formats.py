@@ -13,11 +13,10 @@ import scipy.sparse as sp
 from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
+from tests.inside.solvers import classify, standard_form
 from tests.references import reference_solutions
 from tests.support import cbf_reader
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import ProblemClass
 
 DATA = reference_solutions.points("overlapping", 4, n=9)
 

@@ -10,9 +10,8 @@ import pytest
 import tightmargin as tm
 from tests.conformance.problems import PROBLEMS, Problem
 from tests.project.test_catalogue_solvers import TRIALS, built
-from tightmargin.formulations.catalogue import CATALOGUE, ProblemClass
-from tightmargin.solvers.errors import NumberError, ProblemClassError
-from tightmargin.solvers.files.same_model import SameModel
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers import NumberError, ProblemClassError, SameModel
 
 TEXT = (".lp", ".mps")
 CONIC = (".cbf", ".task", ".ptf", ".jtask", ".dat-s")

@@ -10,18 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC, LinearSVC
 
+from tests.inside.experiments import fits, loss_grids, outlier_data
+from tests.inside.solvers import HingeMachine, Machines, block_size, cost_grid, hinge_block
 from tests.references import reference_solutions
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.experiments.validation import loss_grids
-from tightmargin.experiments.validation.loss_grids import fits
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.hinge_batch import cost_grid
-from tightmargin.solvers.hinge_batch.binary import Machines
-from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import TrainingData, c_svc
+from tightmargin.solvers import Status, Verdict, solve
 
 Array = NDArray[np.float64]
 

@@ -10,11 +10,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightmargin.formulations.common.rounded_sums import most_squares
-from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
-from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
-from tightmargin.solvers.hinge_duality.point_rows import PointRows
-from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
+from tests.inside.formulations import most_squares
+from tests.inside.solvers import (
+    HINGE,
+    NU,
+    SQUARED,
+    PointRows,
+    PricedProblem,
+    bound_end,
+    exact_multipliers,
+    objective_end,
+)
 
 
 def fractions(numbers: np.ndarray) -> list[Fraction]:

@@ -8,16 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightmargin.solvers.exact_arithmetic import is_semidefinite
-from tightmargin.solvers.hinge_duality.exponential import (
+from tests.inside.solvers import (
     HIGH,
     LEAST,
     LOST,
     LOW,
     RELATIVE,
+    KernelValues,
     exp_of_negative,
+    is_semidefinite,
+    proven_shift,
 )
-from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
 
 
 def test_exponentials_are_as_near_as_they_say() -> None:

@@ -20,14 +20,13 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import ChildAnswer as Answer
+from tests.inside.solvers import child_packed as packed
+from tests.inside.solvers import load_snapshot, snapshot, unpacked
 from tests.support import command_line, long_runs
 from tests.support.long_runs import finish, press, start, wait_for
 from tests.support.lying_solver import DATA, SUBJECTS, telling
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.isolated.child import Answer, load_snapshot, packed, snapshot, unpacked
-from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict, solve_isolated
 
 ABOUT_THE_RUN = ("seconds", "log")
 
@@ -267,7 +266,7 @@ def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
 def test_the_command_line_isolates_when_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tightmargin.experiments.cli import solve
+    from tests.inside.experiments import solve
 
     asked: list[dict[str, Any]] = []
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import MatrixStart, alternating, machine
 from tests.references import reference_solutions
 from tests.references.matrix import full, matrix_points, rank_one_on_circle
 from tests.references.reference_solutions import INTERCEPTS
-from tightmargin.solvers.matrix import alternating as alternating
-from tightmargin.solvers.matrix.alternating import MatrixStart, machine, matrix_alternating
+from tightmargin.solvers import matrix_alternating
 
 RIDGE = 0.5
 DATA = matrix_points(1, n=10, shape=(2, 3))

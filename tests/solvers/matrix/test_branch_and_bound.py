@@ -11,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    SOLVERS,
+    CellProblem,
+    _halves,
+    direction_cells,
+    fixed_columns,
+    is_searchable,
+)
+from tests.inside.solvers import matrix_closing_bounds as closing_bounds
 from tests.references.matrix import matrix_points, rank_one_on_circle, rank_two_on_sphere
 from tests.references.reference_solutions import INTERCEPTS
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.matrix import closing_bounds, direction_cells
-from tightmargin.solvers.matrix.alternating import fixed_columns
-from tightmargin.solvers.matrix.branch_and_bound import _halves, is_searchable, matrix_search
-from tightmargin.solvers.matrix.direction_cells import CellProblem
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict, matrix_search, solve
 
 RIDGE = 0.5
 SMALL = matrix_points(1, n=10, shape=(2, 3))

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.formulations.multiclass.test_big_m import brute_force, drawn
+from tests.inside.formulations import truncated_objective
+from tests.inside.solvers import StopReason, hinge_bounds, hinge_multipliers, intercept_reach
+from tests.inside.solvers import branch_and_bound as searching
+from tests.inside.solvers import multiclass_machine_space as machine_space
 from tests.references.multiclass import Machine, class_points
 from tests.references.reference_solutions import INTERCEPTS
-from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.hinge_batch.multiclass import hinge_multipliers, machine_space
-from tightmargin.solvers.multiclass import branch_and_bound as searching
-from tightmargin.solvers.multiclass.branch_and_bound import truncated_search
-from tightmargin.solvers.multiclass.dca import truncated_dca
-from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict, truncated_dca, truncated_search
 
 FIFTEEN = class_points(27, n=15)
 WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5}

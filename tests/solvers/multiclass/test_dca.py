@@ -17,17 +17,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.formulations import class_costs, smallest_leads
+from tests.inside.solvers import DcaBatch, hinge_batch
+from tests.inside.solvers import dca as module
+from tests.inside.solvers import multiclass_space_machine_space as machine_space
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.multiclass.hinge import class_costs, smallest_leads
-from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
-from tightmargin.solvers.hinge_batch.multiclass_space import machine_space
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.multiclass import dca as module
-from tightmargin.solvers.multiclass.dca import DcaBatch, truncated_dca
-from tightmargin.solvers.multiclass.dca_gap import certified_gap
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
+from tightmargin.formulations import MulticlassData
+from tightmargin.solvers import SolveResult, Verdict, build, certified_gap, truncated_dca
 
 Array = NDArray[np.float64]
 

@@ -7,18 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.formulations import loss_weights, reduced_hulls, support_value
+from tests.inside.solvers import UPDATES, LiveResult, LocalSearch
+from tests.inside.solvers import local_search as module
 from tests.references import reference_solutions
 from tests.references.polytope_corners import gauss, levels
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.nu import local_search as module
-from tightmargin.solvers.nu.local_search import UPDATES, LocalSearch, extended_nu_local
-from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.persistent.result import LiveResult
+from tightmargin.formulations import TrainingData, extended_nu_svc
+from tightmargin.solvers import extended_nu_local, nu_range, solve
 
 TOY = gauss(7, 60, 2)
 NEARBY = 1e-4

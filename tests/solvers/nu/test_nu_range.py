@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tightmargin.formulations.data.kernel_pca import fit_kernel_pca
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.nu import nu_range as ranges
-from tightmargin.solvers.nu.nu_range import nu_bar_bounds, nu_range
+from tests.inside.formulations import fit_kernel_pca
+from tests.inside.solvers import nu_bar_bounds
+from tests.inside.solvers import nu_range as ranges
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 
 def two_clouds() -> TrainingData:

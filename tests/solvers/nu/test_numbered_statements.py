@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 import tightmargin as tm
+from tests.inside.experiments import deviation
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import points
-from tightmargin.experiments.statistics.risk_bounds import deviation
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations import TrainingData
 
 
 def planar(seed: int) -> tuple[TrainingData, float, np.ndarray]:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import robust_risk
+from tests.inside.solvers import robust_dca as module
 from tests.references.extended_nu import by_all_outliers
-from tightmargin.formulations.nu.extended_robust import extended_robust_svc, robust_risk
-from tightmargin.solvers.nu import robust_dca as module
-from tightmargin.solvers.nu.robust_dca import robust_dca
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.formulations import extended_robust_svc
+from tightmargin.solvers import Status, Verdict, robust_dca
 
 N = 10
 

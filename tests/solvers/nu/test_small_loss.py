@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.solvers.nu import nu_range as ranges
-from tightmargin.solvers.nu.nu_range import nu_bar_bounds, remark
-from tightmargin.solvers.nu.small_loss import small_loss
+from tests.inside.solvers import nu_bar_bounds, remark, small_loss
+from tests.inside.solvers import nu_range as ranges
+from tightmargin.formulations import TrainingData, nu_svc
 
 
 def overlapping(seed: int, n: int = 80, d: int = 3, unit: float = 1.0) -> TrainingData:

@@ -17,18 +17,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import tightmargin as tm
+from tests.inside.formulations import AffineRows, ArrayVar, dot
+from tests.inside.formulations import linear_sums_total as total
+from tests.inside.solvers import SPRINT, LpSolution, highs_handle, settled
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.linear_sums import total
-from tightmargin.solvers.errors import NumberError, ProblemClassError
-from tightmargin.solvers.persistent import highs_handle
-from tightmargin.solvers.persistent.highs_handle import SPRINT
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.persistent.primal import LpSolution, settled
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import LiveLP, NumberError, ProblemClassError, Status, Verdict
 
 INF = np.inf
 FORMS = ("primal", "dual")

@@ -14,19 +14,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from tests.inside.formulations import Lemma, gram_data
+from tests.inside.solvers import WEIGHTED_MACHINES_METHODS as METHODS
+from tests.inside.solvers import (
+    ClassProbabilities,
+    Machines,
+    SignReading,
+    WeightedMachine,
+    by_lemma,
+    checked_grid,
+    hinge_machines,
+    point_by_formula,
+    proven_bounds,
+    weighted_machines,
+)
 from tests.references import reference_solutions
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.svc.soft_margin import weighted_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines, proven_bounds
-from tightmargin.solvers.probability import weighted_machines
-from tightmargin.solvers.probability.binary import ClassProbabilities, class_probabilities
-from tightmargin.solvers.probability.sign_rule import SignReading, checked_grid
-from tightmargin.solvers.probability.weighted_machines import METHODS, WeightedMachine
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import GramData, TrainingData, weighted_svc
+from tightmargin.solvers import Verdict, class_probabilities, solve
 
 Array = NDArray[np.float64]
 

@@ -19,22 +19,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
-from tightmargin.experiments.plots.probability_plots.simplex import save_simplex, simplex_figure
-from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.formulations.multiclass.hinge import smallest_leads
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.multiclass.dca import DcaBatch
-from tightmargin.solvers.probability import multiclass as module
-from tightmargin.solvers.probability.multiclass import direct_probabilities
-from tightmargin.solvers.probability.simplex_grid import (
+from tests.inside.experiments import save_simplex, simplex_figure
+from tests.inside.formulations import smallest_leads
+from tests.inside.solvers import (
+    DcaBatch,
     SimplexGrid,
+    StopReason,
     border_weights,
     probabilities_at,
     probability_intervals,
     rainbow_cells,
     simplex_grid,
 )
+from tests.inside.solvers import multiclass as module
+from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
+from tightmargin.formulations import MulticlassData
+from tightmargin.solvers import direct_probabilities
 
 Array = NDArray[np.float64]
 

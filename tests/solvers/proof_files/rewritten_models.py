@@ -10,8 +10,8 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tests.solvers.proof_files.mutations import holder, is_number, places
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.dispatch import solve
+from tightmargin.formulations import psd
+from tightmargin.solvers import solve
 
 REACH = 5  # of an integer column without a limit
 

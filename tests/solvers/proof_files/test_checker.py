@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import documents, second_checker
 from tests.solvers.proof_files.documents import Document, hand_model, proof, row
-from tightmargin.solvers.proof_files import checker
 
 SOURCE = Path(checker.__file__)
 

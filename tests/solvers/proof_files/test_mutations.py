@@ -17,13 +17,12 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker, tiny_models
 from tests.solvers.proof_files.mutations import mutated
 from tests.solvers.proof_files.rewritten_models import is_solvable, rebuilt
 from tests.solvers.proof_files.tiny_models import INFEASIBLE, OPTIMA, UNBOUNDED
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, solve
 
 COUNT = 1000
 # Of max(1, |minimum|): how far a solve of the changed model may be off.

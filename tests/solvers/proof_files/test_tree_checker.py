@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker, tree_documents
 from tests.solvers.proof_files.documents import Document
 from tests.solvers.proof_files.rewritten_models import enumerated
 from tests.solvers.proof_files.test_checker import changed, rejected, run
-from tightmargin.solvers.proof_files import checker
 
 
 def accepted(document: Document) -> checker.Proof:

@@ -13,23 +13,25 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
+from tests.inside.solvers import (
+    Branch,
+    Case,
+    Leaf,
+    Limits,
+    NotProvenError,
+    Subject,
+    TreeSearch,
+    checker,
+    standard_form,
+    tree_search,
+    write_tree,
+)
 from tests.references.multiclass import class_points
 from tests.solvers.proof_files import second_checker, tiny_models, tiny_trees
 from tests.solvers.proof_files.rewritten_models import enumerated
-from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.branch_and_bound.result import TreeSearch
-from tightmargin.solvers.branch_and_bound.search import tree_search
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proof_files.model_document import NotProvenError
-from tightmargin.solvers.proof_files.write import write_tree
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.tree import Branch, Leaf
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import zero_one_big_m
+from tightmargin.solvers import Status, solve
 
 
 def searched(

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker, tiny_trees
 from tests.solvers.proof_files.rewritten_models import enumerated, is_solvable
 from tests.solvers.proof_files.test_tree_files import written
 from tests.solvers.proof_files.tree_mutations import WAYS, mutated_tree
-from tightmargin.solvers.proof_files import checker
 
 COUNT = 1000
 Truth = tuple[Fraction | None, Fraction]

@@ -13,23 +13,22 @@ import pyomo.environ as pyo
 import pytest
 
 from tests.conformance.problems import INFEASIBLE, PROBLEMS, UNBOUNDED, Problem
+from tests.inside.solvers import (
+    SOLVERS,
+    NotProvenError,
+    checker,
+    classify,
+    infeasible_document,
+    multipliers_by_name,
+    standard_form,
+    write,
+    write_document,
+)
 from tests.project.test_catalogue_solvers import CONVEX, TRIALS, built, optimum
 from tests.solvers.proof_files import second_checker, tiny_models
 from tests.solvers.proof_files.tiny_models import OPTIMA
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import multipliers_by_name
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.errors import LicenceError
-from tightmargin.solvers.proof_files import checker, write
-from tightmargin.solvers.proof_files.model_document import NotProvenError
-from tightmargin.solvers.proof_files.write import infeasible_document, write_document
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import CATALOGUE, TrainingData, c_svc
+from tightmargin.solvers import LicenceError, SolveResult, Verdict, solve
 
 ENTRIES = [name for name in TRIALS if CATALOGUE[name].problem_class in CONVEX]
 SOLVABLE = [problem for problem in PROBLEMS if problem.problem_class in CONVEX]

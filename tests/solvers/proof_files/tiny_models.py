@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations import psd
 
 INFEASIBLE, UNBOUNDED = "infeasible", "unbounded"
 

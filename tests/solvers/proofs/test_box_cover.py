@@ -12,6 +12,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.cuts import BoxSearch, read_concave
+from tests.inside.cuts import root_box_root_box as root_box
+from tests.inside.solvers import (
+    BoxCover,
+    BoxMultipliers,
+    Directions,
+    Infeasible,
+    LowerBound,
+    StandardForm,
+    cover_bound,
+    squares_of,
+    standard_form,
+)
 from tests.references.concave_truth import least_concave, least_lrcp, vertices
 from tests.support.concave_models import (
     concave_model,
@@ -19,15 +32,7 @@ from tests.support.concave_models import (
     random_polytope,
     semidefinite,
 )
-from tightmargin.cuts.concave.box_search import BoxSearch
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.cuts.concave.root_box import root_box
-from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
-from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
-from tightmargin.solvers.proofs.cover.squares import Directions, squares_of
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers import Verdict
 
 Array = NDArray[np.float64]
 

@@ -13,11 +13,12 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import ProofError, check
+from tests.inside.solvers import checker_read as read
 from tests.references.brute_force import zero_one_beside
 from tests.solvers.proof_files import second_checker
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proof_files.checker import ProofError, check, read
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 Sides = tuple[np.ndarray, np.ndarray, np.ndarray]  # G, low, high over (w, b), or over w
 INTERCEPTS = ("free", "penalised", "none")

@@ -12,17 +12,27 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    READ,
+    ConeCover,
+    ConeProblem,
+    Conflict,
+    Count,
+    ProofError,
+    SideRows,
+    cell_bounds,
+    check,
+    cone_problem,
+    faces,
+    leaves,
+    plain,
+    zero_one_enumeration,
+)
+from tests.inside.solvers import checker_read as read
+from tests.inside.solvers import cover_cover_lemma as cover_lemma
+from tests.inside.solvers import cover_cover_value as cover_value
 from tests.solvers.proof_files import second_checker
-from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.proof_files.checker import ProofError, check, read
-from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
-from tightmargin.solvers.proofs.cones.conflict import Conflict
-from tightmargin.solvers.proofs.cones.cover import ConeCover, cover_lemma, cover_value
-from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, cone_problem
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.cones.search import cone_search
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.solvers import cone_search
 
 DATA = tm.data.outlier_data("clustered", n=16, d=3, sigma=0.5, seed=4)
 PENALTY, DEAR = 0.8, 20.0

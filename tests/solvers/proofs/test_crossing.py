@@ -10,9 +10,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.points.crossing import Coordinates, crossing_point
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.solvers import Coordinates, StandardForm, crossing_point, standard_form
+from tightmargin.solvers import Verdict
 
 
 def model(**parts: Any) -> pyo.ConcreteModel:

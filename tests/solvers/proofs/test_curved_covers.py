@@ -11,14 +11,19 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.cuts.concave.box_search import BoxSearch
-from tightmargin.cuts.concave.outcome import closed_root
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
-from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, SquareLimit, proven_limits
-from tightmargin.solvers.proofs.cover.squares import Squares, squares_of
-from tightmargin.solvers.proofs.statement import LowerBound
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.cuts import BoxSearch, closed_root, read_concave
+from tests.inside.solvers import (
+    BoxCover,
+    LinearLimit,
+    LowerBound,
+    SquareLimit,
+    Squares,
+    StandardForm,
+    cover_bound,
+    proven_limits,
+    squares_of,
+    standard_form,
+)
 
 Array = NDArray[np.float64]
 ANGLES = np.linspace(0.0, 2 * np.pi, 200_001)

@@ -9,12 +9,8 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.exact_sums.enclosed_solution import enclosed_solution
-from tightmargin.solvers.proofs.exact_sums.steps import FREE_LIMIT
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.weak_duality import proven_bound
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.formulations import Array
+from tests.inside.solvers import FREE_LIMIT, Subject, enclosed_solution, proven_bound, standard_form
 
 
 def in_fractions(matrix: Array, right: Sequence[Fraction]) -> list[Fraction]:

@@ -10,13 +10,23 @@ import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.exact_sums.double_sums import double_sums, two_products
-from tightmargin.solvers.proofs.exact_sums.exact_products import MOST_LIMBS, exact_products
-from tightmargin.solvers.proofs.exact_sums.quadratic_rows import stacked, sums_outside
-from tightmargin.solvers.proofs.excess import exact_dots, linear_excess, point_of, quadratic_excess
-from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, QuadraticRow
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.formulations import Array
+from tests.inside.solvers import (
+    MOST_LIMBS,
+    LocalQuadratic,
+    QuadraticRow,
+    StandardForm,
+    double_sums,
+    exact_dots,
+    exact_products,
+    linear_excess,
+    point_of,
+    quadratic_excess,
+    stacked,
+    standard_form,
+    sums_outside,
+    two_products,
+)
 
 INF = np.inf
 

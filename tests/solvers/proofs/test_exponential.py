@@ -12,28 +12,31 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.solvers.proofs.exponential.affine_minorants import (
-    constant_below,
-    empty_too,
-    minorised,
-    of_the_model,
-)
-from tightmargin.solvers.proofs.exponential.enclosures import exp_between, log_between
-from tightmargin.solvers.proofs.exponential.points import proven_exponential_point, value_above
-from tightmargin.solvers.proofs.exponential.rays import proven_exponential_ray
-from tightmargin.solvers.proofs.statement import SEAL, Infeasible, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.weak_duality import proven_bound
-from tightmargin.solvers.standard_form.exponential_terms import (
+from tests.inside.solvers import (
     ENTROPY,
     EXP,
     LOG,
+    SEAL,
     SUM,
+    Infeasible,
+    LowerBound,
     Part,
+    StandardForm,
+    Subject,
     Term,
+    constant_below,
+    empty_too,
+    exp_between,
     exponential_form,
+    log_between,
+    minorised,
+    of_the_model,
+    proven_bound,
+    proven_exponential_point,
+    proven_exponential_ray,
+    standard_form,
+    value_above,
 )
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 DIGITS = 60
 SLACK = Decimal(10) ** -50  # of decimal arithmetic itself

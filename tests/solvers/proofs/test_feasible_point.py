@@ -11,11 +11,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
-from tightmargin.solvers.proofs.lemma import point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import (
+    FeasiblePoint,
+    near_point,
+    point_by_formula,
+    proven_point,
+    standard_form,
+)
+from tightmargin.formulations import psd
 
 SCALES = (1e-6, 1.0, 1e6)
 INF = math.inf

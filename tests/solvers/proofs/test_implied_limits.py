@@ -13,25 +13,28 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.experiments.saved_results.test_saved_results import SETTINGS
+from tests.inside.solvers import (
+    METHOD,
+    Case,
+    Limits,
+    Repaired,
+    Subject,
+    certify,
+    clarabel,
+    classify,
+    conic_form,
+    conic_multipliers,
+    into_cone,
+    limits_of_variables,
+    multiplier_search,
+    multipliers,
+    standard_form,
+)
 from tests.references import reference_solutions
 from tests.solvers.transformations.test_least_squares_scaling import form_of
 from tests.support.bounds import plain_bound
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form, conic_multipliers, multipliers
-from tightmargin.solvers.certificates import multiplier_search
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.implied_limits import limits_of_variables
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.proofs.weak_duality import METHOD
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import psd
+from tightmargin.solvers import Claim, Status, Verdict
 
 
 def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:

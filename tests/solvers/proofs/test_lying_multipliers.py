@@ -12,14 +12,18 @@ import pyomo.environ as pyo
 import pytest
 from numpy.typing import NDArray
 
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.conic_form import conic_multipliers, without_own_bounds
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.weak_duality import _rounded_once, proven_bound
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import (
+    Limits,
+    Subject,
+    _rounded_once,
+    clarabel,
+    conic_multipliers,
+    exact_lp_bound,
+    proven_bound,
+    standard_form,
+    without_own_bounds,
+)
+from tightmargin.formulations import psd
 
 Array = NDArray[np.float64]
 

@@ -13,25 +13,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.references.brute_force import zero_one_optima
-from tests.support.side_edits import SideEdit, side_edit
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.proofs.packings import cover as covers
-from tightmargin.solvers.proofs.packings.cover import (
+from tests.inside.solvers import (
     COVERED,
+    NOBODY,
+    PACKING,
+    REST,
+    Bounded,
+    Conflicts,
+    Count,
+    Evidence,
+    Nodes,
     OpenNode,
     PackingCover,
+    PackingProblem,
     Remainder,
+    SideRows,
+    Tree,
+    bounded,
+    empty_sets,
+    packed_bounds,
 )
-from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, Conflicts, Evidence
-from tightmargin.solvers.proofs.packings.node_bounds import packed_bounds
-from tightmargin.solvers.proofs.packings.problem import PackingProblem
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.conflict_search import tree as growing
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.tree import Tree
+from tests.inside.solvers import cover as covers
+from tests.inside.solvers import tree as growing
+from tests.references.brute_force import zero_one_optima
+from tests.support.side_edits import SideEdit, side_edit
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 PENALTY, N, D = 3.0, 10, 3

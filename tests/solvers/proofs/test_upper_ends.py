@@ -10,24 +10,19 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.cuts.nu_path.nu_path import extended_nu_path
-from tightmargin.formulations.catalogue import CATALOGUE, origin_now
-from tightmargin.formulations.common.rounded_sums import (
+from tests.inside.formulations import (
+    Array,
+    Lemma,
     most_hinge,
     most_squares,
+    origin_now,
     score_errors,
     summed_up,
 )
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.conic.path import conic_path
-from tightmargin.solvers.hinge_batch.cost_grid import hinge_block
-from tightmargin.solvers.probability.binary import class_probabilities
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.verdict import Verdict, judged
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tests.inside.solvers import by_lemma, hinge_block, judged, point_by_formula, rsvm_point
+from tightmargin.cuts import extended_nu_path
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import Verdict, class_probabilities, conic_path, rsvm_path
 
 SCALES = (1e-6, 1.0, 1e6)
 ZERO, ONE = Fraction(), Fraction(1)

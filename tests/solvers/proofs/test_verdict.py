@@ -9,15 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tightmargin.solvers.proofs.statement import (
+from tests.inside.solvers import (
     SEAL,
     FeasiblePoint,
     Infeasible,
     LowerBound,
-    Proof,
     Unbounded,
+    judged,
+    judged_without_optimum,
+    weakest,
 )
-from tightmargin.solvers.proofs.verdict import Verdict, judged, judged_without_optimum, weakest
+from tests.inside.solvers import StatementProof as Proof
+from tightmargin.solvers import Verdict
 
 
 def bound(varying: float, subject: object = "model") -> LowerBound:

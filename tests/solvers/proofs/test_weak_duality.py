@@ -14,17 +14,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.formulations import least_eigenvalue
+from tests.inside.solvers import (
+    block_curvature,
+    classify,
+    complete_squares,
+    curvature,
+    dual_centre,
+    is_semidefinite,
+    limits_of_variables,
+    rounded_down,
+    standard_form,
+)
 from tests.support.bounds import best_bound, plain_bound
-from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
-from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.curvature import block_curvature, curvature
-from tightmargin.solvers.canonical_form.squares import complete_squares
-from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.exact_arithmetic import is_semidefinite, rounded_down
-from tightmargin.solvers.proofs.implied_limits import limits_of_variables
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.formulations import psd
+from tightmargin.solvers import Verdict
 
 Array = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,25 +16,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from tests.references.reference_solutions import hinge, points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.normalisation import fit_normaliser
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.decomposition import decomposition as module
-from tightmargin.solvers.rigorous_svm.decomposition import iterate as iterates
-from tightmargin.solvers.rigorous_svm.decomposition import kernel_rows as rows
-from tightmargin.solvers.rigorous_svm.decomposition import run as runs
-from tightmargin.solvers.rigorous_svm.decomposition.decomposition import (
+from tests.inside.formulations import fit_normaliser, gram_data
+from tests.inside.solvers import (
     Decomposition,
-    decomposition,
+    Iterate,
+    Run,
+    StopReason,
+    even_start,
+    go_to_start,
+    pair_step,
+    subproblem,
+    working_set,
 )
-from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
-from tightmargin.solvers.rigorous_svm.decomposition.pairs import pair_step
-from tightmargin.solvers.rigorous_svm.decomposition.run import Run
-from tightmargin.solvers.rigorous_svm.decomposition.start import even_start, go_to_start
-from tightmargin.solvers.rigorous_svm.decomposition.subproblem import subproblem, working_set
+from tests.inside.solvers import decomposition as module
+from tests.inside.solvers import decomposition_run as runs
+from tests.inside.solvers import iterate as iterates
+from tests.inside.solvers import kernel_rows as rows
+from tests.references.reference_solutions import hinge, points
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import Verdict, decomposition
 
 Array = NDArray[np.float64]
 Data = TrainingData | GramData

@@ -11,21 +11,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.formulations import Lemma, gram_data
+from tests.inside.solvers import FACTS, by_lemma, rsvm_point
+from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
+from tests.inside.solvers import PATH_RESULT_METHODS as METHODS
+from tests.inside.solvers import rigorous_svm_methods as methods
 from tests.references import reference_solutions
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.proofs.lemma import by_lemma
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.rigorous_svm import methods
-from tightmargin.solvers.rigorous_svm.methods import SEARCHED
-from tightmargin.solvers.rigorous_svm.path.path_result import METHODS
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.formulations import CATALOGUE, GramData, TrainingData
+from tightmargin.solvers import SolveResult, Status, Verdict, compare, solve
 
 H = 0.7
 DATA = reference_solutions.points("overlapping", 3, n=14)

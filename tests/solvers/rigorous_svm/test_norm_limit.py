@@ -21,22 +21,12 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside.formulations import gram_data, hinge_sum, normalise
+from tests.inside.solvers import NormLimit, Proofs, exact_hyperplane, rsvm_at_limit, rsvm_point
+from tests.inside.solvers import norm_limit_search as search
 from tests.references.reference_solutions import least_loss, max_margin, points
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.rigorous_svm.checks import hinge_sum
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.rigorous_svm.norm_limit import search
-from tightmargin.solvers.rigorous_svm.norm_limit.at_limit import rsvm_at_limit
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import (
-    NormLimit,
-    norm_limit,
-)
-from tightmargin.solvers.rigorous_svm.norm_limit.proofs import Proofs, exact_hyperplane
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import Claim, Status, Verdict, norm_limit
 
 Array = np.ndarray[Any, Any]
 

@@ -9,20 +9,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.references.reference_solutions import points
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
+from tests.inside.solvers import (
+    ExactHyperplane,
+    Proofs,
     Rows,
     centred_rows,
+    exact_hyperplane,
     least_on_face,
     sides,
 )
-from tightmargin.solvers.rigorous_svm.norm_limit.proofs import (
-    ExactHyperplane,
-    Proofs,
-    exact_hyperplane,
-)
+from tests.references.reference_solutions import points
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import norm_limit
 
 Array = NDArray[np.float64]
 

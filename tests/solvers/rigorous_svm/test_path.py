@@ -14,22 +14,26 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from tests.inside.formulations import kernel_matrix, normalise
+from tests.inside.solvers import (
+    FREE,
+    PointFound,
+    RsvmRow,
+    by_fits,
+    even_multipliers,
+    follow,
+    interior_point,
+    libsvm_fits,
+    rsvm_point,
+    segment,
+    single_bound,
+)
+from tests.inside.solvers import PATH_METHODS as METHODS
+from tests.inside.solvers import path_path_rows as path_rows
+from tests.inside.solvers import scaled_problem_scaled as scaled
 from tests.references.reference_solutions import capacity_dual, least_loss, points
-from tightmargin.formulations.data.kernels import kernel_matrix
-from tightmargin.formulations.data.normalisation import normalise
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.path import libsvm_fits, path_rows, single_bound
-from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
-from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits
-from tightmargin.solvers.rigorous_svm.path.path import METHODS, rsvm_path, solve_rsvm
-from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
-from tightmargin.solvers.rigorous_svm.path.scaled_problem import even_multipliers, scaled
-from tightmargin.solvers.rigorous_svm.path.segment_newton import FREE, follow, segment
-from tightmargin.solvers.rigorous_svm.path.single_bound import PointFound
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
 
 Array = NDArray[np.float64]
 

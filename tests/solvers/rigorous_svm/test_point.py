@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.inside.formulations import hinge_sum
+from tests.inside.solvers import rsvm_point
 from tests.references.reference_solutions import points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.rigorous_svm.checks import hinge_sum
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.point import rsvm_point
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import Verdict
 
 
 def optimum(data: TrainingData, norm_bound: float) -> tuple[float, np.ndarray, np.ndarray, float]:

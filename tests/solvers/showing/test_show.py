@@ -11,12 +11,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import formulas
+from tests.inside.solvers import expression_node, of_text, relation_node
 from tests.project.test_catalogue_solvers import TRIALS, built
 from tests.support.printed_examples import points
 from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
-from tightmargin.formulations.formulas.formula import formulas
-from tightmargin.solvers.showing.expressions import expression_node, relation_node
-from tightmargin.solvers.showing.statements import of_text
 
 DATA = tm.TrainingData([[0.5, -2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [-1, 1, 1, -1])
 

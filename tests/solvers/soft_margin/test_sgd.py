@@ -15,20 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
+from tests.inside.experiments import save_sgd, sgd_figure, sgd_study
+from tests.inside.formulations import gram_data
+from tests.inside.solvers import DESCENDED, FACTS, RULES, StopReason, Walk, harmonic, sgd_rate
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
-from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure, sgd_study
-from tightmargin.formulations.data.kernels import gram_data
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.fact_names import FACTS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.soft_margin.methods import DESCENDED
-from tightmargin.solvers.soft_margin.sgd import sgd
-from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
-from tightmargin.solvers.soft_margin.sgd_steps import Walk
+from tightmargin.solvers import Status, Verdict, sgd, solve
 
 RIDGE = 0.05
 DATA = points("overlapping", 5, n=20)

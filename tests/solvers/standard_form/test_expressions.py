@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
-from tightmargin.formulations.modeling.affine_rows import dot, squares, total
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.standard_form.columns import Columns
-from tightmargin.solvers.standard_form.expressions import read
-from tightmargin.solvers.standard_form.polynomial import Polynomial
+from tests.inside.formulations import ArrayVar, dot, squares
+from tests.inside.formulations import affine_rows_total as total
+from tests.inside.solvers import Columns, Polynomial
+from tests.inside.solvers import expressions_read as read
+from tightmargin.solvers import NumberError
 
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0])
 

@@ -14,13 +14,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.exact_ends import ExactEnds
-from tightmargin.solvers.standard_form.inexact import InexactError
-from tightmargin.solvers.standard_form.quadratic import lost_at
-from tightmargin.solvers.standard_form.restated import representable
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tests.inside.solvers import ExactEnds, InexactError, lost_at, representable, standard_form
+from tightmargin.solvers import NumberError, Verdict
 
 F = Fraction
 Written = Callable[[pyo.ConcreteModel], None]

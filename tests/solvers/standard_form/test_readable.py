@@ -13,8 +13,7 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 
 import tightmargin as tm
-from tightmargin.solvers.errors import NumberError, ProblemClassError
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import NumberError, ProblemClassError, Verdict
 
 DATA = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 Edit = Callable[[Any], None]

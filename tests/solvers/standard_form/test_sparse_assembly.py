@@ -10,11 +10,8 @@ import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.standard_form import sparse_assembly
-from tightmargin.solvers.standard_form.sparse_assembly import assemble
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tests.inside.solvers import StandardForm, assemble, sparse_assembly, standard_form
+from tightmargin.formulations import TrainingData, c_svc
 
 
 def drawn(n: int, d: int, density: float, seed: int) -> TrainingData:

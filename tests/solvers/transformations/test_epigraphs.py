@@ -14,15 +14,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import checker, classify, standard_form, without_norms
 from tests.solvers.proof_files import second_checker
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.errors import NumberError, ProblemClassError
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.epigraphs import without_norms
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import NumberError, ProblemClassError, SolveResult, Status, Verdict
 
 Model = pyo.ConcreteModel
 Edit = Callable[[Model], None]

@@ -15,26 +15,30 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.experiments.saved_results.test_saved_results import SETTINGS, data_of
-from tests.references import reference_solutions
-from tightmargin.experiments.cli.settings import parse_settings
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status, is_tiny
-from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
-from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
-from tightmargin.solvers.transformations.least_squares_scaling import (
+from tests.inside.experiments import parse_settings
+from tests.inside.solvers import (
+    Case,
+    Certified,
+    LocalQuadratic,
+    Multipliers,
+    PsdRow,
+    Quadratic,
+    QuadraticRow,
+    StandardForm,
+    Subject,
+    certify,
+    is_disjunctive,
+    is_tiny,
     objective_scale,
     objective_unit,
+    scaling,
+    standard_form,
+    transformed,
+    without_quotients,
 )
-from tightmargin.solvers.transformations.quotients import without_quotients
-from tightmargin.solvers.transformations.scaling import scaling
+from tests.references import reference_solutions
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import Certificate, Claim, SolveResult, Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 5, n=12)
 

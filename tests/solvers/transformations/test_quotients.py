@@ -9,15 +9,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import dot
+from tests.inside.solvers import classify, standard_form, without_quotients
 from tests.references.reference_solutions import pyomo_optimum
-from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.modeling.affine_rows import dot
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict
 
 
 def plane(low: float | None = 0.0) -> pyo.ConcreteModel:
@@ -204,7 +200,7 @@ def test_a_penalty_is_changed_in_place() -> None:
 
 def test_a_point_that_is_forged_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of the quotients are found anew from w, b and W, whatever the solver says."""
-    from tightmargin.solvers.backends import clarabel
+    from tests.inside.solvers import clarabel
 
     honest = clarabel.run
 

@@ -6,22 +6,26 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
-from tightmargin.solvers.proofs.cones.conflict import proven
-from tightmargin.solvers.proofs.cones.halved_boxes import faces, halves
-from tightmargin.solvers.proofs.cones.problem import cone_problem
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.cones import run
-from tightmargin.solvers.zero_one.cones.planes import conflict_of
-from tightmargin.solvers.zero_one.cones.search import cone_search
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.solvers import (
+    Count,
+    SideRows,
+    StopReason,
+    cell_bounds,
+    cone_problem,
+    conflict_of,
+    faces,
+    proven,
+    zero_one_enumeration,
+)
+from tests.inside.solvers import cones_run as run
+from tests.inside.solvers import halved_boxes_halves as halves
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import cone_search
 
 
 def test_compiled_bounds_are_those_of_numpy() -> None:
     pytest.importorskip("numba")
-    from tightmargin.solvers.zero_one.cones import compiled_levels
+    from tests.inside.solvers import compiled_levels
 
     compared = 0
     for seed in range(6):

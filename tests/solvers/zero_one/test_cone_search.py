@@ -10,14 +10,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import StopReason, ramp_enumeration, zero_one_enumeration
+from tests.inside.solvers import zero_one_methods as methods
 from tests.support.side_edits import side_edit
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one import methods
-from tightmargin.solvers.zero_one.cones.search import cone_search, ramp_cone_search
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict, cone_search, ramp_cone_search
 
 INTERCEPTS = ("free", "penalised", "none")
 

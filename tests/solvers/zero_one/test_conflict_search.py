@@ -12,24 +12,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.references.brute_force import zero_one_optima
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.signed_points import (
+from tests.inside.experiments import load
+from tests.inside.formulations import margins, zero_one_objective
+from tests.inside.solvers import (
+    ConflictSearch,
+    StopReason,
+    TracePoint,
     certified_norm2,
-    signed_points,
+    empty_sets,
+    grow,
+    hyperplane,
+    incumbents,
+    probed_norm2,
+    zero_one_enumeration,
 )
-from tightmargin.solvers.zero_one.conflict_search import incumbents
-from tightmargin.solvers.zero_one.conflict_search import tree as growing
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
-from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
-from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tests.inside.solvers import node_bounds_packed as packed
+from tests.inside.solvers import signed_points_signed_points as signed_points
+from tests.inside.solvers import tree as growing
+from tests.references.brute_force import zero_one_optima
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 GAP = 1e-6
@@ -276,7 +278,7 @@ def test_bad_input_is_named(words: dict[str, object], match: str) -> None:
 def test_too_many_points_are_refused_before_memory_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tightmargin.solvers.proofs.packings import signed_points as points
+    from tests.inside.solvers import packings_signed_points as points
 
     monkeypatch.setattr(points, "LARGEST", 9)
     with pytest.raises(ValueError, match="at most 9, got 10"):

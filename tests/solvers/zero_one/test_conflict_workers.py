@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.inside.solvers import ConflictSearch, Count, SideRows, StopReason, loans
+from tests.inside.solvers import conflict_search_parts as parts
+from tests.inside.solvers import conflict_search_search as searching
 from tests.references.brute_force import zero_one_optima
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.zero_one.conflict_search import loans, parts
-from tightmargin.solvers.zero_one.conflict_search import search as searching
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 START = (np.zeros(4), 1.0)  # spares the heuristic
 WORDS: dict[str, Any] = {

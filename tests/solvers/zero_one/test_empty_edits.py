@@ -6,8 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
+from tightmargin.solvers import Status, Verdict
 
 
 @pytest.mark.parametrize("method", ["auto", "cone-search", "conflict-search"])

@@ -12,15 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.inside.formulations import margins, zero_one_objective
+from tests.inside.solvers import EnumerationResult, RationalPoints, count_sets, zero_one_enumeration
 from tests.references.brute_force import zero_one_optima
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins, zero_one_objective
-from tightmargin.solvers.zero_one.enumeration.active_sets import RationalPoints
-from tightmargin.solvers.zero_one.enumeration.enumeration import (
-    EnumerationResult,
-    count_sets,
-    zero_one_enumeration,
-)
+from tightmargin.formulations import TrainingData
 
 INTERCEPTS = ("free", "penalised", "none")
 PENALTIES = (0.05, 0.7, 40.0)

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.references.brute_force import least, signed_rows
-from tightmargin.experiments.data.specs import load
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
-from tightmargin.solvers.zero_one.enumeration.active_sets import (
+from tests.inside.experiments import load
+from tests.inside.formulations import margins, trivial_points, zero_one_objective
+from tests.inside.solvers import (
+    best_along,
     distinct_points,
     from_members,
+    least_norm_members,
     set_margins,
+    zero_one_enumeration,
+    zero_one_incumbent,
 )
-from tightmargin.solvers.zero_one.enumeration.directions import best_along
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
-from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
+from tests.references.brute_force import least, signed_rows
+from tightmargin.formulations import TrainingData
 
 INTERCEPTS = ("free", "penalised", "none")
 

@@ -12,22 +12,16 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import met_its_limit
+from tests.inside.formulations import Lemma
+from tests.inside.solvers import WORDS as CONFLICTS
+from tests.inside.solvers import ZERO_ONE_SEARCHED as SEARCHED
+from tests.inside.solvers import ConflictSearch, StopReason, zero_one_enumeration
+from tests.inside.solvers import zero_one_closing_bounds as closing_bounds
+from tests.inside.solvers import zero_one_methods as searched_module
 from tests.support.command_line import run, write_csv
-from tightmargin.experiments.cli.options import met_its_limit
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.cover import WORDS as CONFLICTS
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.zero_one import closing_bounds
-from tightmargin.solvers.zero_one import methods as searched_module
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.methods import SEARCHED
+from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_big_m
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 
 def overlapping(n: int, d: int, seed: int) -> TrainingData:

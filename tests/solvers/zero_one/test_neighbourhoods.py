@@ -11,14 +11,11 @@ import pytest
 import tightmargin as tm
 from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.rows import STORE, published
+from tests.inside.solvers import SideRows, StopReason, Tree, zero_one_enumeration
+from tests.inside.solvers import tree as trees
 from tests.support.side_edits import side_edit
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.zero_one.conflict_search import tree as trees
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.tree import Tree
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 

@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Case, Subject, check, plain, standard_form, zero_one_enumeration
+from tests.inside.solvers import checker_read as read
+from tests.inside.solvers import packings_document as packing_document
 from tests.references.brute_force import zero_one_optima
 from tests.support.both_checkers import accepted, refused
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.proof_files.checker import check, read
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.packings import document as packing_document
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 SEARCH = "conflict-search"
 BIG_M, BILINEAR = "zero_one_big_m", "zero_one_bilinear"

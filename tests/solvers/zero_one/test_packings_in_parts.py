@@ -11,17 +11,14 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import Case, Subject, standard_form, zero_one_enumeration
+from tests.inside.solvers import conflict_search_parts as parts
+from tests.inside.solvers import packings_document as packing_document
+from tests.inside.solvers import packings_parts as parts_of_files
+from tests.inside.solvers import tree as trees
 from tests.support.both_checkers import accepted, refused
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.zero_one.conflict_search import parts
-from tightmargin.solvers.zero_one.conflict_search import tree as trees
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
-from tightmargin.solvers.zero_one.packings import document as packing_document
-from tightmargin.solvers.zero_one.packings import parts as parts_of_files
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict
 
 INTERCEPTS = ("free", "penalised", "none")
 C = 1.5

@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.solvers import (
+    COVERED,
+    SHARED,
+    ConflictSearch,
+    StopReason,
+    Tree,
+    conflict_lemma,
+    zero_one_enumeration,
+)
+from tests.inside.solvers import conflict_search_parts as parts
+from tests.inside.solvers import conflict_search_search as searching
 from tests.references.brute_force import zero_one_beside
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.cover import COVERED, SHARED
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.zero_one.closing_bounds import conflict_lemma
-from tightmargin.solvers.zero_one.conflict_search import parts
-from tightmargin.solvers.zero_one.conflict_search import search as searching
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.tree import Tree
-from tightmargin.solvers.zero_one.enumeration.enumeration import zero_one_enumeration
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import Verdict, conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 

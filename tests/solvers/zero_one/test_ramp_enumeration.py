@@ -9,18 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
+from tests.inside.experiments import specs
+from tests.inside.formulations import ramp_objective
+from tests.inside.solvers import capped_sets_capped_sets as capped_sets
+from tests.inside.solvers import distinct_points, hinge_machines, ramp_enumeration
+from tests.inside.solvers import enumeration_capped_sets as sets_module
 from tests.references import reference_solutions
-from tightmargin.experiments.data import specs
-from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.ramp import ramp_objective
-from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
-from tightmargin.solvers.zero_one.enumeration import capped_sets as sets_module
-from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points
-from tightmargin.solvers.zero_one.enumeration.capped_sets import capped_sets
-from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
+from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.solvers import Status, Verdict
 
 Array = NDArray[np.float64]
 C = 0.7

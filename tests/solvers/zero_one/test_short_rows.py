@@ -9,22 +9,26 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from tests.references.brute_force import zero_one_optima
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import zero_one_objective
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.packings.problem import PackingProblem
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.proofs.packings.signed_points import (
+from tests.inside.formulations import zero_one_objective
+from tests.inside.solvers import (
+    Count,
+    Nodes,
+    PackingProblem,
+    SideRows,
     SignedPoints,
+    StopReason,
+    bounded,
     certified_norm2,
-    signed_points,
+    empty_sets,
+    grow,
+    refreshed,
+    values_along,
 )
-from tightmargin.solvers.zero_one.conflict_search import search as searching
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow, refreshed
-from tightmargin.solvers.zero_one.conflict_search.incumbents import values_along
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import Nodes, bounded
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tests.inside.solvers import conflict_search_search as searching
+from tests.inside.solvers import signed_points_signed_points as signed_points
+from tests.references.brute_force import zero_one_optima
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 COORDINATES = PackingProblem.coordinates
@@ -202,7 +206,7 @@ def test_rows_that_nobody_meets_are_proven_so_beside_members_that_nearly_depend(
     bounds = bounded
     if compiled:
         pytest.importorskip("numba")
-        from tightmargin.solvers.zero_one.conflict_search.compiled import nodes as compiled_nodes
+        from tests.inside.solvers import nodes as compiled_nodes
 
         bounds = compiled_nodes.bounded
     for seed in range(8):
@@ -236,7 +240,7 @@ def random_nodes(points: SignedPoints, rng: np.random.Generator, rows: int) -> N
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_compiled_bounds_are_those_of_numpy(intercept: str) -> None:
     pytest.importorskip("numba")
-    from tightmargin.solvers.zero_one.conflict_search.compiled import nodes as compiled_nodes
+    from tests.inside.solvers import nodes as compiled_nodes
 
     data = overlapping(30, 4, 7)
     side = replace(

@@ -10,25 +10,17 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.inside.solvers import Count, SideRows, StopReason, Tree, certified_norm2
+from tests.inside.solvers import checker_read as read
+from tests.inside.solvers import node_bounds_packed as packed
+from tests.inside.solvers import signed_points_signed_points as signed_points
+from tests.inside.solvers import zero_one_methods as methods
 from tests.references.reference_solutions import points
 from tests.support.both_checkers import accepted
 from tests.support.edited_models import build
 from tests.support.side_edits import SideEdit, side_edit
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proof_files.checker import read
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.proofs.packings.signed_points import (
-    certified_norm2,
-    signed_points,
-)
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
-from tightmargin.solvers.zero_one import methods
-from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.conflict_search.tree import Tree
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import SolveResult, Status, Verdict, conflict_search, solve
 
 SEARCH = "conflict-search"
 SEEDS = range(45)

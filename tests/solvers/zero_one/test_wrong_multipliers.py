@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.inside.formulations import Array, zero_one_objective
+from tests.inside.solvers import SignedPoints, WorkingSets, dual_active_set, kept_gram, probing
 from tests.references.brute_force import zero_one_optima
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import zero_one_objective
-from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
-from tightmargin.solvers.zero_one.conflict_search import dual_active_set, probing
-from tightmargin.solvers.zero_one.conflict_search.dual_active_set import WorkingSets, kept_gram
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import conflict_search
 
 
 class Liar:

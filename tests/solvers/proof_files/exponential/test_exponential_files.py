@@ -18,11 +18,11 @@ from pyomo.environ import exp, log
 
 import tightmargin as tm
 from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED, Build, two
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.documents import hand_model, proof
 from tests.solvers.proof_files.mutations import mutated
-from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import Verdict
 
 SOURCE = Path(checker.__file__)
 
