@@ -7,11 +7,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData
 
 # Two cores are shared with the other test processes: a slow example is no failure. The suite says
@@ -40,6 +42,67 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("soundness")
     group.addoption("--soundness-cases", type=int, default=60, help="cases over all families")
     group.addoption("--soundness-seed", type=int, default=1, help="seed of the cases")
+
+
+LONG = 5.0  # seconds; what takes longer is marked `slow` with a reason
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `make test-full` alone runs; a test that is named outright runs."""
+    named = any("::" in argument for argument in config.args)
+    out = [] if FULL or named else [item for item in items if item.get_closest_marker("full")]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.stash[LEFT_OUT] = sorted({reason_of(item, "full") for item in out})
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["left_out"] = config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest -n has left out: every worker the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
+
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def reason_of(item: pytest.Item, name: str) -> str:
+    """The test function and the reason of its marker."""
+    marker = item.get_closest_marker(name)
+    assert marker is not None
+    assert marker.args, f"{item.nodeid} is marked {name} without a reason"
+    return f"{item.nodeid.partition('[')[0]}: {marker.args[0]}"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Reasons travel with the report from the process of the test."""
+    if item.get_closest_marker("slow"):
+        item.user_properties.append(("slow", reason_of(item, "slow")))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what takes long, what does so without a reason, and what is left out."""
+    reasons, unlisted = set(), {}
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        reason = dict(report.user_properties).get("slow")
+        if reason is not None:
+            reasons.add(str(reason))
+        elif report.duration > LONG:
+            unlisted[f"{report.nodeid} {report.when}"] = report.duration
+    left_out = terminalreporter.config.stash.get(LEFT_OUT, [])
+    for title, lines in (
+        (f"may take more than {LONG:g} s", sorted(reasons)),
+        (f"took more than {LONG:g} s and say no reason", [
+            f"{name}: {seconds:.1f} s" for name, seconds in sorted(unlisted.items())
+        ]),
+        ("run in make test-full alone", left_out),
+    ):  # fmt: skip
+        if lines:
+            terminalreporter.section(f"{len(lines)} {title}")
+            for line in lines:
+                terminalreporter.line(line)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ print(json.dumps({"status": str(result.status), "verdict": str(result.certificat
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize(("solver", "name"), MARKERS)
 def test_row_18_a_press_after_a_second_keeps_what_there_is(
     solver: str, name: str, tmp_path: object

@@ -138,7 +138,7 @@ def test_nu_lp_runs() -> None:
     assert_complete(nu_lp.measure(30, 2, 2), list(nu_lp_routes.ROUTES))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_nu_lp_memory_runs_one_process_a_route() -> None:
     """HiGHS alone keeps 12 bytes for each of n (d + 3) coefficients."""
     n, d = 20_000, 20

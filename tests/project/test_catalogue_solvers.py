@@ -438,7 +438,7 @@ print(solve(model, "scip", time_limit=5, log={log}).status)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("log", [False, True])
 def test_a_long_log_of_scip_does_not_stop_it(log: bool) -> None:
     """Pyomo reads the log in a thread, and SCIP, holding the interpreter, waits for the reader.

@@ -41,7 +41,7 @@ def published(data_folder: Path) -> dict[str, Published]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.usefixtures("no_search_of_ours")
 @pytest.mark.parametrize("name", SMALL[:5])
 def test_scip_proves_the_published_optimum(

@@ -68,7 +68,7 @@ if solver == "auto":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
 def test_solves_leave_no_file_and_no_line(solver: str, tmp_path: Path) -> None:
     if solver != "auto" and not SOLVERS[solver].installed:
@@ -83,7 +83,7 @@ def test_solves_leave_no_file_and_no_line(solver: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_command_that_is_killed_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_command_that_is_killed_leaves_no_file(
 KILLED = "from tests.support.study_tasks import main; main()"
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +132,7 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
 BORN_DEAF = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN);"
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_command_in_the_background_is_stopped_by_its_clock_and_not_by_ctrl_c(
     tmp_path: Path,
 ) -> None:

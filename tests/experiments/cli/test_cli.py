@@ -616,7 +616,7 @@ scip.run = announced
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_interrupting_scip_keeps_its_incumbent(tmp_path: Path) -> None:
     data = "synthetic:clustered,n=150,d=6,sigma=0.5"
     words = ["--set", "penalty=1", "big_m=derived", "--solver", "scip", "--time-limit", "60"]

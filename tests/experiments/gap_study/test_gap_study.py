@@ -140,7 +140,7 @@ def enumerated(instance: Instance) -> float:
     return zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_the_main_study(tmp_path: Path) -> None:
     """What `make gaps` prints, on both instances: proven, ordered, and as telling as expected."""
     out = tmp_path / "gaps"

@@ -24,7 +24,7 @@ from tightmargin import worker_processes
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("REASON")
 
 SECONDS = 0.25
 

@@ -173,7 +173,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_script_is_a_file_and_its_function_is_sent_to_processes(tmp_path: Path) -> None:
     def run(text: str) -> str:
         (tmp_path / "script.py").write_text(text)

@@ -221,7 +221,7 @@ def stored_tasks(store: Path) -> set[int]:
     return {json.loads(task)[1] for (task,) in rows}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_killed_study_goes_on_where_it_was(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -242,7 +242,7 @@ def test_a_killed_study_goes_on_where_it_was(
     assert stored_tasks(store) == set(range(8))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"

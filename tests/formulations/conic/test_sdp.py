@@ -224,7 +224,7 @@ def test_instance_of_the_design_notes() -> None:
         assert sign * result.objective == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_optimum_of_the_instance_of_the_design_notes() -> None:
     data = outlier_data("clustered", n=100, d=3, sigma=0.5, seed=7)
     found = zero_one_enumeration(data, penalty=1.0, intercept="penalised")

@@ -739,7 +739,7 @@ def perez_cruz_toy(seed: int, n: int) -> TrainingData:
     return TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_profile_of_the_toy_problem() -> None:
     """CVaR by nu as three other methods found it (facets of the hull, SCIP, Gurobi), to 1e-4."""
     data = perez_cruz_toy(0, 60)

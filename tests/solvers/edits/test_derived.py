@@ -86,7 +86,7 @@ def test_a_stated_m_that_is_too_small_is_about_the_written_model(seed: int) -> N
 # --- seventy-two random edits --------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("first", range(0, 72, 12))
 def test_no_bound_of_a_random_edit_is_above_its_optimum(first: int) -> None:
     """With everything derived, and with the unedited M stated; one witness bounds both."""

@@ -59,7 +59,7 @@ def assert_feasible(said: Any, model: str) -> None:
     assert primal_residual(form, np.array(said["x"]))[0] <= 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize(
     ("solver", "model", "marker"),
     [
@@ -75,7 +75,7 @@ def test_branch_and_bound_keeps_incumbent_and_bound(solver: str, model: str, mar
     assert 0 < said["bound"] < said["objective"] * (1 - 1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_simplex_stopped_by_the_user_leaves_multipliers_that_prove_a_bound() -> None:
     said = stopped("highs", "lp", r"\bPr: ", pause=0.7)
     assert said["status"] == "interrupted"
@@ -85,7 +85,7 @@ def test_a_simplex_stopped_by_the_user_leaves_multipliers_that_prove_a_bound() -
     assert 0 < said["proven"] <= form.objective.at(whole.x) * (1 + 1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize(
     ("solver", "marker", "options"),
     [("clarabel", r"^ +1 ", ()), ("scs", r"inaccurate", (NEVER,))],
@@ -114,7 +114,7 @@ print(json.dumps(summary(claim, form)), flush=True)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_piqp_cannot_be_stopped_and_its_whole_result_says_that_it_was_asked_to() -> None:
     installed("piqp")
     process = start(script=HELD)
@@ -137,7 +137,7 @@ main()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
     process = start("highs", "milp", script=DEAF)
     wait_for(GAP_IN_A_HIGHS_ROW, process.stdout)
@@ -154,7 +154,7 @@ def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
 IGNORING = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_process_that_ignores_the_signal_goes_on_ignoring_it() -> None:
     script = (
         f"{IGNORING}from tests.support.long_runs import *\n"
@@ -296,7 +296,7 @@ def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status, becomes: 
 # --- the command line and the notebook ------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_the_command_line_writes_what_there_is_and_ends_with_130(tmp_path: Path) -> None:
     data = command_line.write_csv(tmp_path / "d.csv", long_runs.data(60, 5))
     words = ["--set", "penalty=1", "big_m=100", "--solver", "scip", "--time-limit", "100", "--log"]
@@ -326,7 +326,7 @@ print("END", json.dumps(summary(claim, form) | {"log": ""}))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_interrupting_a_notebook_keeps_the_incumbent_and_the_log_is_live_there() -> None:
     manager_of = pytest.importorskip("jupyter_client.manager", reason="notebooks are optional")
     manager, client = manager_of.start_new_kernel(

@@ -292,7 +292,7 @@ def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
     assert b"done" in seen
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
 def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
     command = [sys.executable, "-c", LONG.format(words=words)]

@@ -211,7 +211,7 @@ print(json.dumps([found.status, found.objective, found.certificate.solver_bound,
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_ctrl_c_reaches_the_child_and_its_incumbent_comes_back() -> None:
     process = start("scip", script=PARENT)
     wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stdout)
@@ -353,7 +353,7 @@ def test_a_script_without_a_guard_runs_once_and_leaves_nothing(how: str, tmp_pat
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_notebook_solves_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
     from nbclient import NotebookClient

@@ -187,7 +187,7 @@ def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(
         with_workers(monkeypatch, Failing(), hard())
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[int] = []
 
@@ -217,7 +217,7 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_a_cluster_searches_the_same_tree(
     own: ConflictSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

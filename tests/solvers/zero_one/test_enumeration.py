@@ -338,7 +338,7 @@ def test_brooks_instances_reach_the_published_optimum(data_folder: Path, j: int,
     assert found.bound / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 def test_clustered_instance_solved_by_branch_and_bound_elsewhere() -> None:
     """39.981219: optimum and bound of Gurobi 13.0.3 on indicator rows for this instance."""
     data = clustered_outliers(100, 3, 0.5, 7)

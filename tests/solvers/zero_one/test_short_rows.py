@@ -199,7 +199,7 @@ def nearly_dependent(seed: int) -> tuple[TrainingData, np.ndarray]:
     return data, np.r_[senses > 0, True]
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow("REASON"))])
 def test_rows_that_nobody_meets_are_proven_so_beside_members_that_nearly_depend(
     compiled: bool,
 ) -> None:
@@ -236,7 +236,7 @@ def random_nodes(points: SignedPoints, rng: np.random.Generator, rows: int) -> N
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_compiled_bounds_are_those_of_numpy(intercept: str) -> None:
     pytest.importorskip("numba")
@@ -266,7 +266,7 @@ def test_compiled_bounds_are_those_of_numpy(intercept: str) -> None:
     assert other.steps == pytest.approx(own.steps, rel=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("REASON")
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_a_compiled_search_finds_the_optimum_of_brute_force(intercept: str) -> None:
     pytest.importorskip("numba")
