@@ -3,6 +3,7 @@
     python .ci/mutants.py cover [arguments of pytest]     lines and times of each test
     python .ci/mutants.py draw --seed 1 --count 300       which lines are changed
     python .ci/mutants.py run [--workers 2]               the tests of each line; resumes
+    python .ci/mutants.py run --only-survivors-of FILE    what another suite left (killed.jsonl)
     python .ci/mutants.py table OLD NEW                   two runs side by side, as markdown
 
 What was drawn is kept in benchmarks/mutants.json, all else in out/mutants. A mutant changes one
@@ -10,19 +11,28 @@ operator, constant, condition, return or statement of a line that some test runs
 drawn uniformly from the covered ones of the product, at least a third of them from `KERNEL`. A
 mutant is killed if one of the tests that run its line fails; the fastest runs first, and the first
 failure ends the run. What no test kills is a survivor: a missing test, or an equivalent mutant.
+
+Tests share solves. While lines are recorded nothing is shared, so that each test is known for all
+that it stands on: fixtures of any scope and cached functions of tests are made anew for each.
 """
 
 import argparse
 import ast
+import contextlib
+import gc
+import importlib
+import io
 import json
+import math
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -32,7 +42,13 @@ KEPT = ROOT / "out" / "mutants"
 DRAWN = ROOT / "benchmarks" / "mutants.json"
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
 KERNEL = ("solvers/proofs/", "solvers/kernel/", "solvers/proof_files/checker.py")
-SECONDS = 300  # one test may take; a mutant that does not end is killed
+BATCHES = (20, 100, 400)  # tests of one run: most mutants die of the first
+SHORTEST, TIMES = 30, 10  # seconds that a test may take at least, and of what it took unchanged
+LIBRARIES = (
+    "numpy", "scipy.sparse", "scipy.optimize", "scipy.stats", "pyomo.environ", "pandas",
+    "sklearn.svm", "matplotlib.pyplot", "highspy", "clarabel", "pyscipopt", "mosek",
+    "hypothesis", "pytest",
+)  # fmt: skip
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -139,11 +155,27 @@ def cover(arguments: list[str]) -> int:
     sources = "\n    ".join(str(ROOT / "tightmargin" / room) for room in ROOMS)
     settings.write_text(f"[run]\nsource =\n    {sources}\ndata_file = {KEPT / 'coverage'}\n")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--cov-config={settings}",
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "mutants",
+         f"--cov-config={settings}",
          "--cov", "--cov-context=test", "--cov-report=", f"--junitxml={KEPT / 'times.xml'}",
          *arguments],
-        cwd=ROOT, check=False,
+        cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
     ).returncode  # fmt: skip
+
+
+def pytest_runtest_protocol(item: Any, nextitem: Any) -> bool:
+    """Run a test as if it were the last: nothing that it has made is left for the next one."""
+    from _pytest.runner import runtestprotocol
+
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    runtestprotocol(item, nextitem=None)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tests."):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+    return True
 
 
 def contexts() -> dict[str, dict[int, list[str]]]:
@@ -159,7 +191,7 @@ def contexts() -> dict[str, dict[int, list[str]]]:
             continue
         lines = data.contexts_by_lineno(name)
         tests = {
-            line: sorted({c.rpartition("|")[0] for c in by if c.endswith("|run")})
+            line: sorted({c.rpartition("|")[0] for c in by if c.endswith(("|run", "|setup"))})
             for line, by in lines.items()
         }
         found[str(path.relative_to(ROOT))] = {k: v for k, v in tests.items() if v}
@@ -210,25 +242,91 @@ def copies(count: int) -> Iterator[Path]:
         yield folder
 
 
-def outcome(folder: Path, mutant: dict[str, Any], tests: list[str]) -> str:
-    """`killed` with the test that failed first, or `survived`."""
-    target = folder / mutant["file"]
-    text = target.read_text("utf-8")
-    target.write_text(changed(text, mutant), "utf-8")
+def serve() -> int:
+    """Fork for each request on stdin: the libraries are loaded once, the product each time."""
+    for library in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
+    gc.freeze()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.setpgid(0, 0)
+            os.close(read)
+            os.write(write, json.dumps(failed_first(asked)).encode())
+            os._exit(0)
+        os.close(write)
+        signal.signal(signal.SIGALRM, lambda *_: os.killpg(child, signal.SIGKILL))  # noqa: B023
+        signal.alarm(asked["all"])
+        with open(read, "rb") as answer:
+            said = answer.read()
+        os.waitpid(child, 0)
+        signal.alarm(0)
+        print(said.decode() or json.dumps("it did not end"), flush=True)
+    return 0
+
+
+def failed_first(asked: dict[str, Any]) -> str:
+    """Run tests up to the first failure: its name, or an empty text."""
+    import pytest
+
+    class First:
+        name = ""
+
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            if report.failed and not self.name:
+                self.name = f"{report.nodeid}"
+
+        def pytest_collectreport(self, report: Any) -> None:
+            self.pytest_runtest_logreport(report)
+
+    first, null = First(), os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    sys.stdout = sys.stderr = io.StringIO()
+    code = pytest.main(
+        ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={asked['one']}", *asked["tests"]],
+        plugins=[first],
+    )
+    return first.name or (f"exit {int(code)}" if code else "")
+
+
+def server(folder: Path) -> subprocess.Popen[str]:
+    """A process that forks for mutants of a copy."""
     variables = os.environ | {
         "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, ".ci/mutants.py", "serve"], cwd=folder, env=variables, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def outcome(
+    place: tuple[Path, "subprocess.Popen[str]"], mutant: dict[str, Any], tests: dict[str, float]
+) -> str:
+    """`killed` with the test that failed first, or `survived`; the fastest tests run first."""
+    folder, process = place
+    target = folder / mutant["file"]
+    text = target.read_text("utf-8")
+    target.write_text(changed(text, mutant), "utf-8")
+    order, at = sorted(tests, key=lambda test: tests[test]), 0
     try:
-        for k in range(0, len(tests), 200):
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-                 f"--timeout={SECONDS}", *tests[k : k + 200]],
-                cwd=folder, env=variables, capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            if done.returncode:
-                failed = [x for x in done.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
-                return f"killed: {failed[0][:200] if failed else f'exit {done.returncode}'}"
+        while at < len(order):
+            size = BATCHES[min(sum(at >= sum(BATCHES[: k + 1]) for k in range(len(BATCHES))), 2)]
+            batch, at = order[at : at + size], at + size
+            one = math.ceil(max(SHORTEST, TIMES * tests[batch[-1]]))
+            whole = math.ceil(one + 60 + TIMES * sum(tests[test] for test in batch))
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(json.dumps({"tests": batch, "one": one, "all": whole}), file=process.stdin,
+                  flush=True)  # fmt: skip
+            first = json.loads(process.stdout.readline())
+            if first:
+                return f"killed: {first[:200]}"
         return "survived"
     finally:
         target.write_text(text, "utf-8")
@@ -246,28 +344,32 @@ def run(workers: int, only_survivors_of: str | None) -> int:
     if only_survivors_of is not None:
         rows = map(json.loads, Path(only_survivors_of).read_text().splitlines())
         wanted = [row["mutant"] for row in rows if row["outcome"] == "survived"]
-    folders: Queue[Path] = Queue()
+    folders: Queue[tuple[Path, subprocess.Popen[str]]] = Queue()
     for folder in copies(workers):
-        folders.put(folder)
+        folders.put((folder, server(folder)))
 
     def one(k: int) -> dict[str, Any]:
         mutant = mutants[k]
-        tests = reach.get(mutant["file"], {}).get(mutant["line"], [])
-        tests = sorted(tests, key=lambda test: seconds.get(test, 1.0))
-        folder = folders.get()
+        reached = reach.get(mutant["file"], {}).get(mutant["line"], [])
+        tests = {test: seconds.get(test, 1.0) for test in reached}
+        place = folders.get()
         try:
-            return {"mutant": k, "tests": len(tests), "outcome": outcome(folder, mutant, tests)}
+            return {"mutant": k, "tests": len(tests), "outcome": outcome(place, mutant, tests)}
         finally:
-            folders.put(folder)
+            folders.put(place)
 
     with ThreadPoolExecutor(workers) as pool, kept.open("a") as stream:
-        for row in pool.map(one, [k for k in wanted if k not in done]):
+        for running in as_completed([pool.submit(one, k) for k in wanted if k not in done]):
+            row = running.result()
             stream.write(json.dumps(row) + "\n")
             stream.flush()
             at = mutants[row["mutant"]]
             print(f"{row['mutant']:4d} {at['file']}:{at['line']} {row['outcome'][:90]}", flush=True)
     while not folders.empty():
-        shutil.rmtree(folders.get().parent)
+        folder, process = folders.get()
+        process.stdin.close()
+        process.wait()
+        shutil.rmtree(folder.parent)
     return 0
 
 
@@ -293,6 +395,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     steps = parser.add_subparsers(dest="step", required=True)
     steps.add_parser("cover")
+    steps.add_parser("serve")
     one = steps.add_parser("draw")
     one.add_argument("--seed", type=int, required=True)
     one.add_argument("--count", type=int, default=300)
@@ -305,6 +408,8 @@ def main() -> int:
     given, rest = parser.parse_known_args()
     if given.step == "cover":
         return cover(rest)
+    if given.step == "serve":
+        return serve()
     if rest:
         parser.error(f"unknown arguments: {' '.join(rest)}")
     if given.step == "draw":
