@@ -10,11 +10,14 @@ from packaging.utils import canonicalize_name
 root = Path(__file__).resolve().parents[1]
 project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
+# Packages of "bench" too: newer ones of them would ask for newer solvers.
+needed = [
+    *project["dependencies"],
+    *(words for extra in ("gurobi", "scs", "bench") for words in extras[extra]),
+]
 lowest = {
     canonicalize_name(requirement.name): specifier.version
-    for requirement in map(
-        Requirement, [*project["dependencies"], *extras["gurobi"], *extras["scs"]]
-    )
+    for requirement in map(Requirement, needed)
     for specifier in requirement.specifier
     if specifier.operator == ">="
 }
