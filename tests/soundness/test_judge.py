@@ -68,7 +68,7 @@ def test_lies_are_called_false(said: Said, truth: Truth, word: str) -> None:
 def test_a_lying_result_is_found_in_a_case(family: str) -> None:
     """The product's own answers, moved by one part in a thousand of the truth."""
     caught = 0
-    for number in range(12):
+    for number in range(4):
         for answer in case_of(family, 5, number).ask():
             said, truth = answer.said, answer.truth
             if not said.proven or truth.kind != "optimum" or truth.value == truth.constant:
@@ -78,7 +78,7 @@ def test_a_lying_result_is_found_in_a_case(family: str) -> None:
             assert wrong(replace(said, bound=float(truth.value) + off), truth)
             assert wrong(replace(said, bound=None, objective=float(truth.value) - off), truth)
             caught += 1
-    assert caught >= 3
+    assert caught >= 2
 
 
 def test_a_result_is_read_whole() -> None:
@@ -126,6 +126,8 @@ def test_every_entry_is_searched() -> None:
     assert set(WEIGHTS) <= set(FAMILIES)
 
 
-@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("family", ["conic", "edited", "paths", "forged", "model_files"])
 def test_a_case_is_the_same_whatever_ran_before(family: str) -> None:
-    assert case_of(family, 3, 1).name == case_of(family, 3, 1).name
+    first = case_of(family, 3, 1).name
+    case_of(family, 3, 0)
+    assert case_of(family, 3, 1).name == first
