@@ -73,7 +73,7 @@ FAMILIES: dict[str, Draw] = {
 # Families of more than one problem, such as entries by turns or many kinds of edits, and long ones.
 WEIGHTS = {
     "edited": 2, "edited_convex": 2, "planted_optimum": 2, "conic": 2, "zero_one": 2,
-    "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "fitted": 2, "forged": 4,
+    "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "fitted": 2, "forged": 6,
     "inexact_numbers": 2, "model_files": 4, "nearly_convex": 0.5, "nu_searches": 0.25,
     "edited_sphere": 0.25, "curved_rows": 0.5,
 }  # fmt: skip
