@@ -23,7 +23,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help gaps test check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bench-concave bks results \
+.PHONY: help gaps test test-full check lint fix notebooks docs bench bench-extended-nu bench-ladder bench-long bench-edited bench-busy bench-fitted bench-limits bench-literal bench-concave bks results \
 	env test-lowest test-processors
 
 help:  ## this list
@@ -51,13 +51,17 @@ results: $(DEV_STAMP)  ## the papers' tables and figures at full size, into docs
 # this variable; an empty value counts as unset.
 test: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(DEV_STAMP)  ## the whole test suite
+test: $(DEV_STAMP)  ## the tests that a person waits for, about 8 minutes on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: lint  ## format, lint, types, import rules, tests
+# Each step exports what it needs. ARGS="--seed 7" searches among other cases.
+test-full: $(DEV_STAMP)  ## everything, at most 90 minutes: all products, a long search for false claims, processors, oldest versions; resumes
+	$(BIN)/python .ci/full.py --workers $(WORKERS) $(ARGS)
+
+check: lint  ## lint and test, about 9 minutes: what a change must pass
 	@$(MAKE) --no-print-directory test
 
-lint: $(DEV_STAMP)  ## everything in check that runs no test
+lint: $(DEV_STAMP)  ## format, lint, types, import rules, about a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -103,12 +107,14 @@ bench-long: $(DEV_STAMP)  ## the 0-1 loss on published instances, an hour; resum
 env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
 
 # Each setting names its own number of threads, so none is exported here.
-test-processors: $(DEV_STAMP)  ## the suite as older and newer processors compute it; resumes
+test-processors: $(DEV_STAMP)  ## the tests as older and newer processors compute them, about an hour; resumes
 	$(BIN)/python .ci/processors.py --workers $(WORKERS) $(ARGS)
 
-test-lowest:  ## the test suite on the oldest versions pyproject.toml admits
+test-lowest:  ## the tests on the oldest versions that pyproject.toml admits, about 10 minutes
 	@$(MAKE) --no-print-directory env
-	@$(BIN)/python .ci/lowest_constraints.py > .venv-lowest.txt
+	@$(BIN)/python .ci/lowest_constraints.py > .venv-lowest.new
+	@cmp -s .venv-lowest.new .venv-lowest.txt || cp .venv-lowest.new .venv-lowest.txt
+	@rm .venv-lowest.new
 	@$(MAKE) --no-print-directory test VENV=.venv-lowest CONSTRAINTS=.venv-lowest.txt
 
 # An environment holds absolute paths: a copied or moved checkout must not use the old one.

@@ -6,7 +6,9 @@ variable to compute as an older processor would. `make test-processors` runs the
 such settings and the numerical tests in the others, keeps in out/processors/ which ones passed,
 and prints a table. Settings that this processor cannot take are skipped.
 
-    python .ci/processors.py [--fresh] [--list] [--workers N] [arguments of pytest]
+    python .ci/processors.py [--fresh] [--few] [--list] [--workers N] [arguments of pytest]
+
+Every kind of processor with one thread and with two; with --few each with one of these numbers.
 """
 
 import argparse
@@ -137,9 +139,14 @@ def has(feature: str) -> bool:
     return bool(numpy_core.__cpu_features__.get(feature))
 
 
-def settings() -> list[Setting]:
-    """Those that this processor can take, whole runs last."""
-    taken = [Setting(one, n) for one in PROCESSORS if has(one.needs) for n in (1, 2)]
+def settings(*, few: bool = False) -> list[Setting]:
+    """Those that this processor can take, whole runs last; of few each second one."""
+    taken = [
+        Setting(one, n)
+        for k, one in enumerate(PROCESSORS)
+        if has(one.needs)
+        for n in ((1 + k % 2,) if few else (1, 2))
+    ]
     return sorted(taken, key=lambda setting: setting.whole)
 
 
@@ -148,7 +155,9 @@ def code_now() -> str:
     folders = ["benchmarks", "cuts", "docs", "experiments", "formulations", "notebooks", "solvers"]
     files = [path for name in [*folders, "tests"] for path in (ROOT / name).rglob("*")]
     files += (ROOT / "tightmargin").glob("*.py*")
-    files += [ROOT / name for name in ("pyproject.toml", "README.md", "Makefile")]
+    files += [
+        ROOT / name for name in ("pyproject.toml", "constraints.txt", "README.md", "Makefile")
+    ]
     kinds = {".py", ".ipynb", ".toml", ".md", ".json", ".jsonl", ".csv", ""}
     total = hashlib.sha256()
     for path in sorted(set(files)):
@@ -223,13 +232,14 @@ def main() -> int:
     """Run what has not passed yet; 0 when every setting has."""
     parser = argparse.ArgumentParser(description="The tests as other processors compute them.")
     parser.add_argument("--fresh", action="store_true", help="forget what has passed")
+    parser.add_argument("--few", action="store_true", help="one number of threads a processor")
     parser.add_argument("--list", action="store_true", help="print the table and run nothing")
     parser.add_argument("--workers", type=int, default=2, help="processes of tests")
     chosen, arguments = parser.parse_known_args()
     KEPT.mkdir(parents=True, exist_ok=True)
     code = f"{code_now()} {' '.join(arguments)}".strip()
     outcomes = {} if chosen.fresh else read_kept()
-    everything = settings()
+    everything = settings(few=chosen.few)
     passed = 0
     for setting in everything:
         one = outcomes.get(setting.name)

@@ -37,13 +37,6 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Size and seed of the random search of tests/soundness."""
-    group = parser.getgroup("soundness")
-    group.addoption("--soundness-cases", type=int, default=60, help="cases over all families")
-    group.addoption("--soundness-seed", type=int, default=1, help="seed of the cases")
-
-
 LONG = 5.0  # seconds; what takes longer is marked `slow` with a reason
 
 
@@ -103,13 +96,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.section(f"{len(lines)} {title}")
             for line in lines:
                 terminalreporter.line(line)
-
-
-@pytest.fixture
-def soundness(request: pytest.FixtureRequest) -> tuple[int, int]:
-    """Cases over all families of the random search, and their seed."""
-    option = request.config.getoption
-    return int(option("--soundness-cases")), int(option("--soundness-seed"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The search by itself: python -m tests.soundness --cases 2000 --seed 1 --jobs 1.
+"""The search by itself: python -m tests.soundness --cases 200 --seed 1 --jobs 1.
 
 One line for each false claim, with the command that asks the case again; then a table of the
 families. With --out FILE outcomes are kept as they come, and a run that was stopped goes on where
@@ -16,14 +16,14 @@ from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.soundness.families import FAMILIES, Outcome, outcome_of, shares
+from tests.soundness.families import FAMILIES, Outcome, cases_of, outcome_of
 
 Task = tuple[str, int, int]
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
-    parser.add_argument("--cases", type=int, default=200, help="over all families")
+    parser.add_argument("--cases", type=int, default=20, help="of each family, by its weight")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
@@ -34,13 +34,11 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 
 def tasks(asked: argparse.Namespace) -> list[Task]:
-    names = asked.family or list(FAMILIES)
-    if asked.only is not None:
-        return [(name, asked.seed, asked.only) for name in names]
-    each = shares(asked.cases)
-    if asked.family:
-        each = dict.fromkeys(names, max(1, asked.cases // len(names)))
-    return [(name, asked.seed, number) for name in names for number in range(each[name])]
+    return [
+        (name, asked.seed, number)
+        for name in asked.family or FAMILIES
+        for number in (range(cases_of(name, asked.cases)) if asked.only is None else [asked.only])
+    ]
 
 
 def kept(file: Path | None, seed: int) -> list[Outcome]:

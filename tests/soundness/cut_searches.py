@@ -1,17 +1,15 @@
-"""All searches of the extended nu-SVC beside one another: python -m tests.soundness.cut_searches.
+"""All searches of the extended nu-SVC beside one another.
 
 Each has to prove its value or to end by a limit that it was given, proven values have to agree, no
 bound may exceed a value, and in one dimension and two the optimum is that of every direction.
-Leaves with 1 where one does not. Points are in general position, on a grid, doubled, or of very
-unequal classes; nu is anywhere below nu_bar, next to it, or nu_max where that comes first.
+Points are in general position, on a grid, doubled, or of very unequal classes; nu is anywhere below
+nu_bar, next to it, or nu_max where that comes first.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,6 +24,7 @@ from tests.inside.formulations import (
     support_value,
 )
 from tests.references import reference_solutions
+from tests.soundness.judge import Answer, Case, Kind, Said, Truth
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
@@ -59,7 +58,18 @@ class Instance:
 
 def instance(seed: int, number: int) -> Instance | None:
     """One by its number; None where what was drawn is no problem below nu_bar."""
-    rng = np.random.default_rng((seed, number))
+    return _instance(np.random.default_rng((seed, number)), number)
+
+
+def some_instance(rng: np.random.Generator, number: int) -> Instance:
+    """The first that is a problem, of the kind that belongs to the number."""
+    while True:
+        found = _instance(rng, number)
+        if found is not None:
+            return found
+
+
+def _instance(rng: np.random.Generator, number: int) -> Instance | None:
     d, mode = 1 + number % 4, MODES[number // 4 % 3]
     shape = SHAPES[number // 12 % 4]
     n = int(rng.integers(*COUNTS[d], endpoint=True))
@@ -90,17 +100,6 @@ def _points(rng: np.random.Generator, shape: str, n: int, d: int) -> TrainingDat
         X[n // 2 :] = X[chosen]
         y[n // 2 :] = np.where(rng.random(len(chosen)) < 0.8, y[chosen], -y[chosen])
     return TrainingData(X, y)
-
-
-def instances(seed: int, count: int) -> Iterator[Instance]:
-    """As many as asked for."""
-    number = 0
-    while count:
-        drawn = instance(seed, number)
-        number += 1
-        if drawn is not None:
-            count -= 1
-            yield drawn
 
 
 def optimum(own: Instance) -> float | None:
@@ -142,28 +141,13 @@ def faults(own: Instance, seconds: float = SECONDS) -> tuple[list[str], Counter[
     return wrong, ends
 
 
-def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.soundness.cut_searches")
-    parser.add_argument("--cases", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each search")
-    parser.add_argument("--only", type=int, help="the number of one instance")
-    asked = parser.parse_args(words)
-    chosen = instances(asked.seed, asked.cases)
-    if asked.only is not None:
-        own = instance(asked.seed, asked.only)
-        chosen = iter([] if own is None else [own])
-    count, total = 0, Counter[str]()
-    for own in chosen:
-        wrong, ends = faults(own, asked.seconds)
-        total += ends
-        for words_ in wrong:
-            print(f"{own.label}: {words_}", flush=True)
-        count += len(wrong)
-    for name, times in sorted(total.items()):
-        print(f"{times:6d}  {name}")
-    return 1 if count else 0
+def searches_case(rng: np.random.Generator, index: int) -> Case:
+    """One instance, all searches."""
+    own = some_instance(rng, index)
 
+    def ask() -> list[Answer]:
+        wrong, ends = faults(own)
+        proven = all(end.endswith("proven") for end in ends)
+        return [Answer(own.label, Said(), Truth(Kind.POINT), "; ".join(wrong), counted=proven)]
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return Case(own.label, ask)

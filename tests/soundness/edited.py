@@ -1,12 +1,14 @@
 """Catalogue models after an edit, beside the optimum of the edited problem.
 
-The 0-1 loss: every choice of z, one convex program each, in which no big-M occurs. A convex entry:
-the edited Pyomo model itself, read row by row into cvxpy.
+Exact models and relaxations with M: by SCIP, for every choice of the indicators (edits.py). Another
+convex entry: the edited Pyomo model itself, read row by row into cvxpy.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import cvxpy as cp
@@ -18,53 +20,198 @@ from tests.references import reference_solutions
 from tests.soundness import exact
 from tests.soundness import questions as q
 from tests.soundness.asking import SECONDS, said_by, solving
-from tests.soundness.edits import EDITS, Edit, edited_optimum, some_edit
-from tests.soundness.judge import Answer, Case, Kind, Said, Truth, infeasible, optimum
+from tests.soundness.by_scip import ERROR, scip_optimum, truth_of
+from tests.soundness.edits import (
+    CLASSES,
+    KINDS,
+    RAMP,
+    RAMP_L1,
+    ZERO_ONE,
+    Edit,
+    Exact,
+    edit_of,
+    problem_optimum,
+)
+from tests.soundness.judge import Answer, Case, Said, infeasible, optimum
 
-ERROR = 1e-6
-ZERO_ONE = ("zero_one_big_m", "zero_one_relaxed", "zero_one_big_m", "zero_one_hinge")
+TURNS = (ZERO_ONE, RAMP, ZERO_ONE, RAMP_L1, CLASSES)
 
 
-def zero_one_question(
-    rng: np.random.Generator, kind: int
-) -> tuple[Any, str, float, Edit, Truth, str]:
-    """Data, an edit, and the optimum of the edited 0-1 problem."""
+@dataclass(frozen=True)
+class Edited:
+    """Data, hyperparameters and edits of an exact entry, and the edited problem's optimum."""
+
+    of: Exact
+    data: Any
+    words: dict[str, Any]
+    edits: tuple[Edit, ...]
+    best: float
+
+    @property
+    def label(self) -> str:
+        words = " ".join(f"{name}={value}" for name, value in self.words.items())
+        return (
+            f"n={self.data.n} d={self.data.d} {words} {' and '.join(e.words for e in self.edits)}"
+        )
+
+    def model(self, entry: str, **other: Any) -> pyo.ConcreteModel:
+        model = tm.build(entry, self.data, **(other or self.words))
+        for edit in self.edits:
+            edit.apply(model)
+        return model
+
+
+def edited(rng: np.random.Generator, of: Exact, kind: int, big_m: Any = "derived") -> Edited:
+    """One or two edits, the last of a kind; drawn again where SCIP knows nothing."""
     while True:
-        mode = str(rng.choice(["free", "penalised", "none"]))
         n, d = int(rng.integers(3, 6)), int(rng.integers(1, 3))
-        data = tm.TrainingData(*q.points(rng, n, d))
-        penalty = float(rng.choice([0.5, 1.0, 4.0]))
-        edit = some_edit(rng, data, mode, kind, penalty)
+        X, y = q.points(rng, n, d)
+        price = float(rng.choice([0.25, 1.0, 4.0]))
+        words = {"intercept": str(rng.choice(q.ALL)), "big_m": big_m}
+        data: Any = tm.TrainingData(X, y)
+        if of is CLASSES:
+            data = tm.MulticlassData(X, np.r_[[0, 1, 2], rng.integers(3, size=n - 3)])
+            words |= {"ridge": price / 8, "truncation": -0.5}
+        else:
+            words[of.price] = price
+        kinds = [int(rng.integers(KINDS))] * int(rng.random() < 0.3) + [kind]
+        edits = tuple(edit_of(rng, each, n, d, of) for each in kinds)
+        found = Edited(of, data, words, edits, math.nan)
         try:
-            best = edited_optimum(data, mode, penalty, edit)
-            break
-        except q.NO_WITNESS:
+            return replace(found, best=problem_optimum(found.model(of.entry), of.row))
+        except (q.NoWitnessError, ValueError):
             continue
-    truth = infeasible(paper=True)
-    if np.isfinite(best):
-        truth = optimum(best, error=ERROR * max(1.0, abs(best)), size=n * penalty, paper=True)
-    return data, mode, penalty, edit, truth, f"n={n} d={d} {mode} penalty={penalty} {edit.words}"
 
 
-def zero_one_case(rng: np.random.Generator, index: int) -> Case:
-    """An exact 0-1 model, or its relaxation, with derived or stated M, edited."""
-    data, mode, penalty, edit, truth, words = zero_one_question(rng, index)
-    name = ZERO_ONE[index // len(EDITS) % len(ZERO_ONE)]
-    big_m = "derived" if rng.random() < 0.7 else 1e3
-    label = f"edited {name} M={big_m} {words}"
+def edited_case(rng: np.random.Generator, index: int) -> Case:
+    """An exact model, or its relaxation, with derived or stated M, edited; then derived again."""
+    while True:
+        found = edited(rng, TURNS[index % 5], index, "derived" if rng.random() < 0.7 else 1e3)
+        relaxed = rng.random() < 0.6
+        name = str(rng.choice(found.of.relaxations)) if relaxed else found.of.entry
+        try:
+            model = found.model(name)
+            alone = scip_optimum(model) if relaxed else found.best
+        except (q.NoWitnessError, ValueError):
+            continue
+        label = f"edited {name} {found.label}"
+        ask = _of_relaxation if relaxed else _of_exact
+        return Case(label, partial(ask, label, model, alone, found.best))
+
+
+def _numbers(model: pyo.ConcreteModel) -> list[float]:
+    return list(model.big_m.extract_values().values())
+
+
+def _solved(model: Any) -> tuple[Any, str, bool]:
+    """A result, what is wrong if the model was changed, and whether a copy was solved."""
+    before = _numbers(model)
+    result = tm.solve(model, time_limit=SECONDS)
+    odd = "" if _numbers(model) == before else "solve changed the model"
+    return result, odd, list(np.ravel(result.parameters["big_m"])) != before
+
+
+def _of_exact(label: str, model: Any, alone: float, best: float) -> list[Answer]:
+    result, odd, copied = _solved(model)
+    if copied and " of the edited problem, by a copy" not in repr(result):
+        odd = "the verdict's line does not name the copy"
+    answers = [Answer(label, said_by(result, model), truth_of(best, model, paper=True), odd)]
+    try:
+        tm.rederive(model, time_limit=SECONDS)
+    except ValueError:
+        return answers
+    again, _, _ = _solved(model)
+    odd = "a copy of what was derived" if "by a copy" in repr(again) else ""
+    known = truth_of(best, model, paper=True)
+    return [*answers, Answer(f"{label}, rederived", said_by(again, model), known, odd)]
+
+
+def _of_relaxation(label: str, model: Any, alone: float, best: float) -> list[Answer]:
+    result, odd, copied = _solved(model)
+    said = said_by(result, model)
+    odd = "solved with another M" if copied else odd
+    answers = [Answer(label, said, truth_of(alone, model), odd)]
+    answers += _of_the_problem(label, said, best)
+    try:
+        tm.rederive(model, time_limit=SECONDS)
+        now = scip_optimum(model)
+    except (ValueError, q.NoWitnessError):
+        return answers
+    again = said_by(tm.solve(model, time_limit=SECONDS), model)
+    label += ", rederived"
+    answers.append(Answer(label, again, truth_of(now, model)))
+    return answers + _of_the_problem(label, again, best)
+
+
+def _of_the_problem(label: str, said: Any, best: float) -> list[Answer]:
+    """What is said of the problem where `unproven` is empty: the bound, or that it has no point."""
+    if said.unproven:
+        return []
+    empty = said.proven and said.status == "infeasible"
+    beyond = math.inf if empty else said.bound
+    if beyond is None or best == math.inf or beyond <= best + 2 * ERROR * max(1.0, abs(best)):
+        return []
+    extra = f"{beyond:.9g} is said to bound the problem, whose optimum is {best:.9g}"
+    return [
+        Answer(f"{label}, the problem", replace(said, bound=None), infeasible(paper=True), extra)
+    ]
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+COMPARED = ("conic_sdp", "zero_one_relaxed", "zero_one_big_m", "zero_one_hinge")
+
+
+def table_case(rng: np.random.Generator, index: int) -> Case:
+    """compare() with an edited row beside the unedited exact problem."""
+    name = COMPARED[index % len(COMPARED)]
+    while True:
+        found = edited(rng, ZERO_ONE, index // len(COMPARED))
+        free = found.words["intercept"] == "free"
+        # The semidefinite model has rows and an objective of its own.
+        if name != "conic_sdp" or (not free and all(edit.shared for edit in found.edits)):
+            break
+        index += len(COMPARED)
+    data, words = found.data, found.words
+    best = float(exact.zero_one(data.X, data.y, words["intercept"], words["penalty"]))
+    size = data.n * words["penalty"]
+    known = optimum(best, error=1e-6 * max(1.0, abs(best)), size=size, paper=True)
+    label = f"compare, edited {name} {found.label}"
 
     def ask() -> list[Answer]:
-        model = tm.build(name, data, penalty=penalty, big_m=big_m, intercept=mode)
-        edit.model(model)
-        result = tm.solve(model, time_limit=SECONDS)
-        said, known = said_by(result, model), truth
-        if name != "zero_one_big_m":  # of a relaxation only the bound speaks of the problem
-            known = replace(truth, kind=Kind.POINT)
-            if truth.kind is Kind.INFEASIBLE:
-                return []
-        return [Answer(label, said, known)]
+        own = {k: v for k, v in words.items() if name != "conic_sdp" or k != "big_m"}
+        model = found.model(name, **own)
+        relaxed = ["zero_one_relaxed", model]
+        table = tm.compare(data, relaxed, parameters=words, time_limit=SECONDS)
+        answers = [
+            Answer(
+                f"{label}: row {row.label}",
+                said_by_row(row, table, model if k == 1 else None),
+                known,
+                _beside(table, row, found.best, best) if k == 1 else "",
+                counted=row.certified,
+            )
+            for k, row in enumerate(table.rows)
+        ]
+        if table.exact is not None:
+            answers.append(Answer(f"{label}: exact", said_by(table.exact), known))
+        return answers
 
     return Case(label, ask)
+
+
+def said_by_row(row: Any, table: Any, model: Any) -> Said:
+    """The bound of a row that enters a gap; its value is that of another problem."""
+    said = said_by(row.result, model)
+    bound = table.bound_of(row) if table.relative_gap(row) is not None else None
+    return Said(bound=bound, status=said.status, unproven=said.unproven, numbers=said.numbers)
+
+
+def _beside(table: Any, row: Any, edited: float, unedited: float) -> str:
+    """A gap of an edited row beside the unedited optimum, where the edit excludes that optimum."""
+    if table.relative_gap(row) is None or edited <= unedited + 2 * ERROR * max(1.0, abs(unedited)):
+        return ""
+    return f"a gap beside {unedited:.6g}, the optimum of the edited problem is {edited:.6g}"
 
 
 # --- convex entries -------------------------------------------------------------------------------
@@ -136,64 +283,5 @@ def convex_case(rng: np.random.Generator, index: int) -> Case:
             value = reference_solutions.pyomo_optimum(_attaining(model, words))
         except (*q.NO_WITNESS, ValueError, cp.error.DCPError):
             continue
-        truth = optimum(value, error=ERROR * max(1.0, abs(value)), size=data.n)
+        truth = optimum(value, error=1e-6 * max(1.0, abs(value)), size=data.n)
         return solving(f"edited {name} n={data.n} d={data.d} {mode} {words}", model, truth)
-
-
-# --- tables ---------------------------------------------------------------------------------------
-
-
-def table_case(rng: np.random.Generator, index: int) -> Case:
-    """compare() with an edited row beside the unedited exact problem."""
-    data, mode, penalty, edit, truth, words = zero_one_question(rng, index)
-    name = ("conic_sdp", "zero_one_relaxed", "zero_one_big_m", "zero_one_hinge")[
-        index // len(EDITS) % 4
-    ]
-    mode = "penalised" if name == "conic_sdp" and mode == "free" else mode
-    best = float(exact.zero_one(data.X, data.y, mode, penalty))
-    label = f"compare, edited {name} {words}"
-    known = optimum(best, error=ERROR * max(1.0, abs(best)), size=data.n * penalty, paper=True)
-
-    def ask() -> list[Answer]:
-        derived = {} if name == "conic_sdp" else {"big_m": "derived"}
-        model = tm.build(name, data, penalty=penalty, intercept=mode, **derived)
-        if name == "conic_sdp" and (edit.freed or edit.prices is not None):
-            return []  # its rows and its objective are others
-        edit.model(model)
-        given = {"penalty": penalty, "intercept": mode, "big_m": "derived"}
-        relaxed = ["zero_one_relaxed", model]
-        table = tm.compare(data, relaxed, parameters=given, time_limit=SECONDS)
-        answers = [
-            Answer(
-                f"{label}: row {row.label}",
-                said_by_row(row, table, model if k == 1 else None),
-                known,
-                _beside(table, row, k == 1, truth, known),
-                counted=row.certified,
-            )
-            for k, row in enumerate(table.rows)
-        ]
-        if table.exact is not None:
-            answers.append(Answer(f"{label}: exact", said_by(table.exact), known))
-        return answers
-
-    return Case(label, ask)
-
-
-def said_by_row(row: Any, table: Any, model: Any) -> Said:
-    """The bound of a row that enters a gap; its value is that of another problem."""
-    said = said_by(row.result, model)
-    bound = table.bound_of(row) if table.relative_gap(row) is not None else None
-    return Said(bound=bound, status=said.status, unproven=said.unproven, numbers=said.numbers)
-
-
-def _beside(table: Any, row: Any, edited: bool, truth: Truth, known: Truth) -> str:
-    """A gap of an edited row beside the unedited optimum, where the edit excludes that optimum."""
-    if not edited or table.relative_gap(row) is None:
-        return ""
-    if truth.kind is Kind.INFEASIBLE:
-        return "a gap of a row whose edited problem has no point"
-    if truth.value > known.value + truth.error + known.error:
-        unedited, optimum_there = float(known.value), float(truth.value)
-        return f"a gap beside {unedited:.6g}, the edited optimum is {optimum_there:.6g}"
-    return ""

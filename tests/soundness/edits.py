@@ -1,211 +1,169 @@
-"""Edits of 0-1 loss models: what they do to the Pyomo model, and the same in cvxpy."""
+"""Edits of models with w, b and z (or several classes) and a derived or stated M.
+
+An edit reads the model only by names that an exact entry and its relaxations share. The optimum of
+the edited problem, in which no M occurs: every choice of the indicators, with the rows of points
+that are given up left out, by SCIP.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 
-Rows = Callable[[Any, Any], list[Any]]
+from tests.soundness.by_scip import scip_optimum
+
+Apply = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Exact:
+    """An exact entry, its relaxations, the rows with M, and the price of a point."""
+
+    entry: str
+    relaxations: tuple[str, ...]
+    row: str
+    price: str
+
+
+ZERO_ONE = Exact("zero_one_big_m", ("zero_one_relaxed", "zero_one_hinge"), "margin", "penalty")
+RAMP = Exact("ramp_big_m", ("ramp_relaxed",), "margin", "C")
+RAMP_L1 = Exact("ramp_l1_big_m", ("ramp_l1_relaxed",), "margin", "C")
+CLASSES = Exact("multiclass_truncated", ("multiclass_truncated_relaxed",), "covered", "ridge")
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit of a 0-1 loss model.
-
-    Attributes
-    ----------
-    model : callable(model)
-        Changes the Pyomo model.
-    cases : sequence of callable(w, b) -> list
-        The same as rows of cvxpy; of several cases the best one counts.
-    admits : callable(z) -> bool
-        Whether a choice of z is one of the edited problem.
-    prices : array (n,), optional
-        Of z where the objective is another one.
-    extra : callable(w, b) -> expression
-        Added to the objective.
-    freed : tuple of int
-        Points whose margin row is deleted.
-    """
+    """What it is about, what it does, and whether models without M and price have all of it."""
 
     words: str
-    model: Callable[[Any], None]
-    cases: Sequence[Rows] = (lambda w, b: [],)
-    admits: Callable[[np.ndarray], bool] = lambda z: True
-    prices: np.ndarray | None = None
-    extra: Callable[[Any, Any], Any] = lambda w, b: 0.0
-    freed: tuple[int, ...] = ()
+    apply: Apply
+    shared: bool = True
 
 
-@dataclass(frozen=True)
-class Place:
-    """What an edit is about: a point, a feature, a number."""
-
-    n: int
-    d: int
-    mode: str
-    penalty: float
-    point: int
-    feature: int
-    number: float
-
-
-def _row(build: Callable[[Any], Any]) -> Callable[[Any], None]:
-    def add(m: Any) -> None:
-        m.edit = pyo.Constraint(expr=build(m))
-
-    return add
-
-
-def weight_at_least(rng: np.random.Generator, at: Place) -> Edit:
-    j, c = at.feature, at.number
-    return Edit(f"w[{j}] >= {c}", _row(lambda m: m.w[j] >= c), [lambda w, b: [w[j] >= c]])
-
-
-def weight_fixed(rng: np.random.Generator, at: Place) -> Edit:
-    j, c = at.feature, at.number
-    return Edit(f"w[{j}] = {c}", lambda m: m.w[j].fix(c), [lambda w, b: [w[j] == c]])
-
-
-def few_violations(rng: np.random.Generator, at: Place) -> Edit:
-    top = int(rng.integers(0, at.n))
-    build = _row(lambda m: sum(m.z.values()) <= top)
-    return Edit(f"at most {top} violations", build, admits=lambda z: bool(z.sum() <= top))
-
-
-def many_violations(rng: np.random.Generator, at: Place) -> Edit:
-    least = int(rng.integers(1, at.n + 1))
-    build = _row(lambda m: sum(m.z.values()) >= least)
-    return Edit(f"at least {least} violations", build, admits=lambda z: bool(z.sum() >= least))
-
-
-def point_decided(rng: np.random.Generator, at: Place) -> Edit:
-    """By fixing z, or by its bounds."""
-    i, side = at.point, int(rng.integers(2))
-
-    def bounds(m: Any) -> None:
-        m.z[i].setlb(side)
-        m.z[i].setub(side)
-
-    model = bounds if rng.random() < 0.5 else lambda m: m.z[i].fix(side)
-    return Edit(f"z[{i}] = {side}", model, admits=lambda z: bool(z[i] == side))
-
-
-def row_deleted(rng: np.random.Generator, at: Place) -> Edit:
-    i = at.point
-    return Edit(f"margin[{i}] deleted", lambda m: m.margin[i].deactivate(), freed=(i,))
-
-
-def other_prices(rng: np.random.Generator, at: Place) -> Edit:
-    prices = at.penalty * rng.choice([0.125, 0.5, 1.0, 4.0], size=at.n)
-
-    def model(m: Any) -> None:
-        norm = sum(v**2 for v in m.w.values()) + (m.b**2 if at.mode == "penalised" else 0)
-        m.del_component(m.objective)
-        paid = sum(float(prices[k]) * m.z[k] for k in range(at.n))
-        m.objective = pyo.Objective(expr=norm + paid)
-
-    return Edit(f"prices {prices.tolist()}", model, prices=prices)
-
-
-def pulled(rng: np.random.Generator, at: Place) -> Edit:
-    j, target = at.feature, 2.0 * at.number
-
-    def model(m: Any) -> None:
-        m.objective.set_value(m.objective.expr + (m.w[j] - target) ** 2)
-
-    return Edit(f"+ (w[{j}] - {target})^2", model, extra=lambda w, b: cp.square(w[j] - target))
-
-
-def tilted(rng: np.random.Generator, at: Place) -> Edit:
-    j, c = at.feature, at.number
-
-    def model(m: Any) -> None:
-        m.objective.set_value(m.objective.expr + c * m.w[j])
-
-    return Edit(f"+ {c} w[{j}]", model, extra=lambda w, b: c * w[j])
-
-
-def intercept_tied(rng: np.random.Generator, at: Place) -> Edit:
-    if at.mode == "none":
-        return weight_at_least(rng, at)
-    j, c = at.feature, at.number
-    build = _row(lambda m: m.b + m.w[j] == c)
-    return Edit(f"b + w[{j}] = {c}", build, [lambda w, b: [b + w[j] == c]])
-
-
-def few_features(rng: np.random.Generator, at: Place) -> Edit:
-    """At most one weight that is not 0, with a binary for each."""
-    limit = 8.0
-
-    def model(m: Any) -> None:
-        m.used = pyo.Var(range(at.d), within=pyo.Binary)
-        m.up = pyo.Constraint(range(at.d), rule=lambda m, j: m.w[j] <= limit * m.used[j])
-        m.down = pyo.Constraint(range(at.d), rule=lambda m, j: m.w[j] >= -limit * m.used[j])
-        m.budget = pyo.Constraint(expr=sum(m.used.values()) <= 1)
-
-    def only(j: int) -> Rows:
-        others = [k for k in range(at.d) if k != j]
-        return lambda w, b: [cp.abs(w[j]) <= limit, *(w[k] == 0 for k in others)]
-
-    return Edit("one feature", model, [only(j) for j in range(at.d)])
-
-
-def weight_integer(rng: np.random.Generator, at: Place) -> Edit:
-    """A weight that is a whole number from -2 to 2."""
-    j = at.feature
-
-    def model(m: Any) -> None:
-        m.whole = pyo.Var(within=pyo.Integers, bounds=(-2, 2))
-        m.edit = pyo.Constraint(expr=m.w[j] == m.whole)
-
-    def equal(k: int) -> Rows:
-        return lambda w, b: [w[j] == k]
-
-    return Edit(f"w[{j}] integer", model, [equal(k) for k in range(-2, 3)])
-
-
-EDITS = (
-    weight_at_least, weight_fixed, few_violations, point_decided, row_deleted, other_prices,
-    pulled, tilted, intercept_tied, many_violations, few_features, weight_integer,
-)  # fmt: skip
-
-
-def some_edit(rng: np.random.Generator, data: Any, mode: str, kind: int, penalty: float) -> Edit:
-    """An edit of a kind, at a random place."""
-    number = float(rng.choice([-3.0, -1.0, 0.25, 1.0, 3.0]))
-    point, feature = int(rng.integers(data.n)), int(rng.integers(data.d))
-    at = Place(data.n, data.d, mode, penalty, point, feature, number)
-    return EDITS[kind % len(EDITS)](rng, at)
-
-
-def edited_optimum(data: Any, mode: str, penalty: float, edit: Edit) -> float:
-    """By every z in {0, 1}^n: points with z_i = 0 reach their margin, the others are free."""
-    w, b = cp.Variable(data.d), cp.Variable() if mode != "none" else 0.0
-    u = cp.multiply(data.y, data.X @ w + b)
-    norm = cp.sum_squares(w) + (cp.square(b) if mode == "penalised" else 0.0)
-    prices = np.full(data.n, penalty) if edit.prices is None else edit.prices
-    kept = cp.Parameter(data.n, nonneg=True)
-    least = cp.Minimize(norm + edit.extra(w, b))
-    programs = [
-        cp.Problem(least, [cp.multiply(kept, u - 1) >= 0, *rows(w, b)]) for rows in edit.cases
-    ]
-    best = np.inf
-    for choice in itertools.product((0.0, 1.0), repeat=data.n):
-        z = np.array(choice)
-        if not edit.admits(z):
+def problem_optimum(model: pyo.ConcreteModel, row: str) -> float:
+    """The optimum of an exact model's problem."""
+    work, best = model.clone(), math.inf
+    rows, z = work.find_component(row), list(work.z.items())
+    held = {key: round(entry.value) for key, entry in z if entry.fixed}
+    there = {key for key, _ in z if key in rows and rows[key].active}
+    for choice in itertools.product((0, 1), repeat=len(z)):
+        chosen = list(zip(z, choice, strict=True))
+        if any(n != held.get(key, n) or not v.lb <= n <= v.ub for (key, v), n in chosen):
             continue
-        kept.value = np.where(np.isin(np.arange(data.n), edit.freed), 0.0, 1 - z)
-        for problem in programs:
-            problem.solve(solver=cp.CLARABEL)
-            if problem.status in ("infeasible", "infeasible_inaccurate"):
-                continue
-            assert problem.status == cp.OPTIMAL, problem.status
-            best = min(best, float(problem.value) + float(prices @ z))
+        for (key, entry), number in chosen:
+            entry.fix(number)
+            if key in there:
+                (rows[key].activate if number == 0 else rows[key].deactivate)()
+        best = min(best, scip_optimum(work))
     return best
+
+
+# --- what an edit does ----------------------------------------------------------------------------
+
+
+def _weights(m: Any) -> list[Any]:
+    return list((m.w if m.find_component("w") is not None else m.B).values())
+
+
+def _intercept(m: Any) -> Any:
+    b = m.find_component("b")
+    return 0.0 if b is None else next(iter(b.values()))
+
+
+def _added(m: Any, component: Any) -> None:
+    m.add_component(f"edit_{sum(1 for _ in m.component_objects())}", component)
+
+
+def _row(m: Any, expr: Any) -> None:
+    _added(m, pyo.Constraint(expr=expr))
+
+
+def _priced(m: Any, more: Any) -> None:
+    m.objective.set_value(m.objective.expr + more)
+
+
+def _absolute(m: Any, term: Any, price: float) -> None:
+    block = pyo.Block([0, 1])
+    _added(m, block)
+    for side in (0, 1):
+        block[side].u = pyo.Var(bounds=(0, None))
+        block[side].r = pyo.Constraint(expr=block[side].u >= (1 if side else -1) * term)
+    _priced(m, price * (block[0].u + block[1].u))
+
+
+def _one_weight(m: Any, limit: float = 8.0) -> None:
+    """At most one weight that is not 0, with a binary for each."""
+    block = pyo.Block()
+    _added(m, block)
+    block.used = pyo.Var(range(len(_weights(m))), within=pyo.Binary)
+    block.rows = pyo.ConstraintList()
+    for weight, used in zip(_weights(m), block.used.values(), strict=True):
+        block.rows.add(weight <= limit * used)
+        block.rows.add(weight >= -limit * used)
+    block.rows.add(sum(block.used.values()) <= 1)
+
+
+def _whole(m: Any, weight: Any) -> None:
+    block = pyo.Block()
+    _added(m, block)
+    block.n = pyo.Var(within=pyo.Integers, bounds=(-2, 2))
+    block.row = pyo.Constraint(expr=weight == block.n)
+
+
+KINDS = 21
+
+
+def edit_of(rng: np.random.Generator, kind: int, n: int, d: int, of: Exact) -> Edit:
+    """One edit of a kind, at a random place."""
+    i, j = int(rng.integers(n)), int(rng.integers(d))
+    c = float(rng.choice([-3.0, -2.0, -1.0, 0.25, 0.5, 1.0, 3.0]))
+    few = int(rng.integers(0, n))
+    factor = float(rng.choice([0.125, 0.5, 3.0, 8.0]))
+    factors = rng.choice([0.125, 0.5, 1.0, 4.0], size=n)
+
+    def repriced(m: Any) -> None:
+        component = m.find_component(of.price)
+        component.set_value(factor * pyo.value(component))
+
+    def own_prices(m: Any) -> None:
+        price = pyo.value(m.find_component(of.price))
+        _priced(
+            m, sum(float(f - 1) * price * z for f, z in zip(factors, m.z.values(), strict=True))
+        )
+
+    def decided(m: Any) -> None:
+        m.z[i].setlb(few % 2)
+        m.z[i].setub(few % 2)
+
+    last = "v" if of is CLASSES else "z"
+    edits = (
+        Edit(f"{of.price} times {factor}", repriced, shared=False),
+        Edit(f"prices times {factors.tolist()}", own_prices, shared=False),
+        Edit(f"+ {abs(c)} |w_{j}|", lambda m: _absolute(m, _weights(m)[j], abs(c))),
+        Edit(f"+ {c} w_{j}", lambda m: _priced(m, c * _weights(m)[j])),
+        Edit(f"+ (w_{j} - {2 * c})^2", lambda m: _priced(m, (_weights(m)[j] - 2 * c) ** 2)),
+        Edit(f"- 0.25 z_{i}", lambda m: _priced(m, -0.25 * m.z[i])),
+        Edit(f"+ {abs(c)} z_{i}", lambda m: _priced(m, abs(c) * m.z[i])),
+        Edit(f"w_{j} >= {c}", lambda m: _row(m, _weights(m)[j] >= c)),
+        Edit(f"|w_{j}| >= {c} from above", lambda m: _row(m, _weights(m)[j] <= -abs(c))),
+        Edit(f"b + w_{j} = {c}", lambda m: _row(m, _intercept(m) + _weights(m)[j] == c)),
+        Edit(f"at most {few} z", lambda m: _row(m, sum(m.z.values()) <= few)),
+        Edit(f"at least {few + 1} z", lambda m: _row(m, sum(m.z.values()) >= few + 1)),
+        Edit(f"{of.row}[{i}] out", lambda m: m.find_component(of.row)[i].deactivate(), False),
+        Edit(f"all {of.row} out", lambda m: m.find_component(of.row).deactivate(), shared=False),
+        Edit(f"z_{i} = {few % 2}", lambda m: m.z[i].fix(few % 2)),
+        Edit(f"z_{i} = {few % 2} by bounds", decided),
+        Edit(f"w_{j} = {c}", lambda m: _weights(m)[j].fix(c)),
+        Edit("one weight", _one_weight),
+        Edit(f"w_{j} whole", lambda m: _whole(m, _weights(m)[j])),
+        Edit(f"{last}_{i} >= 0.5", lambda m: _row(m, m.find_component(last)[i] >= 0.5)),
+        Edit(f"+ ({last}_{i} - 3)^2", lambda m: _priced(m, (m.find_component(last)[i] - 3) ** 2)),
+    )
+    assert len(edits) == KINDS
+    return edits[kind % KINDS]

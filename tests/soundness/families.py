@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.soundness import (
+    by_scip,
     catalogue,
-    derived,
+    cut_searches,
     edited,
     fits,
     fitted,
@@ -23,7 +24,6 @@ from tests.soundness import (
     model_files,
     names,
     planted,
-    saved,
     searches,
     touching,
 )
@@ -36,8 +36,7 @@ FAMILIES: dict[str, Draw] = {
     "estimators": catalogue.estimator_case,
     "fitted": fitted.fitted_case,
     "fits": fits.fit_case,
-    "edited_zero_one": edited.zero_one_case,
-    "edited_derived": derived.derived_case,
+    "edited": edited.edited_case,
     "edited_convex": edited.convex_case,
     "tables": edited.table_case,
     "planted_optimum": planted.optimal_case,
@@ -47,6 +46,7 @@ FAMILIES: dict[str, Draw] = {
     "balls": foreign.ball_case,
     "thin_cones": foreign.thin_case,
     "touching_cones": touching.touching_case,
+    "curved_rows": by_scip.curved_case,
     "matrices": foreign.matrix_case,
     "nearly_convex": foreign.nearly_convex_case,
     "bilinear": foreign.bilinear_case,
@@ -60,20 +60,22 @@ FAMILIES: dict[str, Draw] = {
     "domains": integer.domain_case,
     "disjunctions": integer.disjunctive_case,
     "integers_beside_psd": integer.beside_psd_case,
+    "nu_searches": cut_searches.searches_case,
+    "edited_sphere": by_scip.sphere_case,
     "searches": searches.search_case,
     "searched_models": searches.searched_case,
     "paths": searches.path_case,
-    "saved": saved.file_case,
     "forged": forged.forged_case,
     "model_files": model_files.file_case,
     "new_points": names.names_case,
 }
 
-# Families of more than one problem: entries by turns, or many kinds of edits and forgeries.
+# Families of more than one problem, such as entries by turns or many kinds of edits, and long ones.
 WEIGHTS = {
-    "edited_zero_one": 3, "edited_convex": 2, "tables": 2, "planted_optimum": 2, "conic": 2,
-    "zero_one": 2, "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "saved": 2,
-    "fitted": 2, "forged": 3, "inexact_numbers": 2, "model_files": 8,
+    "edited": 2, "edited_convex": 2, "planted_optimum": 2, "conic": 2, "zero_one": 2,
+    "hinge": 2, "paths": 3, "searches": 2, "searched_models": 2, "fitted": 2, "forged": 6,
+    "inexact_numbers": 2, "model_files": 4, "nearly_convex": 0.5, "nu_searches": 0.25,
+    "edited_sphere": 0.25, "curved_rows": 0.5,
 }  # fmt: skip
 
 
@@ -132,7 +134,6 @@ def outcome_of(family: str, seed: int, number: int) -> Outcome:
     return Outcome(family, number, case.name, certified, left, false=tuple(false))
 
 
-def shares(cases: int) -> dict[str, int]:
-    """How many of so many cases belong to each family, at least one."""
-    total = sum(WEIGHTS.get(name, 1) for name in FAMILIES)
-    return {name: max(1, round(cases * WEIGHTS.get(name, 1) / total)) for name in FAMILIES}
+def cases_of(family: str, cases: int) -> int:
+    """How many belong to a family where there are so many of each of weight 1."""
+    return max(1, round(cases * WEIGHTS.get(family, 1)))

@@ -137,7 +137,7 @@ def fit_case(rng: np.random.Generator, index: int) -> Case:
     text = _written(m, style, rows, v.tolist(), w.tolist())
     text = text + ridge * sum(b**2 for b in m.x.values()) if ridge else text
     text = text + constant if constant else text
-    m.goal = pyo.Objective(expr=sense * text, sense=pyo.minimize if sense == 1 else pyo.maximize)
+    m.goal = pyo.Objective(expr=sense * text, sense=sense)
     solver = some_solver(rng, "QP")
     words = f"{style} n={n} d={features} level {level:g} + {constant:g} by {solver}"
     least = fit.least()

@@ -43,9 +43,7 @@ def ball_case(rng: np.random.Generator, index: int) -> Case:
         m.row = pyo.Constraint(expr=sum(v**2 for v in m.y.values()) <= m.t**2)
     cost = sum(int(p) * v for p, v in zip(c, x, strict=True))
     factor = sense * height
-    m.objective = pyo.Objective(
-        expr=float(factor) * cost + constant, sense=pyo.minimize if sense == 1 else pyo.maximize
-    )
+    m.objective = pyo.Objective(expr=float(factor) * cost + constant, sense=sense)
     value = int(c @ a) - r * math.isqrt(int(c @ c))
     truth = optimum(
         factor * value + Fraction(constant),
@@ -111,7 +109,7 @@ def matrix_case(rng: np.random.Generator, index: int) -> Case:
     else:
         psd(m, "matrix", [[m.l - f * A[0, 0]], [-f * A[1, 0], m.l - f * A[1, 1]]])
         truth = optimum(unit * size * int(own.max()), size=unit * size)
-    m.objective = pyo.Objective(expr=m.l, sense=pyo.minimize if sense == 1 else pyo.maximize)
+    m.objective = pyo.Objective(expr=m.l, sense=sense)
     return solving(f"eigenvalue of {A.tolist()} * {f:g}", m, truth, some_solver(rng, "SDP"))
 
 
@@ -148,7 +146,7 @@ def bilinear_case(rng: np.random.Generator, index: int) -> Case:
     m.x = pyo.Var(range(n), bounds=lambda m, j: (int(low[j]), int(high[j])))
     f = sum(int(Q[i, j]) * m.x[i] * m.x[j] for i in range(n) for j in range(i + 1, n))
     f += sum(int(q[j]) * m.x[j] for j in range(n))
-    m.objective = pyo.Objective(expr=sense * f, sense=pyo.minimize if sense == 1 else pyo.maximize)
+    m.objective = pyo.Objective(expr=sense * f, sense=sense)
     truth = optimum(sense * least, size=50, sense=sense)
     return solving(f"bilinear in {n} variables", m, truth, some_solver(rng, "NONCONVEX"))
 

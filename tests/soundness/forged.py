@@ -28,9 +28,9 @@ from tests.inside.formulations import Normaliser
 from tests.inside.solvers import DERIVED, checksum
 from tests.soundness import questions as q
 from tests.soundness.asking import said_by
-from tests.soundness.catalogue import TRIALS
 from tests.soundness.exact import constant_of, objective_at
 from tests.soundness.judge import REFUSALS, Answer, Case, Kind, Said, Truth
+from tests.soundness.questions import TRIALS
 from tightmargin.solvers import Verdict
 
 Document = dict[str, Any]
@@ -85,6 +85,7 @@ KINDS = (
     KindOfFile("extended_nu_svc"),
     KindOfFile("multiclass_hinge", "classes", ZSCORE),
     KindOfFile("hard_margin_svc", "touching"),
+    KindOfFile("zero_one_big_m", solving=(("method", "conflict-search"),)),
 )
 
 
@@ -290,27 +291,65 @@ def _solved_for(case: Honest, data: Any, parameters: Document) -> Document:
     return copy.deepcopy(case.document) | {name: found[name] for name in parts}
 
 
-def doubled(case: Honest, rng: np.random.Generator) -> Document:
+def multiplied(case: Honest, rng: np.random.Generator) -> Document:
     """Every array of the point times a number, with the ends that the forger would like."""
-    document, factor = copy.deepcopy(case.document), float(rng.choice([0.0, 0.5, 2.0, 1e6]))
+    document, factor = copy.deepcopy(case.document), float(rng.choice([0.0, 0.5, 1.0, 3.0, 1e6]))
     for group in ("values", "duals"):
         arrays = {k: (np.asarray(v) * factor).tolist() for k, v in document[group].items()}
         document[group] = arrays if group == "values" or rng.random() < 0.5 else document[group]
-    value = (document["objective"] or 1.0) * float(rng.choice([1.0, factor]))
-    return _stated(document, value, value)
+    value = (document["objective"] or 1.0) * float(rng.choice([1.0, factor, 0.75, 1.25]))
+    return _stated(document, value, value + float(rng.choice([0.0, 1.0])) * abs(value))
+
+
+def grown(case: Honest, rng: np.random.Generator) -> Document:
+    """Every number among the facts, or every multiplier with a bound that it would prove."""
+    document = copy.deepcopy(case.document)
+    if rng.random() < 0.5:
+        document["certificate"]["facts"] = _times(document["certificate"]["facts"], 1e20)
+        return document
+    value = document["objective"] or 1.0
+    return _stated(document | {"duals": _times(document["duals"], 3.0)}, value, value + abs(value))
+
+
+def nothing(case: Honest, rng: np.random.Generator) -> Document:
+    """w = 0 with every point given up, and a strengthening that nothing supports."""
+    document = copy.deepcopy(case.document)
+    document["values"] = _times(document["values"], 0.0)
+    count = len(document["values"].get("z", ()))
+    if count:
+        document["values"]["z"] = [1.0] * count
+    price = float(case.parameters.get("penalty") or 1.0) * count
+    document = _stated(document, price, price)
+    document["certificate"]["facts"]["relaxation_strengthening"] = [1e20] * count
+    return document
+
+
+def as_it_was(case: Honest, rng: np.random.Generator) -> Document:
+    return copy.deepcopy(case.document)
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, dict):
+        return {name: _times(part, factor) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_times(part, factor) for part in value]
+    return value * factor if isinstance(value, float) else value
 
 
 Scheme = Callable[[Honest, np.random.Generator], Document]
-SCHEMES: tuple[Scheme, ...] = (allowed, other_machine, other_points, doubled)
+SCHEMES: tuple[Scheme, ...] = (
+    allowed, other_machine, other_points, multiplied, grown, nothing, multiplied, as_it_was,
+)  # fmt: skip
 
 
 # --- judging --------------------------------------------------------------------------------------
 
 
 def forged_case(rng: np.random.Generator, index: int) -> Case:
-    """One change of one file; every fifth is a scheme of several."""
+    """One change of one file; every third is a scheme of several."""
     place, turn = index % len(KINDS), index // len(KINDS)
-    scheme = SCHEMES[turn // 5 % len(SCHEMES)] if (turn + place) % 5 == 3 else None
+    schemed = (turn + place) % 3 == 2
+    scheme = SCHEMES[(turn + place) // 3 % len(SCHEMES)] if schemed else None
     kind = KINDS[place]
     label = f"forged {kind.entry} {kind.points} {' '.join(map(str, dict(kind.options).values()))}"
 

@@ -50,9 +50,7 @@ def box_case(rng: np.random.Generator, index: int) -> Case:
     Lu = [sum(int(L[i, j]) * u[j] for j in range(n)) for i in range(n)]
     expression = sum(int(q[j]) * u[j] for j in range(n)) + 0.5 * sum(v**2 for v in Lu)
     factor = sense * unit
-    m.objective = pyo.Objective(
-        expr=factor * expression + constant, sense=pyo.minimize if sense == 1 else pyo.maximize
-    )
+    m.objective = pyo.Objective(expr=factor * expression + constant, sense=sense)
     words = f"{n} integers 0..{top} + {shift.tolist()} unit {factor:g} + {constant:g}"
     truth = infeasible(sense=sense)
     if values:

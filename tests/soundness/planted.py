@@ -101,8 +101,7 @@ def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.Concr
         if program.P[i, j]
     )
     factor = units.sense * 2.0**units.objective
-    sense = pyo.minimize if units.sense == 1 else pyo.maximize
-    m.objective = pyo.Objective(expr=factor * cost + units.constant, sense=sense)
+    m.objective = pyo.Objective(expr=factor * cost + units.constant, sense=units.sense)
     return m
 
 
@@ -216,10 +215,8 @@ def vertex_case(rng: np.random.Generator, index: int) -> Case:
         if a.any():
             body = sum(float(a[j]) * model.x[j] for j in np.flatnonzero(a))
             model.rows.add(body >= float(right))
-    model.objective = pyo.Objective(
-        expr=sum(sense * float(cost[j]) * model.x[j] for j in range(n)),
-        sense=pyo.minimize if sense == 1 else pyo.maximize,
-    )
+    goal = sum(sense * float(cost[j]) * model.x[j] for j in range(n))
+    model.objective = pyo.Objective(expr=goal, sense=sense)
     size = fractions([np.abs(cost) @ np.maximum(np.abs(low), np.abs(high)) + 1e-9])[0]
     truth = infeasible(sense=sense)
     if value is not None:

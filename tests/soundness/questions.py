@@ -10,7 +10,7 @@ the p written beside each entry.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,13 +19,19 @@ import numpy as np
 from scipy.optimize import linprog
 
 import tightmargin as tm
-from tests.references import losses, reference_solutions
+from tests.references import losses, matrix, multiclass
+from tests.references import ramp_l1 as l1
+from tests.references import reference_solutions as ref
 from tests.references.extended_nu import by_all_outliers
-from tests.references.losses import LOSSES
 from tests.references.reduced_hulls import level_by_lp
+from tests.soundness import exact
 
 WITNESS_ERROR = 1e-7  # of cvxpy at its tolerances, relative to max(1, |value|)
 BOUND_ON_B = 12.0
+ALL, PRICED = ("free", "penalised", "none"), ("penalised", "none")
+
+Words = dict[str, Any]
+Draw = Callable[[np.random.Generator, Any, str], Words]
 
 
 class NoWitnessError(AssertionError):
@@ -50,15 +56,59 @@ class Question:
         The value is an upper end only: of a relaxation, the optimum that it bounds.
     """
 
-    parameters: dict[str, Any]
+    parameters: Words
     value: Callable[[], float | Fraction]
     powers: dict[str, int]
     power: int
-    error: float = WITNESS_ERROR
+    error: float
+    upper: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How an entry is tried.
+
+    Attributes
+    ----------
+    words : callable(rng, data, mode) -> dict
+        Hyperparameters.
+    witness : callable(data, mode, **words) -> number
+        The optimum of the data at scale 1; of a dual it is minus that, with `sign` -1.
+    data : str
+        any, separable, matrices (2 x 2), classes or class_matrices.
+    most : int
+        Points; enumeration takes few.
+    paper : bool
+        The optimum is the paper's unless numbers M are stated: then it is the model's.
+    """
+
+    words: Draw
+    witness: Callable[..., float | Fraction]
+    powers: dict[str, int] = field(default_factory=dict)
+    power: int = 0
+    sign: int = 1
+    data: str = "any"
+    most: int = 12
+    features: int = 3
+    modes: tuple[str, ...] = ALL
+    paper: bool = False
     upper: bool = False
+    error: float = WITNESS_ERROR
+    error_of_free: float | None = None
+    # Of a relaxation: sometimes it is held against the 0-1 optimum, with a derived M.
+    instead: Trial | None = None
+
+    def draw(self, rng: np.random.Generator, data: Any, mode: str) -> Question:
+        """One question about the data."""
+        if self.instead is not None and rng.random() < 0.3:
+            return self.instead.draw(rng, data, mode)
+        words = self.words(rng, data, mode)
+        value = lambda: self.witness(data, mode, **words)  # noqa: E731
+        error = self.error_of_free if mode == "free" and self.error_of_free else self.error
+        return Question(words, value, self.powers, self.power, error, self.upper)
 
 
-Draw = Callable[[np.random.Generator, Any, str], Question]
+# --- data -----------------------------------------------------------------------------------------
 
 
 def points(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -95,73 +145,100 @@ def uniform(data: Any) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
 
 
+# --- hyperparameters ------------------------------------------------------------------------------
+
+
 def one_of(rng: np.random.Generator, *values: float) -> float:
     return float(rng.choice(values))
 
 
-# --- hinge machines and margins -------------------------------------------------------------------
+def some(fixed: Words | None = None, **choices: tuple[float, ...]) -> Draw:
+    """One number of each list, and what is fixed."""
+    return lambda rng, data, mode: {
+        **{name: one_of(rng, *values) for name, values in choices.items()},
+        **(fixed or {}),
+    }
 
 
-def c_svc(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    C = one_of(rng, 0.125, 1.0, 8.0, 1024.0)
-    return Question(
-        {"C": C}, lambda: reference_solutions.hinge(data, mode, 0.5, C).value, {"C": -2}, -2
-    )
+def with_m(name: str, *numbers: float) -> Draw:
+    """A price, and the same M of every point."""
+    return lambda rng, data, mode: {
+        name: one_of(rng, 0.25, 1.0, 4.0),
+        "big_m": one_of(rng, *numbers) * np.ones(data.n),
+    }
 
 
-def soft(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    ridge = one_of(rng, 2.0**-8, 0.125, 1.0)
-    value = lambda: reference_solutions.hinge(data, mode, ridge, uniform(data)).value  # noqa: E731
-    return Question({"ridge": ridge}, value, {"ridge": 2}, 0)
+def beside(draw: Draw, more: Draw) -> Draw:
+    return lambda rng, data, mode: draw(rng, data, mode) | more(rng, data, mode)
 
 
-def weighted(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    ridge, pi = one_of(rng, 2.0**-6, 0.125), one_of(rng, 0.25, 0.5, 0.875)
-    costs = np.where(data.y > 0, 1 - pi, pi) / data.n
-    value = lambda: reference_solutions.hinge(data, mode, ridge, costs).value  # noqa: E731
-    return Question({"ridge": ridge, "pi": pi}, value, {"ridge": 2}, 0)
-
-
-def regularised(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    price, loss = (
-        one_of(rng, 2.0**-6, 0.125, 1.0),
-        str(rng.choice(sorted(set(LOSSES) - {"deviance"}))),
-    )
-    value = lambda: losses.regularised(data, mode, loss, price)  # noqa: E731
-    return Question({"price": price, "loss": loss}, value, {"price": 2}, 0)
-
-
-def deviance(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    price = one_of(rng, 2.0**-6, 0.125, 1.0)
-    value = lambda: losses.regularised(data, mode, "deviance", price)  # noqa: E731
-    return Question({"price": price}, value, {"price": 2}, 0)
-
-
-def hinge_power(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    penalty, exponent = one_of(rng, 0.125, 1.0, 8.0), one_of(rng, 1.0, 1.25, 1.5, 2.0, 3.5)
-    value = lambda: losses.hinge_power(data, mode, penalty, exponent)  # noqa: E731
-    return Question({"penalty": penalty, "exponent": exponent}, value, {"penalty": -2}, -2)
-
-
-def hard(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    return Question({}, lambda: reference_solutions.hard_margin(data, mode).value, {}, -2)
-
-
-def margin(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    return Question({}, lambda: reference_solutions.max_margin(data, mode).value, {}, 1)
-
-
-# --- nu machines ----------------------------------------------------------------------------------
-
-
-def _nu_max(data: Any, mode: str) -> float:
+def nu_max(data: Any, mode: str) -> float:
     return 1.0 if mode != "free" else 2 * min((data.y > 0).mean(), (data.y < 0).mean())
 
 
-def nu_svc(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75, 0.9375)
-    value = lambda: reference_solutions.nu_machine(data, mode, nu, uniform(data)).value  # noqa: E731
-    return Question({"nu": nu}, value, {}, 2)
+def some_nu(*shares: float) -> Draw:
+    return lambda rng, data, mode: {"nu": nu_max(data, mode) * one_of(rng, *shares)}
+
+
+def some_loss(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    price = one_of(rng, 2.0**-6, 0.125, 1.0)
+    return {"price": price, "loss": str(rng.choice(sorted(set(losses.LOSSES) - {"deviance"})))}
+
+
+def some_beta(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    return {"beta": 1 - nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75)}
+
+
+def some_reference(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    nu = nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75)
+    return {"nu": nu, "w_ref": rng.integers(1, 5, size=data.d + (mode == "penalised")) / 4}
+
+
+def some_outliers(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    count = int(rng.integers(0, min(3, data.n)))
+    nu = one_of(rng, 0.5, 0.75, 0.9375, 1.0)
+    shares = 2 * min(data.n_pos, data.n_neg) / data.n
+    if count >= nu * data.n or (mode == "free" and nu + count / data.n >= shares):
+        raise NoWitnessError
+    return {"nu": nu, "mu": f"{count}/{data.n}"}
+
+
+def some_cap(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    fewer = min((data.y > 0).sum(), (data.y < 0).sum())
+    cap = one_of(rng, 1.0, 2.0) / (fewer if mode == "free" else data.n / 2)
+    return {"hull_bound": min(cap, 1.0)}
+
+
+def bounded(draw: Draw) -> Draw:
+    """With a bound on a free intercept."""
+    free = {"intercept_bound": BOUND_ON_B}
+    return lambda rng, data, mode: draw(rng, data, mode) | (free if mode == "free" else {})
+
+
+def some_strengthening(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    penalty = one_of(rng, 0.125, 1.0, 8.0)
+    columns = data.X if mode == "none" else np.column_stack([data.X, np.ones(data.n)])
+    gamma = rng.integers(0, 5, size=data.n) / 4
+    top = np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1]
+    gamma = gamma if top == 0 else gamma * 2.0 ** np.floor(np.log2(0.99 / top))
+    return {"penalty": penalty, "strengthening": gamma}
+
+
+def some_partners(rng: np.random.Generator, data: Any, mode: str) -> Words:
+    words: Words = {"partners": 1 + int(rng.integers(3)), "groups": [(0, data.n - 1)]}
+    return words | ({"intercept_bound": "derived"} if mode == "free" else {})
+
+
+def some_word(name: str, *words: str) -> Draw:
+    return lambda rng, data, mode: {name: str(rng.choice(words))}
+
+
+# --- witnesses ------------------------------------------------------------------------------------
+
+
+def weighted(data: Any, mode: str, ridge: float, pi: float) -> float:
+    costs = np.where(data.y > 0, 1 - pi, pi) / data.n
+    return ref.hinge(data, mode, ridge, costs).value
 
 
 def on_circle(data: Any, mode: str, nu: float) -> float:
@@ -175,83 +252,237 @@ def on_circle(data: Any, mode: str, nu: float) -> float:
         return min(level_by_lp(data, mode, nu, costs, np.array([sign])) for sign in (1.0, -1.0))
     if data.d != 2 or data.n < 3:
         raise NoWitnessError
-    return reference_solutions.nu_risk_on_circle(data, mode, nu, costs).value
+    return ref.nu_risk_on_circle(data, mode, nu, costs).value
 
 
-def extended(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75, 0.9375)
-    return Question({"nu": nu}, lambda: on_circle(data, mode, nu), {}, 1)
-
-
-def polar(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5)
-
-    def value() -> float:
-        found = on_circle(data, mode, nu)
-        if found < 1e-3:
-            raise NoWitnessError
-        return -(found**-2)
-
-    return Question({"nu": nu}, value, {}, -2, error=1e-6)
-
-
-def cvar(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    beta = 1 - _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75)
-    return Question({"beta": beta}, lambda: on_circle(data, mode, 1 - beta) / (1 - beta), {}, 1)
-
-
-def ball(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75, 0.9375)
-    value = lambda: reference_solutions.nu_risk_in_ball(data, mode, nu, uniform(data))  # noqa: E731
-    return Question({"nu": nu}, value, {}, 1)
-
-
-def linearised(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    nu = _nu_max(data, mode) * one_of(rng, 0.25, 0.5, 0.75)
-    w_ref = rng.integers(1, 5, size=data.d + (mode == "penalised")) / 4
-
-    def value() -> float:
-        return reference_solutions.nu_risk_linearised(data, mode, nu, uniform(data), w_ref).value
-
-    return Question({"nu": nu, "w_ref": w_ref}, value, {}, 1)
-
-
-def robust(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    count = int(rng.integers(0, min(3, data.n)))
-    nu = one_of(rng, 0.5, 0.75, 0.9375, 1.0)
-    shares = 2 * min(data.n_pos, data.n_neg) / data.n
-    if count >= nu * data.n or (mode == "free" and nu + count / data.n >= shares):
+def polar(data: Any, mode: str, nu: float) -> float:
+    found = on_circle(data, mode, nu)
+    if found < 1e-3:
         raise NoWitnessError
-    value = lambda: by_all_outliers(data, nu, count, mode)  # noqa: E731
-    return Question({"nu": nu, "mu": f"{count}/{data.n}"}, value, {}, 1)
+    return -(found**-2)
 
 
-# --- rigorous machines ----------------------------------------------------------------------------
+def least_loss(data: Any, mode: str) -> float:
+    columns = [data.y[:, None] * data.X]
+    columns += [] if mode == "none" else [data.y[:, None]]
+    A = np.hstack([*columns, np.eye(data.n)])
+    k = A.shape[1] - data.n
+    cost = np.r_[np.zeros(k), np.ones(data.n)]
+    bounds = [(None, None)] * k + [(0, None)] * data.n
+    found = linprog(cost, A_ub=-A, b_ub=-np.ones(data.n), bounds=bounds)
+    return float(np.round(found.fun, 12))  # 0 where the points are separable
 
 
-def rigorous(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    H = one_of(rng, 0.125, 0.5, 2.0, 16.0)
-    value = lambda: reference_solutions.least_loss(data, mode, H).value  # noqa: E731
-    return Question({"norm_bound": H}, value, {"norm_bound": -1}, 0)
+def zero_one(data: Any, mode: str, penalty: float, **_: Any) -> Fraction:
+    return exact.zero_one(data.X, data.y, mode, penalty)
 
 
-def least_loss(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    def value() -> float:
-        columns = [data.y[:, None] * data.X]
-        columns += [] if mode == "none" else [data.y[:, None]]
-        A = np.hstack([*columns, np.eye(data.n)])
-        k = A.shape[1] - data.n
-        cost = np.r_[np.zeros(k), np.ones(data.n)]
-        bounds = [(None, None)] * k + [(0, None)] * data.n
-        found = linprog(cost, A_ub=-A, b_ub=-np.ones(data.n), bounds=bounds)
-        return float(np.round(found.fun, 12))  # 0 where the points are separable
-
-    return Question({}, value, {}, 0, error=1e-8)
+def sdp(data: Any, mode: str, intercept_bound: float | None = None, **price: float) -> float:
+    return ref.theorem_2(data, mode, **price, bound_on_b=intercept_bound).value
 
 
-def hull(rng: np.random.Generator, data: Any, mode: str) -> Question:
-    fewer = min((data.y > 0).sum(), (data.y < 0).sum())
-    cap = one_of(rng, 1.0, 2.0) / (fewer if mode == "free" else data.n / 2)
-    gram = data.X @ data.X.T
-    value = lambda: reference_solutions.hull_distance(gram, data.y, min(cap, 1.0), mode)  # noqa: E731
-    return Question({"hull_bound": min(cap, 1.0)}, value, {}, 2)
+# --- the table ------------------------------------------------------------------------------------
+
+SQUARE, RIDGE, PRICE = {"C": -2}, {"ridge": 2}, {"penalty": -2}
+FEW: dict[str, Any] = {"features": 2, "most": 9}
+HARD: dict[str, Any] = {"data": "separable"}
+OF_MATRICES: dict[str, Any] = {"data": "matrices", "error": 1e-6}
+OF_CLASSES: dict[str, Any] = {"data": "classes", "most": 8}
+SHAPE = {"shape": "2x2"}
+
+c_svc = Trial(
+    some(C=(0.125, 1.0, 8.0, 1024.0)), lambda d, m, C: ref.hinge(d, m, 0.5, C).value, SQUARE, -2
+)
+soft = Trial(
+    some(ridge=(2.0**-8, 0.125, 1.0)),
+    lambda d, m, ridge: ref.hinge(d, m, ridge, uniform(d)).value,
+    RIDGE,
+)
+hard = Trial(some(), lambda d, m: ref.hard_margin(d, m).value, power=-2, **HARD)
+nu_svc = Trial(
+    some_nu(0.25, 0.5, 0.75, 0.9375),
+    lambda d, m, nu: ref.nu_machine(d, m, nu, uniform(d)).value,
+    power=2,
+)
+extended = Trial(some_nu(0.25, 0.5, 0.75, 0.9375), on_circle, power=1, **FEW)
+ball = Trial(
+    some_nu(0.25, 0.5, 0.75, 0.9375),
+    lambda d, m, nu: ref.nu_risk_in_ball(d, m, nu, uniform(d)),
+    power=1,
+)
+linearised = Trial(
+    some_reference,
+    lambda d, m, nu, w_ref: ref.nu_risk_linearised(d, m, nu, uniform(d), w_ref).value,
+    power=1,
+)
+rigorous = Trial(
+    some(norm_bound=(0.125, 0.5, 2.0, 16.0)),
+    lambda d, m, norm_bound: ref.least_loss(d, m, norm_bound).value,
+    {"norm_bound": -1},
+)
+lost = Trial(some(), least_loss, error=1e-8)
+big_m = Trial(
+    some({"big_m": "derived"}, penalty=(0.0625, 0.5, 2.0, 64.0)),
+    zero_one,
+    PRICE,
+    -2,
+    paper=True,
+    error=0.0,
+    **FEW,
+)
+without_m = replace(big_m, words=some(penalty=(0.0625, 0.5, 2.0, 64.0)), most=6)
+below = replace(without_m, upper=True)  # nobody knows its own optimum: what it bounds is known
+# A bound far from the weights costs a conic solver, which the witness is, two digits.
+conic = Trial(
+    bounded(some(penalty=(0.125, 1.0, 8.0))), sdp, PRICE, -2, error=1e-6, error_of_free=1e-5
+)
+
+
+def dual(trial: Trial) -> Trial:
+    return replace(trial, sign=-1)
+
+
+def wider(trial: Trial, draw: Draw, **changed: Any) -> Trial:
+    return replace(trial, words=beside(trial.words, draw), **changed)
+
+
+GROUPS: dict[str, dict[str, Trial]] = {
+    "hinge": {
+        "c_svc": c_svc, "c_svc_dual": dual(c_svc),
+        "soft_margin_svc": soft, "soft_margin_svc_dual": dual(soft),
+        "kernel_soft_margin_svc": soft,
+        "weighted_svc": Trial(some(ridge=(2.0**-6, 0.125), pi=(0.25, 0.5, 0.875)), weighted, RIDGE),
+    },
+    "losses": {
+        "regularised_svc": Trial(
+            some_loss, lambda d, m, price, loss: losses.regularised(d, m, loss, price),
+            {"price": 2}),
+        "deviance_svc": Trial(
+            some(price=(2.0**-6, 0.125, 1.0)),
+            lambda d, m, price: losses.regularised(d, m, "deviance", price), {"price": 2}),
+        "hinge_power_svc": Trial(
+            some(penalty=(0.125, 1.0, 8.0), exponent=(1.0, 1.25, 1.5, 2.0, 3.5)),
+            losses.hinge_power, PRICE, -2),
+    },
+    "margin": {
+        "hard_margin_svc": hard, "hard_margin_svc_dual": dual(hard),
+        "max_margin_svc": Trial(some(), lambda d, m: ref.max_margin(d, m).value, power=1, **HARD),
+    },
+    "nu": {
+        "nu_svc": nu_svc, "nu_svc_dual": dual(nu_svc),
+        "reduced_hull_svc": Trial(
+            some_cap, lambda d, m, hull_bound: ref.hull_distance(d.X @ d.X.T, d.y, hull_bound, m),
+            power=2),
+    },
+    "extended_nu": {
+        "extended_nu_svc": extended, "extended_nu_svc_reverse": extended,
+        "extended_nu_svc_polar": replace(
+            extended, words=some_nu(0.25, 0.5), witness=polar, power=-2, error=1e-6),
+        "min_cvar": Trial(some_beta, lambda d, m, beta: on_circle(d, m, 1 - beta) / (1 - beta),
+                          power=1, **FEW),
+        "extended_robust_svc": Trial(
+            some_outliers,
+            lambda d, m, nu, mu: by_all_outliers(d, nu, int(mu.split("/")[0]), m),
+            power=1, most=7, features=2, paper=True),
+    },
+    "linearised": {
+        "extended_nu_svc_ball": ball, "extended_nu_svc_dual": dual(ball),
+        "extended_nu_svc_linearised": linearised,
+        "extended_nu_svc_linearised_dual": dual(linearised),
+    },
+    "rigorous": {
+        "rsvm": rigorous, "rsvm_dual": dual(rigorous), "rsvm_dual_perspective": dual(rigorous),
+        "rsvm_relaxed": lost, "rsvm_kernel_relaxed": lost,
+    },
+    "zero_one": {
+        "zero_one_big_m": big_m, "zero_one_bilinear": without_m, "zero_one_kernel": without_m,
+        "zero_one_disjunctive": replace(without_m, most=8),
+        "zero_one_relaxed": Trial(
+            with_m("penalty", 2.0, 10.0, 50.0),
+            lambda d, m, penalty, big_m: ref.relaxation(d, m, penalty, big_m).value, PRICE, -2,
+            paper=True, instead=replace(big_m, upper=True), **FEW),
+        "zero_one_hinge": Trial(
+            with_m("penalty", 2.0, 10.0, 50.0),
+            lambda d, m, penalty, big_m: ref.hinge(d, m, 1.0, penalty / big_m).value, PRICE, -2,
+            paper=True, instead=replace(big_m, upper=True), **FEW),
+        "zero_one_disjunctive_relaxed": wider(
+            below, some_word("norm", "disjuncts", "objective"), most=8),
+    },
+    "ramp": {
+        "ramp_big_m": Trial(
+            some({"big_m": "derived"}, C=(0.25, 1.0, 4.0)),
+            lambda d, m, C, big_m: ref.ramp_optimum(d, m, C), SQUARE, -2,
+            most=5, features=2, paper=True),
+        "ramp_relaxed": Trial(
+            with_m("C", 4.0, 20.0),
+            lambda d, m, C, big_m: ref.ramp_relaxation(d, m, C, big_m[0]), SQUARE, -2, paper=True),
+        "ramp_l1_big_m": Trial(
+            some({"big_m": "derived"}, C=(0.25, 1.0, 4.0)),
+            lambda d, m, C, big_m: l1.ramp_l1_optimum(d, m, C), {"C": -1}, -1,
+            most=5, features=2, paper=True),
+        "ramp_l1_relaxed": Trial(
+            with_m("C", 4.0, 20.0),
+            lambda d, m, C, big_m: l1.ramp_l1_relaxation(d, m, C, big_m[0]), {"C": -1}, -1,
+            paper=True),
+    },
+    "conic": {
+        "conic_sdp": conic, "conic_sdp_literal": conic, "conic_sdp_eliminated": conic,
+        "conic_sdp_dual": dual(conic),
+        "conic_sdp_budget": replace(
+            conic, words=bounded(some(budget=(0.125, 0.25, 0.5))), powers={}),
+        "conic_fixed": Trial(
+            some_strengthening,
+            lambda d, m, penalty, strengthening: ref.fixed_strengthening(
+                d, m, penalty, strengthening),
+            PRICE | {"strengthening": -2}, -2, modes=PRICED, error=1e-6),
+        "conic_sdp_strengthened": wider(
+            below, some_word("conflicts", "none", "pairs"), most=8),
+        "conic_sdp_lift": wider(below, some({"partners": "none"}), most=7),
+        "conic_sdp_rank_one": wider(below, some_partners, most=7),
+    },
+    "matrix": {
+        "matrix_svc_full": Trial(
+            some(SHAPE, ridge=(0.125, 1.0)),
+            lambda d, m, ridge, shape: ref.hinge(d, m, ridge / 2, 1.0).value, RIDGE,
+            data="matrices"),
+        "matrix_svc_bilinear": Trial(
+            some(SHAPE | {"rank": 1}, ridge=(0.125, 1.0)),
+            lambda d, m, ridge, **_: matrix.rank_one_on_circle(d, 2, m, ridge), RIDGE,
+            most=7, **OF_MATRICES),
+        "matrix_svc_projection": Trial(
+            some(SHAPE | {"rank": 1}, ridge=(0.125, 1.0)),
+            lambda d, m, ridge, **_: matrix.projection(d, (2, 2), m, ridge, 1), RIDGE,
+            **OF_MATRICES),
+        "matrix_svc_nuclear": Trial(
+            some(SHAPE, ridge=(0.125, 1.0), tau=(0.25, 1.0)),
+            lambda d, m, ridge, tau, shape: matrix.nuclear(d, (2, 2), m, ridge, tau),
+            {"ridge": 2, "tau": 1}, **OF_MATRICES),
+    },
+    "classes": {
+        "multiclass_hinge": Trial(
+            some(ridge=(0.0625, 0.25)),
+            lambda d, m, ridge: float(multiclass.hinge_of_classes(d, m, ridge).problem.value),
+            RIDGE, **OF_CLASSES),
+        "multiclass_truncated": Trial(
+            some({"big_m": "derived"}, ridge=(0.0625, 0.25), truncation=(-1.0, -0.5)),
+            lambda d, m, ridge, truncation, big_m: multiclass.truncated_by_sets(
+                d, m, ridge, 1 - truncation)[0],
+            RIDGE, data="classes", most=5),
+        "multiclass_truncated_relaxed": Trial(
+            lambda rng, data, mode: {"ridge": one_of(rng, 0.0625, 0.25), "truncation": -0.5,
+                                     "big_m": np.full(data.n, 50.0)},
+            lambda d, m, ridge, truncation, big_m: multiclass.relaxation_of_classes(
+                d, m, ridge, 1 - truncation, big_m),
+            RIDGE, **OF_CLASSES),
+        "multiclass_matrix_projection": Trial(
+            some(SHAPE | {"rank": 1}, ridge=(0.0625, 0.5)),
+            lambda d, m, ridge, **_: multiclass.matrix_machine(d, m, ridge, (2, 2), rank=1),
+            RIDGE, data="class_matrices", most=8),
+        "multiclass_matrix_nuclear": Trial(
+            some(SHAPE, ridge=(0.0625, 0.5), tau=(0.125, 0.5)),
+            lambda d, m, ridge, tau, shape: multiclass.matrix_machine(
+                d, m, ridge, (2, 2), tau=tau),
+            {"ridge": 2, "tau": 1}, data="class_matrices", most=8),
+    },
+}  # fmt: skip
+TRIALS = {name: trial for group in GROUPS.values() for name, trial in group.items()}
