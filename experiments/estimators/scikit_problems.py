@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -117,11 +118,14 @@ def sides(data: TrainingSet, k: int) -> tuple[str, str]:
 
 
 def class_weights(estimator: Any, data: TrainingSet, sample_weight: Array | None) -> Array:
-    """Weights of classes as scikit-learn computes them."""
+    """Weights of classes as the scikit-learn at hand computes them: 1.6 counts points alone."""
     from sklearn.utils.class_weight import compute_class_weight
 
+    words = {"sample_weight": sample_weight}
+    if "sample_weight" not in signature(compute_class_weight).parameters:
+        words = {}
     found: Array = compute_class_weight(
-        estimator.class_weight, classes=data.classes, y=data.labels, sample_weight=sample_weight
+        estimator.class_weight, classes=data.classes, y=data.labels, **words
     )
     return np.asarray(found, dtype=float)
 
