@@ -9,6 +9,7 @@ import tightmargin as tm
 from tests.inside.formulations import augmented, intercept_bound_value, strengthening_bound
 from tests.inside.solvers import central_point
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict, build
 
@@ -22,9 +23,9 @@ def far_apart(seed: int) -> TrainingData:
     return TrainingData(X, y)
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("power", [-20, 0, 20])
+@pytest.mark.parametrize(
+    ("mode", "penalty", "power"), covering(INTERCEPTS, [0.01, 1.0, 100.0], [-20, 0, 20])
+)
 def test_the_two_points_enclose_the_optimum(mode: str, penalty: float, power: int) -> None:
     """The primal value from its rows, the dual one from the closed form, each computed here."""
     scale = 2.0**power
@@ -57,8 +58,7 @@ def test_points_without_a_size_have_no_path() -> None:
     assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
 
 
-@pytest.mark.parametrize("power", [-10, 0, 20])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "power"), [(1, -10), (2, 20)])
 def test_every_form_of_the_sdp_is_certified_where_solvers_lose_digits(
     seed: int, power: int
 ) -> None:
@@ -72,3 +72,17 @@ def test_every_form_of_the_sdp_is_certified_where_solvers_lose_digits(
         assert result.objective is not None
         found.append(abs(result.objective))
     np.testing.assert_allclose(found, found[0], rtol=2e-6)
+
+
+def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() -> None:
+    """A bound that is stated belongs to the model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    data = TrainingData(X, np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1))
+    results = [
+        tm.solve(build(data, penalty=40.0, intercept="free", intercept_bound=0.25), "clarabel")
+        for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
+    ]
+    assert {r.certificate.verdict for r in results} == {Verdict.CERTIFIED}
+    assert max(r.bound for r in results) <= min(r.certificate.upper for r in results)
+    assert results[0].objective == pytest.approx(results[2].objective, rel=2e-6)

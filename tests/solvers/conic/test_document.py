@@ -19,6 +19,7 @@ from tests.inside.solvers import (
     write_proof,
 )
 from tests.inside.solvers import conic_document as document
+from tests.support.covering import covering
 
 
 def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
@@ -32,9 +33,10 @@ def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
     return Case(ready, Subject(standard_form(ready)), model.origin), result
 
 
-@pytest.mark.parametrize("penalty", [0.1, 1.0, 30.0])
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("entry", document.ENTRIES)
+@pytest.mark.parametrize(
+    ("entry", "intercept", "penalty"),
+    covering(document.ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
+)
 def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
     entry: str, intercept: str, penalty: float, tmp_path: Path
 ) -> None:

@@ -69,7 +69,7 @@ def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]
 # --- values --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (1, "none"), (4, "penalised")])
+@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (4, "none")])
 def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
     path = path_of(seed, mode)
     assert path.certified
@@ -91,19 +91,24 @@ def test_a_larger_instance_has_the_values_of_clarabel() -> None:
     path = conic_path(data, penalties=PENALTIES)
     assert path.certified
     assert path.fallbacks == 0
-    for row in path.rows:
-        result = tm.solve(tm.conic_sdp_dual(data, penalty=row.penalty), "clarabel")
+    for row in path.rows[1::2]:
+        model = tm.conic_sdp_dual(data, penalty=row.penalty)
+        result = tm.solve(model, "clarabel")
         assert result.certificate.verdict is Verdict.CERTIFIED
         assert row.objective == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
-        w, b = tm.catalogue["conic_sdp_dual"].classifier(  # type: ignore[misc]
-            tm.conic_sdp_dual(data, penalty=row.penalty).origin, result.values, result.duals
-        )
+        classifier = tm.catalogue["conic_sdp_dual"].classifier
+        assert classifier is not None
+        w, b = classifier(model.origin, result.values, result.duals)
         assert np.append(row.w, row.b) == pytest.approx(np.append(w, b), abs=2e-3)
+    again = conic_path(data, penalties=[*PENALTIES[::-1], PENALTIES[0]])  # any order, twice
+    for a, b in zip(path.rows, again.rows, strict=True):
+        assert np.array_equal(a.factor, b.factor)
+        assert (a.penalty, a.objective, a.bound) == (b.penalty, b.objective, b.bound)
 
 
 def test_sum_z_falls_and_the_value_is_concave_in_the_penalty() -> None:
-    rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 25).tolist()).rows
-    assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[3:]))
+    rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 13).tolist()).rows
+    assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[2:]))
     for one, other in itertools.permutations(rows, 2):  # the slope is sum z
         tangent = one.objective + (other.penalty - one.penalty) * one.z.sum()
         assert other.bound <= tangent * (1 + 1e-9)
@@ -144,20 +149,7 @@ def test_the_kernel_matrix_of_the_points_gives_their_path() -> None:
         assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
-def test_the_same_path_twice_is_the_same_to_the_last_bit() -> None:
-    one, other = (conic_path(clustered(), penalties=PENALTIES) for _ in range(2))
-    for a, b in zip(one.rows, other.rows, strict=True):
-        assert np.array_equal(a.factor, b.factor)
-        assert (a.objective, a.bound) == (b.objective, b.bound)
-
-
-def test_the_order_and_repeats_of_the_penalties_do_not_matter() -> None:
-    given_twice = [*PENALTIES[::-1], PENALTIES[0]]
-    found = conic_path(small(1), penalties=given_twice)
-    assert [row.penalty for row in found.rows] == list(PENALTIES)
-
-
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10_000), n=st.integers(4, 14), d=st.integers(1, 4))
 def test_any_data_gives_a_proven_path(seed: int, n: int, d: int) -> None:
     rng = np.random.default_rng(seed)
@@ -174,7 +166,7 @@ def test_any_data_gives_a_proven_path(seed: int, n: int, d: int) -> None:
 # --- certificates --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", [1e-3, 1e-2, 1e-1, 1.0])
+@pytest.mark.parametrize("noise", [1e-3, 1.0])
 def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) -> None:
     data, rng = small(1), np.random.default_rng(5)
     problem = low_rank_problem(data, "penalised")
@@ -207,21 +199,16 @@ def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("spoiled")
 def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
-    path = conic_path(small(1), penalties=PENALTIES[1:4])
+    path = conic_path(small(1), penalties=PENALTIES[1:3])
     assert path.certified
-    assert path.fallbacks == 3
+    assert path.fallbacks == 2
     for row in path.rows:
         assert row.method == INTERIOR
         assert "clarabel" in row.stop
         assert row.objective == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
-
-
-@pytest.mark.usefixtures("spoiled")
-def test_a_spoiled_budget_goes_to_the_interior_point_solver() -> None:
     (row,) = conic_path(small(1), budgets=[0.2]).rows
     expected = reference_solutions.theorem_2(small(1), "penalised", budget=0.2).value
-    assert row.method == INTERIOR
-    assert row.verdict is Verdict.CERTIFIED
+    assert (row.method, row.verdict) == (INTERIOR, Verdict.CERTIFIED)
     assert row.objective == pytest.approx(expected, rel=2e-6)
     assert by_hand(small(1), row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
 
@@ -294,23 +281,19 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
 
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
-    monkeypatch.setattr(low_rank_minimum, "_newton", None)
-    path = conic_path(small(1), penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
-    for row, other in zip(path.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
-
-
-def test_a_large_point_that_lbfgs_leaves_unproven_is_refined(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(low_rank_minimum, "_newton", None)
+        path = conic_path(small(1), penalties=PENALTIES)
+    # A large point that L-BFGS leaves unproven is refined.
     minimum = steps.low_rank_minimum
     monkeypatch.setattr(steps, "LARGE", 0)
     monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
-    path = conic_path(small(1), penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
+    refined = conic_path(small(1), penalties=PENALTIES)
+    for found in (path, refined):
+        assert found.certified
+        assert found.fallbacks == 0
+        for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
+            assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
 def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
@@ -325,7 +308,7 @@ def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
         proof = problem.proof(F, penalty)
         assert proof is not None
         assert proof.value == pytest.approx(value, rel=TOLERANCE)
-    path = conic_path(data, budgets=[0.01 * share for share in range(30, 51)])
+    path = conic_path(data, budgets=[0.01 * share for share in range(30, 51, 4)])
     assert path.certified
     assert path.fallbacks <= 1  # the budget that is spent at the jump itself
 
@@ -337,7 +320,7 @@ def test_the_rank_grows_where_one_row_is_not_enough() -> None:
     assert row.rank == np.linalg.matrix_rank(row.W - np.outer(row.w, row.w), tol=1e-6) > 1
 
 
-@pytest.mark.parametrize("r", [0, 1, 2, 3])
+@pytest.mark.parametrize("r", [0, 2])
 def test_derivatives_are_those_of_the_value(r: int) -> None:
     rng = np.random.default_rng(r)
     problem = low_rank_problem(clustered(30, 2), "penalised")
@@ -362,7 +345,7 @@ def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
     rows = conic_path(data, penalties=grid.tolist()).rows
     assert rows[0].spent == pytest.approx(0.5, rel=1e-2)
     assert rows[-1].spent == pytest.approx(0.01, rel=1e-2)
-    assert len(conic_path(data).rows) == 100
+    assert len(penalty_grid(data)) == 100
 
 
 def test_all_points_may_be_given_up() -> None:
@@ -417,49 +400,8 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
 ORIGIN = TrainingData(np.array([[0.0], [1.0], [2.0], [0.0]]), np.array([1.0, 1.0, -1.0, -1.0]))
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"penalties": [1.0, 0.0]}, "penalty must be a positive finite number"),
-        ({"penalties": [np.nan]}, "penalty must be a positive finite number"),
-        ({"penalties": [np.inf]}, "penalty must be a positive finite number"),
-        ({"penalties": ["1"]}, "penalty must be a number"),
-        ({"penalties": []}, "penalties is empty"),
-        ({"budgets": []}, "budgets is empty"),
-        ({"budgets": [0.2, 0]}, "hard-margin problem"),
-        ({"budgets": [1.5]}, r"budget must lie in \(0, 1\]"),
-        ({"budgets": [-0.1]}, "budget must be a positive"),
-        ({"penalties": [1.0], "budgets": [0.2]}, "not both"),
-        ({"penalties": [1.0], "intercept": "free"}, "conic_sdp_dual with intercept_bound"),
-        ({"penalties": [1.0], "intercept": "fre"}, "intercept must be one of"),
-        ({"penalties": [1.0], "tolerance": 0.0}, "tolerance"),
-        ({"penalties": [1.0], "time_limit": -1.0}, "time_limit"),
-        ({"penalties": [1.0], "solver": "clarable"}, "did you mean clarabel"),
-        ({"budgets": [0.5], "intercept": "none"}, "2 of 4 points are 0"),
-    ],
-)
-def test_bad_input_is_refused_by_name(words: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        conic_path(ORIGIN, **words)
-
-
 def test_points_at_the_origin_can_be_paid_for_by_a_larger_budget() -> None:
     (row,) = conic_path(ORIGIN, budgets=[0.6], intercept="none").rows
     assert row.verdict is Verdict.CERTIFIED
     expected = reference_solutions.theorem_2(ORIGIN, "none", budget=0.6).value
     assert row.objective == pytest.approx(expected, rel=2e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"count": 1}, "count must be a whole number"),
-        ({"count": 2.5}, "count must be a whole number"),
-        ({"intercept": "free"}, "needs intercept=penalised"),
-        ({"budgets": (0.1, 0.5)}, "budgets must fall"),
-        ({"budgets": (0.5, 0.0)}, "hard-margin"),
-    ],
-)
-def test_a_grid_that_is_none_is_refused(words: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        penalty_grid(small(1), **words)

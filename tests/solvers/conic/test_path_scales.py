@@ -15,6 +15,7 @@ import tightmargin as tm
 from tests.inside.formulations import StrengtheningBound, augmented
 from tests.inside.solvers import ConicRow, LowRank
 from tests.inside.solvers import conic_path_rows as path_rows
+from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
 
@@ -62,10 +63,10 @@ def test_seeds_at_which_a_negative_factor_made_a_bound(seed: int) -> None:
         assert_true(data, row, mode)
 
 
-@pytest.mark.parametrize("mode", ["penalised", "none"])
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("seed", range(4))
-def test_any_units(seed: int, scale: float, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "scale", "seed"), covering(["penalised", "none"], SCALES, range(2))
+)
+def test_any_units(mode: str, scale: float, seed: int) -> None:
     rng = np.random.default_rng([seed, 77])
     n, d = int(rng.integers(2, 13)), int(rng.integers(1, 5))
     X, w = rng.normal(size=(n, d)), rng.normal(size=d)
@@ -80,8 +81,9 @@ def test_any_units(seed: int, scale: float, mode: str) -> None:
         assert "exceeds" not in row.stop
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("price", [1e-2, 1.0, 2.0, 1e2, 1e5])
+@pytest.mark.parametrize(
+    ("price", "scale"), list(zip([1e-2, 1.0, 2.0, 1e2, 1e5], SCALES[::-1], strict=True))
+)
 def test_two_opposite_points_have_a_formula(price: float, scale: float) -> None:
     """x and -x with labels 1 and -1 are one signed point s twice, at a length of |s|.
 
@@ -110,7 +112,7 @@ def test_the_same_data_in_other_units_have_the_same_path() -> None:
     y = np.where(X[:, 0] + 0.4 * rng.normal(size=10) > 0, 1, -1)
     prices = [0.05, 1.0, 20.0]
     one = tm.paths.conic_path(TrainingData(X, y), penalties=prices, intercept="none")
-    for power in (-16, -5, 3, 16):
+    for power in (-16, 3):
         s = 2.0**power
         moved = TrainingData(s * X, y)
         other = tm.paths.conic_path(moved, penalties=[p / s**2 for p in prices], intercept="none")
@@ -166,10 +168,3 @@ def test_multipliers_that_travel_are_evaluated_at_the_new_penalty(
         # Once for the multipliers that travelled, once for the row's own point at least.
         assert asked.count(row.penalty) >= (1 if row is path.rows[0] else 2)
         assert_true(data, row, "penalised")
-
-
-def test_a_tolerance_beyond_what_certified_means_is_refused() -> None:
-    data = TrainingData([[1.0], [-1.0]], [1, -1])
-    for tolerance in (0.0, 1e-3, 1.0, np.nan):
-        with pytest.raises(ValueError, match="tolerance must lie above 0"):
-            tm.paths.conic_path(data, penalties=[1.0], tolerance=tolerance)

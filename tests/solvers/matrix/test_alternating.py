@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -90,31 +92,12 @@ def test_ctrl_c_keeps_the_starts_that_are_finished(monkeypatch: pytest.MonkeyPat
         matrix_alternating(DATA, ridge=RIDGE, shape="2x3", rank=1, starts=5)
 
 
-def test_the_clock_keeps_the_best_point_so_far() -> None:
+def test_the_clock_keeps_the_best_point_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(alternating, "time", clock)
     data = matrix_points(11)
-    found = matrix_alternating(
-        data, ridge=RIDGE, shape="3x3", rank=1, starts=500, time_limit=0.05
-    )  # fmt: skip
+    found = matrix_alternating(data, ridge=RIDGE, shape="3x3", rank=1, starts=500, time_limit=9.0)
     assert found.stop == "time_limit"
     assert 1 <= len(found.solutions) < 500
     assert found.objective == pytest.approx(objective(found.w, found.b, "free", data), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ({"starts": 0}, "starts must be a whole number of at least 1, got 0"),
-        ({"starts": True}, "starts must be a whole number"),
-        ({"starts": 2.0}, "starts must be a whole number"),
-        ({"rank": 3}, "rank must be a whole number from 1 to 2"),
-        ({"shape": "3x3"}, "shape 3x3 has 9 entries"),
-        ({"ridge": 0}, "ridge must be a positive finite number"),
-        ({"time_limit": 0}, "time_limit must be a positive finite number"),
-        ({"intercept": "none at all"}, "intercept must be one of"),
-    ],
-    ids=str,
-)
-def test_bad_input_is_refused_by_name(words: dict[str, Any], sentence: str) -> None:
-    given: dict[str, Any] = {"ridge": RIDGE, "shape": "2x3", "rank": 1} | words
-    with pytest.raises(ValueError, match=sentence):
-        matrix_alternating(DATA, **given)

@@ -17,7 +17,6 @@ from tests.inside.solvers import (
     _halves,
     direction_cells,
     fixed_columns,
-    is_searchable,
 )
 from tests.inside.solvers import matrix_closing_bounds as closing_bounds
 from tests.references.matrix import matrix_points, rank_one_on_circle, rank_two_on_sphere
@@ -87,7 +86,7 @@ def test_cones_are_few_at_any_ridge(ridge: float) -> None:
     assert problem.bound(np.diag([1.0, -1.0])).lower == pytest.approx(relaxed, rel=1e-6)
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e6)])
+@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1.0, 1e6)])
 def test_units_and_a_place_far_from_0_change_nothing(scale: float, shift: float) -> None:
     moved = tm.TrainingData(scale * SMALL.X + shift, SMALL.y)
     found = matrix_search(moved, ridge=RIDGE * scale**2, shape="2x3", rank=1, cell_limit=200)
@@ -106,7 +105,7 @@ def test_a_time_limit_ends_the_orthants_of_a_large_matrix() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> None:
     """Far from optimal ones too: the closed form is proven, the solver only proposes."""
     rng = np.random.default_rng(seed)
@@ -139,7 +138,7 @@ def test_a_small_cone_is_nearly_its_direction() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cone = rng.standard_normal((3, 3))
@@ -154,7 +153,7 @@ def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
 # --- stopped on the way --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("after", [1, 2, 4, 5, 6, 9])
+@pytest.mark.parametrize("after", [1, 4, 9])
 def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(
     after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,13 +199,6 @@ def test_a_solver_that_breaks_down_proves_less_and_nothing_false(
     found = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1, cell_limit=20)
     assert found.stop == "cell_limit"
     assert found.bound <= 1e-9
-
-
-@pytest.mark.parametrize(("shape", "rank"), [("3x3", 3), ("1x9", 1), ("9x1", 1)])
-def test_full_rank_is_not_searched(shape: str, rank: int) -> None:
-    assert not is_searchable((3, 3), 3)
-    with pytest.raises(ValueError, match=rf"rank {rank} of a matrix {shape} is not searched"):
-        matrix_search(DATA, ridge=RIDGE, shape=shape, rank=rank)
 
 
 # --- as the bound of a certificate ---------------------------------------------------------------
@@ -276,16 +268,3 @@ def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     assert found.bound is not None
     assert found.bound < found.objective - 0.1
     assert found.message.startswith("time limit: the gap is")
-
-
-def test_other_and_edited_models_are_refused() -> None:
-    with pytest.raises(ValueError, match="matrix_svc_full has no method 'matrix-search'"):
-        solve(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"), method="matrix-search")
-    model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
-    model.w[0].fix(0.0)
-    with pytest.raises(ValueError, match="as it was built"):
-        solve(model, method="matrix-search")
-    with pytest.raises(ValueError, match="it takes rank 1 and rank 2 of 3 x 3, not 3"):
-        solve(
-            tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=3), method="matrix-search"
-        )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tightmargin as tm
-from tests.inside.formulations import class_costs, smallest_leads
+from tests.inside.formulations import smallest_leads
 from tests.inside.solvers import DcaBatch, hinge_batch
 from tests.inside.solvers import dca as module
 from tests.inside.solvers import multiclass_space_machine_space as machine_space
@@ -54,9 +54,8 @@ def value_by_hand(
 # --- the machines inside -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("K", "d"), [(2, 3), (3, 2), (4, 2)])
-def test_many_hinge_machines_at_once_are_those_of_another_layer(mode: str, K: int, d: int) -> None:
+@pytest.mark.parametrize(("K", "d", "mode"), [(2, 3, "free"), (3, 2, "penalised"), (4, 2, "none")])
+def test_many_hinge_machines_at_once_are_those_of_another_layer(K: int, d: int, mode: str) -> None:
     data = class_points(5, n=4 * K, K=K, d=d)
     rng = np.random.default_rng(K)
     costs = rng.random((3, data.n)) / data.n
@@ -131,7 +130,7 @@ def test_a_step_solves_the_program_with_the_tangent() -> None:
 # --- the algorithm -------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10**6),
     K=st.integers(2, 4),
@@ -162,17 +161,9 @@ def test_the_value_never_rises_and_is_that_of_the_paper(
 def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str) -> None:
     data = class_points(4, n=7)
     optimum, _ = truncated_by_sets(data, mode, 0.02, 1.5)
-    found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
+    found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=60)
     assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
-
-
-def test_far_truncation_is_the_hinge_machine_and_needs_no_step() -> None:
-    data = class_points(8, n=15)
-    found = truncated_dca(data, ridge=0.05, truncation=-1e6)
-    theirs = hinge_of_classes(data, "free", 0.05).problem.value
-    assert found.objective == pytest.approx(theirs, rel=1e-6)
-    assert found.trace == pytest.approx([theirs] * 2, rel=1e-6)
 
 
 def test_class_weights_and_ridge_scale_together() -> None:
@@ -291,7 +282,7 @@ def test_a_time_limit_keeps_what_was_found() -> None:
     assert found.objective == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("after", [0, 2])
 def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, step = [], DcaBatch._step
 
@@ -316,39 +307,3 @@ def test_ctrl_c_before_the_first_machine_goes_on(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "start_batches", pressed)
     with pytest.raises(KeyboardInterrupt):
         truncated_dca(wrong_labels(12), ridge=0.01, truncation=-0.5)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"ridge": 0.0}, "ridge"),
-        ({"ridge": np.inf}, "ridge"),
-        ({"truncation": 0.1}, "truncation"),
-        ({"truncation": np.nan}, "truncation"),
-        ({"intercept": "some"}, "intercept"),
-        ({"class_weight": [1.0, 0.0, 1.0]}, "class_weight"),
-        ({"class_weight": [1.0, 1.0]}, "class_weight"),
-        ({"starts": 0}, "starts"),
-        ({"starts": 2.5}, "starts"),
-        ({"starts": True}, "starts"),
-        ({"seed": -1}, "seed"),
-        ({"time_limit": 0.0}, "time_limit"),
-    ],
-)
-def test_bad_arguments_are_named(words: dict[str, Any], named: str) -> None:
-    good: dict[str, Any] = {"ridge": 0.1, "truncation": -0.5}
-    with pytest.raises(ValueError, match=named):
-        truncated_dca(class_points(1), **(good | words))
-
-
-def test_other_data_and_too_many_unknowns_are_refused() -> None:
-    with pytest.raises(TypeError, match="takes MulticlassData, got ndarray"):
-        truncated_dca(np.zeros((3, 2)), ridge=0.1, truncation=0.0)  # type: ignore[arg-type]
-    wide = MulticlassData(np.random.default_rng(0).standard_normal((6, 1600)), [0, 1, 2, 0, 1, 2])
-    with pytest.raises(ValueError, match="data: 3 classes in 1600 dimensions"):
-        truncated_dca(wide, ridge=0.1, truncation=0.0)
-
-
-def test_costs_are_those_of_the_classes() -> None:
-    data = class_points(1)
-    np.testing.assert_allclose(class_costs(data, [1.0, 2.0, 3.0]), (data.y + 1) / data.n)

@@ -41,7 +41,7 @@ def test_a_dropped_coefficient_counts_in_both_bounds() -> None:
     assert 0 <= high < 0.7
 
 
-@pytest.mark.parametrize("powers", [(-40, -40), (-40, 0), (60, 0), (40, -20)])
+@pytest.mark.parametrize("powers", [(-40, -40), (40, -20)])
 def test_nu_bar_is_the_same_in_every_unit(powers: tuple[int, int]) -> None:
     """2^k is an exact factor: the hyperplanes are the same."""
     data = two_clouds()

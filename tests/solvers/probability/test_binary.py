@@ -71,8 +71,10 @@ def test_every_machine_is_that_of_scikit_learn(method: str, data: TrainingData) 
         assert row.b == pytest.approx(float(other.intercept_[0]), abs=1e-4)
 
 
-@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
-@pytest.mark.parametrize("method", ["interior", "model"])
+@pytest.mark.parametrize(
+    ("method", "intercept"),
+    [("interior", "free"), ("model", "penalised"), ("interior", "none"), ("interior", "penalised")],
+)
 def test_every_machine_has_the_value_of_another_modelling_layer(
     method: str, intercept: str, data: TrainingData
 ) -> None:
@@ -201,21 +203,6 @@ def test_ctrl_c_keeps_the_finished_values(
         class_probabilities(data, ridge=RIDGE, grid=GRID, method="interior")
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    ({"ridge": 0}, "ridge"), ({"grid": 0}, "grid"), ({"grid": 2.5}, "grid"), ({"grid": []}, "grid"),
-    ({"grid": [0.5, 1.0]}, "pi must lie strictly"), ({"grid": [0.0]}, "pi"),
-    ({"grid": True}, "grid"), ({"grid": "0.5"}, "grid"), ({"intercept": "some"}, "intercept"),
-    ({"method": "sgd"}, "method"), ({"time_limit": 0}, "time_limit"),
-    ({"method": "libsvm", "intercept": "none"}, "free intercept only"),
-])  # fmt: skip
-def test_bad_arguments_are_named_before_anything_is_solved(
-    words: dict[str, Any], said: str, data: TrainingData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(weighted_machines, "hinge_machines", None)
-    with pytest.raises(ValueError, match=said):
-        class_probabilities(data, **({"ridge": RIDGE, "grid": 3} | words))
-
-
 # --- the rule ------------------------------------------------------------------------------------
 
 
@@ -243,36 +230,6 @@ def test_the_rule_is_the_published_one(table: list[list[float]]) -> None:
     assert (read.labels[read.probabilities < 0.5 - 1e-9] == -1).all()
 
 
-def test_the_rule_by_hand() -> None:
-    read = SignReading(
-        np.array([0.2, 0.4, 0.6, 0.8]),
-        np.array([
-            [3.0, 1.0, -1.0, -2.0],  # + + - -
-            [3.0, -1.0, 1.0, -2.0],  # + - + -: turned back once
-            [1.0, 1.0, 1.0, 1.0],
-            [-1.0, -1.0, -1.0, -1.0],
-            [1.0, 0.0, -1.0, -1.0],  # p = 0.4 exactly
-        ]),
-    )  # fmt: skip
-    np.testing.assert_allclose(
-        read.intervals, [[0.4, 0.6], [0.6, 0.4], [0.8, 1.0], [0.0, 0.2], [0.2, 0.6]]
-    )
-    np.testing.assert_allclose(read.probabilities, [0.5, 0.5, 0.9, 0.1, 0.4])
-    assert read.monotone.tolist() == [True, False, True, True, True]
-
-
-def test_the_printed_criterion_holds_everywhere_but_where_it_should() -> None:
-    """sign_j <= sign_{j+1} of the review, on signs that fall once."""
-    read = SignReading(np.array([0.25, 0.5, 0.75]), np.array([[2.0, 1.0, -1.0]]))
-    signs = read.signs[0].astype(int)  # + + + - -
-    printed = [j for j in range(4) if signs[j] <= signs[j + 1]]
-    meant = [j for j in range(4) if signs[j] > 0 > signs[j + 1]]
-    assert printed == [0, 1, 3]
-    assert meant == [2]
-    grid = [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert read.probabilities[0] == (grid[2] + grid[3]) / 2
-
-
 def test_a_tie_at_one_half_goes_by_the_nearest_machines() -> None:
     """A grid without 1/2 says 1/2 of all between its two middle values."""
     pis = np.array([0.2, 0.4, 0.6, 0.8])
@@ -291,16 +248,12 @@ def test_grids() -> None:
 # --- the estimates -------------------------------------------------------------------------------
 
 
-def test_swapping_the_labels_swaps_the_probabilities(data: TrainingData) -> None:
-    found = class_probabilities(data, ridge=RIDGE, grid=7)
-    other = class_probabilities(TrainingData(data.X, -data.y), ridge=RIDGE, grid=7)
-    np.testing.assert_allclose(
-        other.probabilities(data.X), 1 - found.probabilities(data.X), atol=1e-12
-    )
-
-
-def test_a_linear_kernel_gives_the_probabilities_of_the_points(data: TrainingData) -> None:
+def test_a_linear_kernel_and_swapped_labels_give_the_same(data: TrainingData) -> None:
     points = class_probabilities(data, ridge=RIDGE, grid=7)
+    swapped = class_probabilities(TrainingData(data.X, -data.y), ridge=RIDGE, grid=7)
+    np.testing.assert_allclose(
+        swapped.probabilities(data.X), 1 - points.probabilities(data.X), atol=1e-12
+    )
     kernel = class_probabilities(GramData(data.X @ data.X.T, data.y), ridge=RIDGE, grid=7)
     rng = np.random.default_rng(0)
     fresh = rng.standard_normal((30, data.d))
@@ -338,22 +291,15 @@ def mean_error(n: int, C: float, seeds: range) -> float:
 
 def test_the_estimates_are_as_near_the_truth_as_an_earlier_study_found() -> None:
     """There: n = 600, steps of 0.05, 0.029 with C = 1 and 0.081 with C = 0.03, its x not told."""
-    assert mean_error(600, 1.0, range(5)) == pytest.approx(0.029, abs=0.003)
-    assert mean_error(600, 0.03, range(5)) == pytest.approx(0.081, abs=0.003)
-
-
-def test_the_estimates_improve_with_more_points() -> None:
-    """With C fixed lambda falls as 1 / n."""
-    errors = [mean_error(n, 1.0, range(4)) for n in (40, 160, 1280)]
-    assert errors == sorted(errors, reverse=True)
-    assert errors[-1] < errors[0] / 2
+    assert mean_error(600, 1.0, range(3)) == pytest.approx(0.029, abs=0.004)
+    assert mean_error(600, 0.03, range(3)) == pytest.approx(0.081, abs=0.004)
 
 
 def test_a_finer_grid_brings_the_estimates_of_a_coarse_one_nearer() -> None:
     """On monotone signs p of the coarse grid is within half a step of p of every finer one."""
-    data, _ = logistic(300, 7)
+    data, _ = logistic(150, 7)
     fine = class_probabilities(data, ridge=1e-3, grid=39)
-    for grid in (3, 9, 19):  # all of their values are among the fine ones
+    for grid in (3, 9):  # all of their values are among the fine ones
         coarse = class_probabilities(data, ridge=1e-3, grid=grid)
         both = fine.monotone(data.X) & coarse.monotone(data.X)
         assert both.mean() > 0.9
@@ -447,15 +393,10 @@ def test_a_bound_that_a_file_states_is_no_proof(data: TrainingData) -> None:
         assert set(again.verdicts) == {Verdict.SOLVER_BOUND}
         assert not again.certified
         assert [row.upper < np.inf for row in again.rows] == [at_hand is not None] * len(again.rows)
-
-
-def test_a_row_without_a_bound_is_written_as_null(data: TrainingData) -> None:
-    row = machine_at(1.0, None)
-    document = written(ClassProbabilities(data, RIDGE, "free", (row,)))
-    assert document["rows"][0]["bound"] is None
-    again = ClassProbabilities.from_document(document).rows[0]
-    assert again.bound == -np.inf
-    assert again.verdict is Verdict.NOT_CERTIFIED
+    without = written(ClassProbabilities(data, RIDGE, "free", (machine_at(1.0, None),)))
+    assert without["rows"][0]["bound"] is None
+    row = ClassProbabilities.from_document(without).rows[0]
+    assert (row.bound, row.verdict) == (-np.inf, Verdict.NOT_CERTIFIED)
 
 
 def test_a_gap_of_one_in_a_million_is_the_most_that_counts_as_proof() -> None:
@@ -463,15 +404,3 @@ def test_a_gap_of_one_in_a_million_is_the_most_that_counts_as_proof() -> None:
     assert row.verdict is Verdict.CERTIFIED
     assert machine_at(2.0, 2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
     assert row.gap == pytest.approx(1.8e-6, rel=1e-6)
-
-
-def test_points_of_another_shape_are_refused(data: TrainingData) -> None:
-    found = class_probabilities(data, ridge=RIDGE, grid=GRID)
-    with pytest.raises(ValueError, match="shape"):
-        found.probabilities(np.zeros((3, 5)))
-    with pytest.raises(ValueError, match="nan"):
-        found.probabilities([[np.nan, 0.0]])
-    with pytest.raises(ValueError, match="shape"):
-        found.read(np.zeros((3, 3)))
-    with pytest.raises(ValueError, match="finite"):
-        found.read(np.full((1, 4), np.inf))

@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -59,7 +58,7 @@ def gaussians(seed: int, n: int, m: int = 200) -> tuple[MulticlassData, Array, A
 # --- the grid ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (4, 5), (5, 5)])
+@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (5, 4)])
 def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
     grid = simplex_grid(K, N)
     every = {a for a in itertools.product(range(N + 1), repeat=K) if sum(a) == N}
@@ -79,6 +78,7 @@ def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
 
 
 @given(data=st.data(), K=st.integers(2, 5))
+@settings(max_examples=30)
 def test_every_sperner_labelling_has_an_odd_number_of_complete_cells(data: Any, K: int) -> None:
     N = data.draw(st.integers(K, {2: 12, 3: 9, 4: 7, 5: 6}[K]))
     grid = simplex_grid(K, N)
@@ -95,18 +95,13 @@ def test_every_sperner_labelling_has_an_odd_number_of_complete_cells(data: Any, 
     assert (p > 0).all()
 
 
-def test_a_label_without_weight_is_refused_since_no_cell_need_be_complete() -> None:
-    grid = simplex_grid(3, 4)
-    with pytest.raises(ValueError, match="has weight 0 at grid point"):
-        rainbow_cells(grid, np.zeros((1, len(grid.counts)), dtype=np.int64))
-
-
 # --- exact labels --------------------------------------------------------------------------------
 
 
 @given(
     K=st.integers(2, 4), N=st.integers(4, 20), seed=st.integers(0, 10**6), even=st.floats(0.3, 5)
 )
+@settings(max_examples=30)
 def test_the_intervals_hold_the_probabilities_that_made_the_labels(
     K: int, N: int, seed: int, even: float
 ) -> None:
@@ -124,9 +119,9 @@ def test_the_intervals_hold_the_probabilities_that_made_the_labels(
 @pytest.mark.parametrize("K", [3, 4])
 def test_the_error_of_exact_labels_falls_as_one_over_the_steps(K: int) -> None:
     rng = np.random.default_rng(0)
-    truth = 0.4 / K + 0.6 * rng.dirichlet(np.ones(K), size=300 if K == 3 else 60)
+    truth = 0.4 / K + 0.6 * rng.dirichlet(np.ones(K), size=200 if K == 3 else 30)
     errors, widths = [], []
-    for N in (10, 20, 40):
+    for N in (8, 16, 32):
         grid = simplex_grid(K, N)
         labels = bayes_labels(grid, truth)
         rainbow = rainbow_cells(grid, labels)
@@ -136,18 +131,6 @@ def test_the_error_of_exact_labels_falls_as_one_over_the_steps(K: int) -> None:
     for numbers in (errors, widths):
         for coarse, fine in itertools.pairwise(numbers):
             assert 1.7 < coarse / fine < 2.4
-
-
-def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
-    """p_1 = 0.34: weights (6, 4) / 10 give class 0, (7, 3) / 10 do as well, (6.6, 3.4) is even."""
-    grid = simplex_grid(2, 10)
-    truth = np.array([[0.34, 0.66]])
-    labels = bayes_labels(grid, truth)
-    rainbow = rainbow_cells(grid, labels)
-    np.testing.assert_allclose(border_weights(grid, rainbow), [[0.65, 0.35]])
-    np.testing.assert_allclose(probabilities_at(border_weights(grid, rainbow)), [[0.35, 0.65]])
-    low, high = probability_intervals(grid, labels, rainbow)
-    np.testing.assert_allclose([low[0], high[0]], [[0.3, 0.6], [0.4, 0.7]])
 
 
 # --- fitted machines -----------------------------------------------------------------------------
@@ -171,33 +154,10 @@ def test_each_weight_has_the_machine_of_another_layer(intercept: str) -> None:
         assert 0.02 * (B**2).sum() + costs @ loss == pytest.approx(theirs, rel=1e-6)
 
 
-def test_a_class_of_weight_zero_may_as_well_stay_with_its_intercept_far_down() -> None:
-    """All three functions, and no cost for class 0: the same optimum as without class 0."""
-    data = class_points(2, n=15)
-    fit = direct_probabilities(data, ridge=0.02, grid=4, machine="hinge")
-    costs = np.array([0.0, 0.75, 0.25])[data.y] / data.n
-    place = fit.grid.counts.tolist().index([0, 3, 1])
-    keep = data.y > 0
-    part = MulticlassData(data.X[keep], data.y[keep] - 1)
-    B, b = fit.B[place], fit.b[place]
-    loss = np.maximum(0.0, 1 - smallest_leads(part, B[1:], b[1:]))
-    ours = 0.02 * (B**2).sum() + costs[keep] @ loss
-    all_b, all_B = cp.Variable(3), cp.Variable((3, 2))
-    xi = cp.Variable(data.n, nonneg=True)
-    rows = [cp.sum(all_B, axis=0) == 0, cp.sum(all_b) == 0, cp.abs(all_b) <= 100]
-    for i, k in enumerate(data.y.tolist()):
-        rows += [
-            (all_B[k] - all_B[j]) @ data.X[i] + all_b[k] - all_b[j] + xi[i] >= 1
-            for j in range(3) if j != k
-        ]  # fmt: skip
-    problem = cp.Problem(cp.Minimize(0.02 * cp.sum_squares(all_B) + costs @ xi), rows)
-    assert problem.solve(solver=cp.CLARABEL) == pytest.approx(ours, rel=1e-5)
-
-
 def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
     """n = 90 and N = 8; half the error of guessing 1/3, and most labels are those of the truth."""
     errors = {"hinge": [], "truncated": [], "equal": []}  # type: dict[str, list[float]]
-    for seed in (0, 1):
+    for seed in (0,):
         data, new, truth = gaussians(seed, 90)
         for machine in ("hinge", "truncated"):
             fit = direct_probabilities(data, ridge=0.01, grid=8, machine=machine)
@@ -218,7 +178,7 @@ def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
 
 
 def test_the_d_c_search_lowers_the_truncated_loss_of_every_weight() -> None:
-    data, _, _ = gaussians(4, 60)
+    data, _, _ = gaussians(4, 45)
     words: dict[str, Any] = {"ridge": 0.01, "grid": 5}
     hinge, truncated = (
         direct_probabilities(data, machine=machine, **words) for machine in ("hinge", "truncated")
@@ -284,23 +244,6 @@ def test_proofs_that_are_cut_short_keep_the_machines(monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(fit.B[fit.gaps == 1], local.B[fit.gaps == 1])
 
 
-def test_four_classes() -> None:
-    data = class_points(3, n=24, K=4)
-    fit = direct_probabilities(data, ridge=0.01, grid=5)
-    reading = fit.reading(data.X)
-    assert reading.probabilities.shape == (24, 4)
-    assert (reading.cells % 2 == 1).all()
-    assert (fit.labels(data.X) == data.y).mean() > 0.7
-    # Most largest probabilities are shared by two classes on so coarse a grid: the first of them
-    # is often the wrong one.
-    largest = reading.probabilities.max(axis=1, keepdims=True)
-    shared = (reading.probabilities > largest * (1 - 1e-9)).sum(axis=1) > 1
-    assert shared.mean() > 0.5
-    chosen = np.take_along_axis(reading.probabilities, reading.labels[:, None], axis=1)
-    np.testing.assert_allclose(chosen, largest)
-    assert (reading.probabilities.argmax(axis=1) == data.y).mean() < 0.6
-
-
 # --- limits, Ctrl-C, bad input -------------------------------------------------------------------
 
 
@@ -341,13 +284,12 @@ def test_a_time_limit_ends_the_searches_or_says_that_too_few_machines_are_there(
     assert (fit.rainbow_cells(new) % 2 == 1).all()
 
 
-@pytest.mark.parametrize("limit", [None, 500.0])
 def test_searches_that_do_not_converge_are_complete_and_are_still_followed_by_proofs(
-    monkeypatch: pytest.MonkeyPatch, limit: float | None
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One step each is neither time nor Ctrl-C; and proofs do not need searches that converged."""
     data = class_points(2, n=9)
-    words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": limit}
+    words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": 500.0}
     proven = direct_probabilities(data, machine="exact", **words)
     original = DcaBatch.run
 
@@ -365,38 +307,12 @@ def test_searches_that_do_not_converge_are_complete_and_are_still_followed_by_pr
     np.testing.assert_allclose(exact.B, proven.B, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"grid": 2}, "grid must be a whole number of at least 3"),
-        ({"grid": 4.5}, "grid"),
-        ({"grid": 1000}, "grid=1000 for 3 classes has"),
-        ({"machine": "exactly"}, "machine must be one of"),
-        ({"machine": "hinge", "truncation": -0.5}, "truncation belongs to"),
-        ({"truncation": -0.7}, r"truncation must lie in \[-0.5, 0\] for 3 classes"),
-        ({"truncation": 0.2}, "truncation"),
-        ({"ridge": -1.0}, "ridge"),
-        ({"intercept": "some"}, "intercept"),
-        ({"time_limit": -1.0}, "time_limit"),
-    ],
-)
-def test_bad_arguments_are_named(words: dict[str, Any], named: str) -> None:
-    good: dict[str, Any] = {"ridge": 0.1, "grid": 4}
-    with pytest.raises(ValueError, match=named):
-        direct_probabilities(class_points(1), **(good | words))
-
-
-def test_points_of_another_kind_are_refused() -> None:
-    fit = direct_probabilities(class_points(1), ridge=0.1, grid=3, machine="hinge")
-    with pytest.raises(ValueError, match=r"X must have shape \(m, 2\)"):
-        fit.probabilities(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="X holds nan"):
-        fit.probabilities(np.full((1, 2), np.nan))
-    with pytest.raises(TypeError, match="takes MulticlassData"):
-        direct_probabilities(np.zeros((3, 2)), ridge=0.1, grid=3)  # type: ignore[arg-type]
-
-
-# --- the picture ---------------------------------------------------------------------------------
+def test_an_interval_holds_its_probability_where_cells_disagree() -> None:
+    data, new, _ = gaussians(2, 60)
+    reading = direct_probabilities(data, ridge=0.01, grid=12, machine="hinge").reading(new)
+    assert (reading.cells > 1).any()
+    assert (reading.low <= reading.probabilities).all()
+    assert (reading.probabilities <= reading.high).all()
 
 
 def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: Path) -> None:
@@ -411,16 +327,3 @@ def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: P
     assert f"{fit.probabilities(new[:1])[0, 0]:.3f}" in axes.get_title()
     save_simplex(fit, new[0], tmp_path / "simplex.png")
     assert (tmp_path / "simplex.png").stat().st_size > 10_000
-    with pytest.raises(ValueError, match="truth must be three positive numbers"):
-        simplex_figure(fit, new[0], [0.5, 0.5])
-    four = direct_probabilities(class_points(3, n=12, K=4), ridge=0.1, grid=4, machine="hinge")
-    with pytest.raises(ValueError, match="4 classes is no triangle"):
-        simplex_figure(four, np.zeros(2))
-
-
-def test_an_interval_holds_its_probability_where_cells_disagree() -> None:
-    data, new, _ = gaussians(2, 60)
-    reading = direct_probabilities(data, ridge=0.01, grid=12, machine="hinge").reading(new)
-    assert (reading.cells > 1).any()
-    assert (reading.low <= reading.probabilities).all()
-    assert (reading.probabilities <= reading.high).all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from tests.inside.formulations import fit_normaliser, gram_data
+from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
     Decomposition,
     Iterate,
@@ -28,11 +27,11 @@ from tests.inside.solvers import (
     subproblem,
     working_set,
 )
-from tests.inside.solvers import decomposition as module
 from tests.inside.solvers import decomposition_run as runs
 from tests.inside.solvers import iterate as iterates
 from tests.inside.solvers import kernel_rows as rows
 from tests.references.reference_solutions import hinge, points
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Verdict, decomposition
 
@@ -99,48 +98,32 @@ def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
     return found
 
 
-@pytest.mark.parametrize("balanced", [True, False], ids=["balanced", "1:5"])
-@pytest.mark.parametrize("kind", ["linear", "rbf", "poly"])
-@pytest.mark.parametrize("C", [0.01, 0.3])
+@pytest.mark.parametrize(
+    ("kind", "balanced", "C", "q"),
+    covering(["linear", "rbf", "poly"], [True, False], [0.01, 0.3], [2, 4, 10]),
+)
 def test_the_optimum_is_that_of_c_svc_at_the_mapped_cost(
-    kind: str, balanced: bool, C: float
+    kind: str, balanced: bool, C: float, q: int
 ) -> None:
     data = problem(kind, balanced)
     norm_bound, value = at_cost(data, C)
-    for q in (2, 4, 10):
-        point = converged(data, norm_bound, working_set=q).point
-        assert point.objective == pytest.approx(value, rel=1e-7)
-        assert point.gap <= 2e-9 * point.objective
-        # gamma may be an interval: then C-SVC has one hyperplane for an interval of costs.
-        assert at_cost(data, 1 / point.gamma)[0] == pytest.approx(norm_bound, rel=1e-5)
-        assert np.linalg.norm(point.w) == pytest.approx(norm_bound, rel=1e-8)
+    point = converged(data, norm_bound, working_set=q).point
+    assert point.objective == pytest.approx(value, rel=1e-7)
+    assert point.gap <= 2e-9 * point.objective
+    # gamma may be an interval: then C-SVC has one hyperplane for an interval of costs.
+    assert at_cost(data, 1 / point.gamma)[0] == pytest.approx(norm_bound, rel=1e-5)
+    assert np.linalg.norm(point.w) == pytest.approx(norm_bound, rel=1e-8)
 
 
-@pytest.mark.parametrize("data", [with_equal_points(), points("unbalanced", 5, n=30)])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.97])
-def test_the_optimum_is_that_of_the_primal_program(data: TrainingData, share: float) -> None:
+@pytest.mark.parametrize(("twins", "share"), [(True, 0.02), (False, 0.5), (True, 0.97)])
+def test_the_optimum_is_that_of_the_primal_program(twins: bool, share: float) -> None:
+    data = with_equal_points() if twins else points("unbalanced", 5, n=30)
     norm_bound = share * limit_of(data)
     w, b, xi = cp.Variable(data.d), cp.Variable(), cp.Variable(data.n, nonneg=True)
     rows = [cp.multiply(data.y, data.X @ w + b) >= 1 - xi, cp.norm(w) <= norm_bound]
     witness = cp.Problem(cp.Minimize(cp.sum(xi)), rows)
     witness.solve(solver="CLARABEL", **EXACT)
     assert converged(data, norm_bound).point.objective == pytest.approx(witness.value, rel=1e-8)
-
-
-def test_a_row_of_table_2_is_found_again(data_folder: Path) -> None:
-    """Bi & Vapnik, 200 digits, H^2 = 0.1 of 200: C = 0.298, D = 1.623e-2, nu = 0.616."""
-    digits = np.load(data_folder / "mnist_subset.npz")
-    X = digits["X_first1000"][:200].astype(float)
-    X = (X - X.mean(axis=0))[:, X.std(axis=0) > 0]
-    X /= X.std(axis=0)
-    data = TrainingData(
-        fit_normaliser("unit", X).apply(X),
-        np.where(digits["y_first1000"][:200] % 2 == 1, 1.0, -1.0),
-    )
-    point = converged(data, math.sqrt(20)).point
-    mass = float(point.alpha.sum())
-    assert (round(1 / point.gamma, 3), round(200 / mass, 3)) == (0.298, 1.623)
-    assert round(mass / 200, 3) == 0.616
 
 
 # --- the step of two variables -------------------------------------------------------------------
@@ -180,7 +163,7 @@ def test_no_other_step_of_two_variables_is_better(
     assert objective(t) <= best + rounding
 
 
-@pytest.mark.parametrize("q", [2, 4, 10])
+@pytest.mark.parametrize("q", [2, 10])
 def test_w_never_rises(q: int) -> None:
     data = rbf(False)
     norm_bound = at_cost(data, 10.0)[0]
@@ -193,7 +176,7 @@ def test_w_never_rises(q: int) -> None:
         )
 
     before = objective()
-    for _ in range(150):
+    for _ in range(80):
         if not iterate.step():
             break
         now = objective()
@@ -218,14 +201,15 @@ def moved(data: Data, norm_bound: float, steps: int = 25) -> Iterate:
     return iterate
 
 
-@pytest.mark.parametrize("kind", ["linear", "rbf"])
-@pytest.mark.parametrize("q", [4, 10, 20])
+@pytest.mark.parametrize(("kind", "q"), [("linear", 4), ("rbf", 10), ("linear", 20)])
 def test_equations_20_and_21_give_what_the_rest_adds(kind: str, q: int) -> None:
     data = problem(kind, True)
     iterate = moved(data, at_cost(data, 1.0)[0])
     K = data.gram if isinstance(data, GramData) else data.X @ data.X.T
     index = working_set(iterate.pairs, q)
-    assert 2 <= len(index) <= q
+    assert 2 <= len(np.unique(index)) == len(index) <= q
+    up, low = iterate.pairs.candidates()
+    assert {int(up.argmax()), int(low.argmin())} <= set(index.tolist()), "the most violating pair"
     B, N = index, np.setdiff1d(np.arange(data.n), index)
     centre = np.eye(data.n) - 1 / data.n
     if isinstance(data, TrainingData):  # whose points are centred
@@ -246,13 +230,12 @@ def test_equations_20_and_21_give_what_the_rest_adds(kind: str, q: int) -> None:
     assert inner.S(alpha[B]) == pytest.approx(alpha @ Q @ alpha, abs=error)
 
 
-@pytest.mark.parametrize("q", [4, 12])
-def test_the_subproblem_is_solved_as_a_second_order_cone_program(q: int) -> None:
+def test_the_subproblem_is_solved_as_a_second_order_cone_program() -> None:
     """(19) as min H ||F_B'(y_B o a) + u|| - e'a with u = F_N'(y_N o alpha_N)."""
     data = rbf(False)
     norm_bound = at_cost(data, 1.0)[0]
     pairs = moved(data, norm_bound).pairs
-    B = working_set(pairs, q)
+    B = working_set(pairs, 12)
     N = np.setdiff1d(np.arange(data.n), B)
     inner = subproblem(pairs, B, data.gram[np.ix_(B, B)])
     assert inner.objective(inner.alpha) == pytest.approx(
@@ -267,16 +250,6 @@ def test_the_subproblem_is_solved_as_a_second_order_cone_program(q: int) -> None
     witness.solve(solver="CLARABEL", **EXACT)
     assert inner.objective(solved) == pytest.approx(float(witness.value), rel=1e-8)
     assert inner.objective(solved) < inner.objective(inner.alpha) - 1e-6
-
-
-def test_a_working_set_holds_the_most_violating_pair_and_no_one_twice() -> None:
-    data = linear(False)
-    pairs = moved(data, at_cost(data, 1.0)[0]).pairs
-    up, low = pairs.candidates()
-    for q in (4, 10, 46):
-        index = working_set(pairs, q)
-        assert len(np.unique(index)) == len(index) <= q
-        assert {int(up.argmax()), int(low.argmin())} <= set(index.tolist())
 
 
 # --- the traps -----------------------------------------------------------------------------------
@@ -294,7 +267,7 @@ def test_at_zero_no_pair_improves_and_so_such_a_start_is_replaced() -> None:
         assert converged(data, norm_bound, start=useless).trace == ours.trace
 
 
-@pytest.mark.parametrize(("seed", "n", "d"), [(78, 31, 2), (39, 39, 3), (193, 28, 3)])
+@pytest.mark.parametrize(("seed", "n", "d"), [(78, 31, 2), (193, 28, 3)])
 def test_a_corner_below_the_limit_is_left(
     seed: int, n: int, d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,7 +292,7 @@ def test_a_run_cut_off_anywhere_keeps_the_best() -> None:
     data = points("overlapping", 193, n=28, d=3)
     norm_bound = 0.99 * limit_of(data)
     rose = 0
-    for steps in range(5, 300, 10):
+    for steps in range(5, 300, 10 if FULL else 37):
         found = decomposition(data, norm_bound=norm_bound, steps=steps)
         bounds = [-at.objective for at in found.trace]
         rose += bounds[-1] < max(bounds)
@@ -329,12 +302,11 @@ def test_a_run_cut_off_anywhere_keeps_the_best() -> None:
     assert rose
 
 
-@pytest.mark.parametrize("share", [1.2, 4.0])
-def test_above_the_limit_it_stalls_and_names_norm_limit(share: float) -> None:
-    data = points("overlapping", 4, n=60, d=4)
+def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
+    data = points("overlapping", 4, n=40, d=4)
     limit = limit_of(data)
     least = hinge(data, "free", 0.0, 1.0).value
-    found = decomposition(data, norm_bound=share * limit)
+    found = decomposition(data, norm_bound=1.2 * limit)
     assert found.stop is StopReason.STALLED
     assert "norm_limit" in found.message
     assert found.point.bound <= least + 1e-9
@@ -483,7 +455,7 @@ def test_for_a_small_norm_bound_the_smaller_class_is_at_its_cap() -> None:
     assert 16 - second.objective == pytest.approx(2 * (16 - first.objective), rel=1e-9)
 
 
-@pytest.mark.parametrize("apart", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("apart", [1e-3, 1e3])
 def test_two_points_have_the_closed_form(apart: float) -> None:
     data = TrainingData(np.array([[0.0, 7.0], [apart, 7.0]]), np.array([1.0, -1.0]))
     for share in (0.1, 0.9):  # of 2 / apart, the limit
@@ -501,20 +473,10 @@ def test_where_all_points_are_one_the_smaller_class_is_lost(far: float) -> None:
         assert point.bound == pytest.approx(4, rel=1e-9)
 
 
-def test_equal_points_of_both_classes_stay_at_their_cap() -> None:
-    """Their losses add up to 2 at least, so one of each pair is a margin error throughout."""
-    data = with_equal_points()
-    found = converged(data, 0.9 * limit_of(data), working_set=4).point
-    assert found.objective > 12
-    together = found.alpha[6:12] + found.alpha[18:]
-    assert together.min() > 1 - 1e-9
-
-
-@pytest.mark.parametrize("far", [1e3, 1e6])
-def test_points_far_from_0_have_the_same_optimum(far: float) -> None:
+def test_points_far_from_0_have_the_same_optimum() -> None:
     data = linear(False)
     norm_bound, value = at_cost(data, 1.0)
-    moved_away = TrainingData(data.X + far, data.y)
+    moved_away = TrainingData(data.X + 1e6, data.y)
     assert converged(moved_away, norm_bound, tolerance=1e-8).point.objective == pytest.approx(
         value, rel=1e-7
     )
@@ -551,7 +513,7 @@ def test_no_more_rows_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_start_from_a_neighbouring_norm_bound_takes_fewer_steps() -> None:
-    data = gram_data(points("overlapping", 3, n=120, d=3), kernel="rbf", width=0.5)
+    data = gram_data(points("overlapping", 3, n=60, d=3), kernel="rbf", width=0.5)
     norm_bound = at_cost(data, 1.0)[0]
     near = converged(data, norm_bound * 0.98).point.alpha
     cold, warm = (
@@ -608,31 +570,3 @@ def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (stopped.stop, stopped.steps) == (StopReason.INTERRUPTED, 60)
     assert stopped.trace[-1].steps == 60
     bracketed(stopped, value)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"norm_bound": 0.0}, "norm_bound must be a positive"),
-        ({"norm_bound": math.nan}, "norm_bound must be a positive"),
-        ({"working_set": 3}, "working_set must be even and at most n = 48, got 3"),
-        ({"working_set": 0}, "working_set must be a whole number of at least 1"),
-        ({"working_set": 2.0}, "working_set must be a whole number"),
-        ({"working_set": 50}, "working_set must be even and at most n = 48"),
-        ({"start": np.zeros(47)}, r"start must be an array \(48,\), got shape \(47,\)"),
-        ({"start": "cold"}, r"start must be an array \(48,\)"),
-        ({"start": np.full(48, 1.1)}, r"start must lie in \[0, 1\], got 1.1 at position 0"),
-        ({"start": np.full(48, math.nan)}, "start must lie in .*got nan"),
-        ({"tolerance": 0.0}, "tolerance must be a positive"),
-        ({"tolerance": 2.0}, r"tolerance must lie in \(0, 1\]"),
-        ({"steps": 0}, "steps must be a whole number"),
-        ({"steps": True}, "steps must be a whole number"),
-        ({"time_limit": -1.0}, "time_limit must be a positive"),
-    ],
-)
-def test_bad_arguments_are_named(
-    options: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(module, "Iterate")  # nothing may have begun
-    with pytest.raises(ValueError, match=words):
-        decomposition(linear(True), **({"norm_bound": 1.0} | options))

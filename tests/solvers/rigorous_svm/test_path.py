@@ -20,7 +20,6 @@ from tests.inside.solvers import (
     PointFound,
     RsvmRow,
     by_fits,
-    even_multipliers,
     follow,
     interior_point,
     libsvm_fits,
@@ -32,6 +31,7 @@ from tests.inside.solvers import PATH_METHODS as METHODS
 from tests.inside.solvers import path_path_rows as path_rows
 from tests.inside.solvers import scaled_problem_scaled as scaled
 from tests.references.reference_solutions import capacity_dual, least_loss, points
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
 
@@ -61,20 +61,24 @@ def kernel(kind: str, seed: int = 2, n: int = 26) -> GramData:
 # --- the optimum ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
-@pytest.mark.parametrize("norm_bound", [0.05, 0.4, 1.0, 20.0])
-def test_every_method_has_the_optimum_of_the_cone_program(kind: str, norm_bound: float) -> None:
+@pytest.mark.parametrize(
+    ("kind", "norm_bound", "method"),
+    covering(["separable", "overlapping", "unbalanced"], [0.05, 0.4, 20.0], METHODS),
+)
+def test_every_method_has_the_optimum_of_the_cone_program(
+    kind: str, norm_bound: float, method: str
+) -> None:
     data = points(kind, 3, n=30, d=3)
     witness = least_loss(data, "free", norm_bound)
-    for method in METHODS:
-        row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
-        assert row.point.objective == pytest.approx(witness.value, rel=1e-7, abs=1e-7)
-        if row.point.gamma > 1e-6:
-            np.testing.assert_allclose(row.point.w, witness.w, atol=1e-4 * norm_bound)
+    row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
+    assert row.point.objective == pytest.approx(witness.value, rel=1e-7, abs=1e-7)
+    if row.point.gamma > 1e-6:
+        np.testing.assert_allclose(row.point.w, witness.w, atol=1e-4 * norm_bound)
 
 
-@pytest.mark.parametrize("kind", ["rbf", "poly", "centred"])
-@pytest.mark.parametrize("method", ["segments", "interior"])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("rbf", "segments"), ("poly", "interior"), ("centred", "segments")]
+)
 def test_kernels_have_the_optimum_of_the_dual_cone_program(kind: str, method: str) -> None:
     data = kernel(kind)
     for share in (0.02, 0.4, 0.9):
@@ -88,7 +92,7 @@ def test_kernels_have_the_optimum_of_the_dual_cone_program(kind: str, method: st
 @pytest.mark.parametrize("method", ["segments", "interior"])
 def test_libsvm_at_the_mapped_cost_has_the_same_hyperplane(method: str) -> None:
     data = points("overlapping", 1, n=60, d=3)
-    for norm_bound in (0.3, 0.8):
+    for norm_bound in (0.8,):
         row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
         machine = SVC(C=1 / row.point.gamma, kernel="linear", tol=1e-10).fit(data.X, data.y)
         np.testing.assert_allclose(machine.coef_[0], row.point.w, rtol=1e-6)
@@ -150,7 +154,7 @@ def problems(draw: Any) -> TrainingData | GramData:
 
 
 @given(problems(), st.sampled_from(["interior", "segments"]))
-@settings(max_examples=18)
+@settings(max_examples=12)
 def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: str) -> None:
     limit = norm_limit(data)
     reach = float(np.linalg.norm(data.factor, axis=1).max())
@@ -168,29 +172,24 @@ def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: s
             assert row.point.objective == pytest.approx(limit.least_loss, abs=1e-9 * data.n)
 
 
-@pytest.mark.parametrize("size", [1e-6, 1e6])
-def test_the_unit_of_the_points_only_divides_the_norm_bound(size: float) -> None:
-    data = points("overlapping", 4, n=30, d=3)
+def test_the_unit_of_the_points_only_divides_the_norm_bound_and_a_shift_changes_b() -> None:
+    data, size = points("overlapping", 4, n=30, d=3), 1e-6
     for method in ("interior", "segments"):
-        plain = certified(solve_rsvm(data, norm_bound=0.7, method=method))
+        plain = certified(solve_rsvm(data, norm_bound=0.7, method=method)).point
         other = TrainingData(data.X * size, data.y)
-        row = certified(solve_rsvm(other, norm_bound=0.7 / size, method=method))
-        assert row.point.objective == pytest.approx(plain.point.objective, rel=1e-10)
-        np.testing.assert_allclose(row.point.w * size, plain.point.w, rtol=1e-7)
-
-
-def test_a_shift_of_all_points_changes_the_intercept_alone() -> None:
-    data = points("overlapping", 4, n=30, d=3)
-    plain = certified(solve_rsvm(data, norm_bound=0.7))
-    far = certified(solve_rsvm(TrainingData(data.X + 50, data.y), norm_bound=0.7))
-    np.testing.assert_allclose(far.point.w, plain.point.w, rtol=1e-8)
-    assert far.point.b == pytest.approx(plain.point.b - 50 * plain.point.w.sum(), rel=1e-8)
+        small = certified(solve_rsvm(other, norm_bound=0.7 / size, method=method)).point
+        assert small.objective == pytest.approx(plain.objective, rel=1e-10)
+        np.testing.assert_allclose(small.w * size, plain.w, rtol=1e-7)
+        far = TrainingData(data.X + 50, data.y)
+        moved = certified(solve_rsvm(far, norm_bound=0.7, method=method)).point
+        np.testing.assert_allclose(moved.w, plain.w, rtol=1e-8)
+        assert moved.b == pytest.approx(plain.b - 50 * plain.w.sum(), rel=1e-8)
 
 
 # --- where H is small, or too large --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.5, 0.99, 0.9999])
+@pytest.mark.parametrize("share", [0.5, 0.9999])
 def test_points_far_from_0_are_proven_as_closely(share: float) -> None:
     rng = np.random.default_rng(7)
     X = rng.integers(-(2**10), 2**10, size=(30, 3)) / 2**9
@@ -216,8 +215,9 @@ def test_two_points_have_a_closed_form() -> None:
         assert (beyond.point.objective, beyond.point.gamma) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
-@pytest.mark.parametrize("method", ["interior", "segments"])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("overlapping", "interior"), ("unbalanced", "segments")]
+)
 def test_a_small_norm_bound_puts_the_smaller_class_at_its_cap(kind: str, method: str) -> None:
     """E falls on a line from 2 min(n_pos, n_neg), w keeps its direction, and C / H is fixed."""
     data = points(kind, 6, n=20, d=3)
@@ -233,8 +233,10 @@ def test_a_small_norm_bound_puts_the_smaller_class_at_its_cap(kind: str, method:
     assert second.objective == pytest.approx(2 * smaller - 2 * drop, rel=1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("norm_bound", [1e-12, 1e-9, 1e-7, 1e-5])
+@pytest.mark.parametrize(
+    ("method", "norm_bound"),
+    [(name, bound) for name in METHODS for bound in ((1e-12, 1e-5) if FULL else (1e-9,))],
+)
 def test_at_a_tiny_norm_bound_gamma_is_that_of_the_nearest_point(
     method: str, norm_bound: float
 ) -> None:
@@ -267,8 +269,9 @@ def test_coinciding_class_means_leave_nothing_to_find() -> None:
     assert certified(solve_rsvm(flat, norm_bound=1.0)).point.objective == 2.0
 
 
-@pytest.mark.parametrize("kind", ["separable", "overlapping"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("kind", "method"), [(("separable", "overlapping")[k % 2], m) for k, m in enumerate(METHODS)]
+)
 def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
     kind: str, method: str
 ) -> None:
@@ -288,7 +291,7 @@ def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
     assert below.point.gamma > 0
 
 
-@pytest.mark.parametrize("share", [1e3, 1e9, 1e15])
+@pytest.mark.parametrize("share", [1e3, 1e15])
 def test_no_norm_bound_is_too_large_for_the_limits_proof(share: float) -> None:
     """Multipliers of a rounded (10) prove nothing there, and the exact ones near them all of E0."""
     data = points("overlapping", 2, n=24, d=2)
@@ -339,7 +342,7 @@ def test_a_program_that_fails_under_the_limit_is_told_in_the_row(
 def test_libsvm_gives_up_where_the_norm_does_not_grow(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """l = 60 above the limit: without an end to its iterations libsvm needs many minutes."""
+    """Above the limit libsvm needs many minutes without an end; patient fits pass a plateau."""
     costs, fit = [], libsvm_fits._fit
 
     def counted(problem: Any, C: float, tolerance: float) -> Array:
@@ -349,20 +352,15 @@ def test_libsvm_gives_up_where_the_norm_does_not_grow(
     monkeypatch.setattr(libsvm_fits, "_fit", counted)
     data = points(kind, 5, n=60, d=2)
     problem = scaled(data)
-    found = by_fits(problem, problem.bound(3 * norm_limit(data).value))
+    bound = problem.bound(3 * norm_limit(data).value)
+    found = by_fits(problem, bound)
     assert found.found is None
     assert found.settled
     assert max(costs) < 1e-2 * libsvm_fits.LARGEST
-
-
-def test_a_patient_series_of_fits_goes_on_over_a_plateau() -> None:
-    data = points("separable", 5, n=60, d=2)
-    problem = scaled(data)
-    bound = problem.bound(3 * norm_limit(data).value)
-    hasty, patient = by_fits(problem, bound), by_fits(problem, bound, patient=True)
-    assert hasty.settled
-    assert patient.settled
-    assert hasty.count < patient.count <= libsvm_fits.FITS
+    if kind == "separable":
+        patient = by_fits(problem, bound, patient=True)
+        assert patient.settled
+        assert found.count < patient.count <= libsvm_fits.FITS
 
 
 # --- paths ---------------------------------------------------------------------------------------
@@ -409,24 +407,7 @@ def test_a_path_goes_past_the_limit_and_finds_it_once(monkeypatch: pytest.Monkey
 
 
 def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = kernel("rbf", n=60)
-    top = norm_limit(data).value
-    bounds = [top * share for share in (0.4, 0.45, 0.5)]
-    first = certified(solve_rsvm(data, norm_bound=bounds[0], method="segments"))
-
-    def refused(*given: Any) -> None:
-        raise AssertionError("a fit was asked for")
-
-    monkeypatch.setattr(single_bound, "by_fits", refused)
-    for bound in bounds[1:]:
-        start = first.point.alpha
-        row = certified(solve_rsvm(data, norm_bound=bound, method="segments", start=start))
-        assert row.steps < 20
-    with pytest.raises(AssertionError, match="a fit"):
-        solve_rsvm(data, norm_bound=bounds[0], method="segments")
-
-
-def test_a_path_starts_every_row_at_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that is given, and in a path the row before."""
     data, fits = kernel("rbf", n=60), []
 
     def counted(*given: Any) -> libsvm_fits.Fits:
@@ -435,8 +416,13 @@ def test_a_path_starts_every_row_at_the_one_before(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(single_bound, "by_fits", counted)
     top = norm_limit(data).value
-    path = rsvm_path(data, [top * share for share in (0.4, 0.45, 0.5, 0.55)], method="segments")
+    bounds = [top * share for share in (0.4, 0.45, 0.5)]
+    path = rsvm_path(data, bounds, method="segments")
     assert path.certified
+    assert len(fits) == 1
+    start = path.rows[0].point.alpha
+    row = certified(solve_rsvm(data, norm_bound=bounds[1], method="segments", start=start))
+    assert row.steps < 20
     assert len(fits) == 1
 
 
@@ -497,7 +483,7 @@ def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.M
     assert row.stop == ""
 
 
-# --- bad input -----------------------------------------------------------------------------------
+# --- which method --------------------------------------------------------------------------------
 
 
 def test_segments_are_left_where_the_interior_point_is_faster(
@@ -513,29 +499,6 @@ def test_segments_are_left_where_the_interior_point_is_faster(
     assert certified(solve_rsvm(data, norm_bound=0.8, method="segments")).method == "segments"
     monkeypatch.setattr(path_rows, "WORK", {"interior": 0.0})
     assert certified(solve_rsvm(data, norm_bound=0.8)).method == "segments"
-
-
-@pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf, "2", True])
-def test_a_norm_bound_must_be_positive_and_finite(bound: Any) -> None:
-    with pytest.raises(ValueError, match="norm_bound must be a"):
-        solve_rsvm(PAIR, norm_bound=bound)
-    with pytest.raises(ValueError, match="norm_bound must be a"):
-        rsvm_path(PAIR, [1.0, bound])
-
-
-def test_other_bad_arguments_are_named() -> None:
-    with pytest.raises(ValueError, match="norm_bounds is empty"):
-        rsvm_path(PAIR, [])
-    with pytest.raises(ValueError, match="method must be one of auto"):
-        solve_rsvm(PAIR, norm_bound=1.0, method="segment")
-    with pytest.raises(ValueError, match="time_limit must be a positive"):
-        rsvm_path(PAIR, [1.0], time_limit=0.0)
-    with pytest.raises(ValueError, match=r"start must have shape \(2,\)"):
-        solve_rsvm(PAIR, norm_bound=1.0, start=[0.5])
-    with pytest.raises(ValueError, match=r"start must lie in \[0, 1\], got 1.5 at position 1"):
-        solve_rsvm(PAIR, norm_bound=1.0, start=[0.5, 1.5])
-    with pytest.raises(ValueError, match="start must be 2 numbers"):
-        solve_rsvm(PAIR, norm_bound=1.0, start=["a", "b"])
 
 
 def test_an_interrupted_solver_interrupts_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -564,7 +527,7 @@ def test_a_segment_satisfies_the_equations_of_its_partition() -> None:
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 8.0))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_any_partition_leads_to_the_optimum_or_to_nothing(seed: int, norm_bound: float) -> None:
     data = kernel("rbf", seed % 5, n=16)
     problem, rng = scaled(data), np.random.default_rng(seed)
@@ -577,7 +540,7 @@ def test_any_partition_leads_to_the_optimum_or_to_nothing(seed: int, norm_bound:
 
 
 def test_the_interior_point_ends_near_the_optimum_with_its_partition() -> None:
-    data = points("overlapping", 9, n=200, d=5)
+    data = points("overlapping", 9, n=100, d=5)
     problem = scaled(data)
     at = interior_point(problem, problem.bound(0.8))
     assert at.complementarity <= 1e-8
@@ -586,11 +549,6 @@ def test_the_interior_point_ends_near_the_optimum_with_its_partition() -> None:
     assert point.gap <= 1e-6
     exact = certified(solve_rsvm(data, norm_bound=0.8)).point.alpha
     np.testing.assert_array_equal(at.labels == FREE, (exact > 1e-9) & (exact < 1 - 1e-9))
-
-
-def test_even_multipliers_are_feasible_and_have_the_largest_sum() -> None:
-    alpha = even_multipliers(np.array([1.0, 1, -1, -1, -1]))
-    np.testing.assert_allclose(alpha, [1, 1, 2 / 3, 2 / 3, 2 / 3])
 
 
 def test_scores_are_the_same_on_the_scale_of_a_problem_and_of_its_data() -> None:

@@ -19,6 +19,7 @@ from tests.inside.solvers import ConflictSearch, Count, SideRows, StopReason, lo
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
 from tests.references.brute_force import zero_one_optima
+from tests.solvers.zero_one.clouds import INTERCEPTS
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
@@ -28,7 +29,7 @@ WORDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def hard(n: int = 30) -> TrainingData:
+def hard(n: int = 26) -> TrainingData:
     rng = np.random.default_rng(1)
     return TrainingData(rng.normal(size=(n, 4)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
 
@@ -88,12 +89,9 @@ def test_lent_nodes_and_lost_workers_leave_the_optimum(
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-def test_workers_find_the_optimum_of_brute_force(
-    intercept: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_find_the_optimum_of_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(6):
+    for intercept in (*INTERCEPTS, *INTERCEPTS):
         X = rng.integers(-3, 4, size=(8, 2)).astype(float)
         data = TrainingData(X, np.where(np.arange(8) < 4, 1.0, -1.0))
         found = with_workers(
@@ -105,8 +103,7 @@ def test_workers_find_the_optimum_of_brute_force(
         assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("lost", ["nobody", "every second"])
-def test_workers_search_parts_of_the_points(lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_search_parts_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"POINTS": 12, "AFTER": 1, "OPEN": 0.01}.items():
         monkeypatch.setattr(parts, name, value)
     sizes: list[int] = []
@@ -119,7 +116,7 @@ def test_workers_search_parts_of_the_points(lost: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(loans, "searched", noted)
     data = hard(36)
     optimum = conflict_search(data, **WORDS).objective
-    found = with_workers(monkeypatch, Here(LOSSES[lost]), data)
+    found = with_workers(monkeypatch, Here(LOSSES["every second"]), data)
     assert {size for size in sizes if size < 36} >= {12}
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(optimum, rel=2e-6)
@@ -144,7 +141,7 @@ def test_workers_search_again_below_a_raised_cutoff(monkeypatch: pytest.MonkeyPa
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
 
 
-@pytest.mark.parametrize("at", [1, 2, 5])
+@pytest.mark.parametrize("at", [1, 5])
 def test_an_interrupt_counts_the_nodes_that_are_lent(
     at: int, own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,9 +184,16 @@ def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(
         with_workers(monkeypatch, Failing(), hard())
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.slow("starts processes, kills one and starts another")
 def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    killed: list[int] = []
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    killed, opened = list[int](), list[Any]()
+
+    class Watched(ProcessPoolExecutor):
+        def __init__(self, *args: Any, **words: Any) -> None:
+            super().__init__(*args, **words)
+            opened.append(self)
 
     def kill_one(told: Any) -> None:
         for executor in opened:
@@ -197,14 +201,6 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
                 if not killed and told.nodes > 100:
                     killed.append(process.pid)
                     os.kill(process.pid, signal.SIGKILL)
-
-    opened: list[Any] = []
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    class Watched(ProcessPoolExecutor):
-        def __init__(self, *args: Any, **words: Any) -> None:
-            super().__init__(*args, **words)
-            opened.append(self)
 
     monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Watched)
     monkeypatch.setattr(searching, "FRONTIER", 0.1)
@@ -217,7 +213,7 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.slow("starts a scheduler and a worker process")
 def test_a_cluster_searches_the_same_tree(
     own: ConflictSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,17 +226,3 @@ def test_a_cluster_searches_the_same_tree(
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "match"),
-    [
-        ({"workers": 0}, "workers"),
-        ({"workers": 2.5}, "workers"),
-        ({"workers": 2, "scheduler": "tcp://nowhere:1"}, "scheduler"),
-        ({"workers": 2, "step_limit": 10}, "step_limit"),
-    ],
-)
-def test_words_that_do_not_fit_are_refused(words: dict[str, Any], match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        conflict_search(hard(10), **WORDS, **words)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.experiments import load
 from tests.inside.formulations import margins, trivial_points, zero_one_objective
 from tests.inside.solvers import (
     best_along,
@@ -23,9 +20,8 @@ from tests.inside.solvers import (
     zero_one_incumbent,
 )
 from tests.references.brute_force import least, signed_rows
+from tests.solvers.zero_one.clouds import INTERCEPTS
 from tightmargin.formulations import TrainingData
-
-INTERCEPTS = ("free", "penalised", "none")
 
 
 def noisy(seed: int, n: int, d: int) -> TrainingData:
@@ -47,7 +43,7 @@ def small_data(draw: st.DrawFn) -> TrainingData:
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=small_data(), penalty=st.sampled_from([0.05, 1.0, 30.0, 1e5]))
 def test_between_the_lower_bound_and_the_trivial_points(
     intercept: str, data: TrainingData, penalty: float
@@ -61,8 +57,10 @@ def test_between_the_lower_bound_and_the_trivial_points(
     assert found.objective == value
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize(("seed", "n", "d"), [(0, 30, 1), (1, 40, 2), (2, 50, 2), (3, 25, 3)])
+@pytest.mark.parametrize(
+    ("intercept", "seed", "n", "d"),
+    [("free", 1, 40, 2), ("penalised", 0, 30, 1), ("none", 3, 25, 3)],
+)
 def test_reaches_the_enumerated_optimum(intercept: str, seed: int, n: int, d: int) -> None:
     data = noisy(seed, n, d)
     penalties = [0.3, 1.0, 20.0]
@@ -70,58 +68,12 @@ def test_reaches_the_enumerated_optimum(intercept: str, seed: int, n: int, d: in
     for penalty, optimum in zip(penalties, exact, strict=True):
         found = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
         assert found.objective == pytest.approx(optimum.objective, rel=1e-8)
-
-
-@pytest.mark.parametrize("j", range(5))
-def test_reaches_the_published_optimum_of_brooks_instances(data_folder: Path, j: int) -> None:
-    folder = data_folder / "hard_margin_loss"
-    numbers = (folder / f"n60d2ATj{j}").read_text(encoding="utf-8").split()
-    table = np.array(numbers[2:], dtype=float).reshape(60, 3)
-    with (folder / "published_bounds.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [r for r in csv.DictReader(lines) if r["instance"] == f"n60d2ATj{j}"]
-    published = {float(row["C"]): float(row["benders_upper"]) for row in rows}
-    data = TrainingData(table[:, 1:], table[:, 0])
-    for C in (1.0, 100.0):
-        found = zero_one_incumbent(data, penalty=2 * C, intercept="free")
-        assert found.objective / 2 == pytest.approx(published[C], rel=1e-6)
-
-
-@pytest.mark.parametrize(("j", "C"), [(4, 1.0), (1, 10.0)])
-def test_reaches_published_optima_of_ten_features(data_folder: Path, j: int, C: float) -> None:
-    """Where sampled sets and fits of the hinge loss end 2 and 14 % above."""
-    folder = data_folder / "hard_margin_loss"
-    data = load(str(folder / f"n100d10ATj{j}"))
-    with (folder / "published_bounds.csv").open(encoding="utf-8", newline="") as lines:
-        rows = {(row["instance"], float(row["C"])): row for row in csv.DictReader(lines)}
-    found = zero_one_incumbent(data, penalty=2 * C, intercept="free")
-    published = float(rows[f"n100d10ATj{j}", C]["benders_upper"])
-    assert found.objective / 2 == pytest.approx(published, rel=1e-6)
-
-
-def test_reaches_the_optimum_of_the_clustered_instance() -> None:
-    """Cepeda, Gomez & Han, sec. 5.1.1; 39.981219 is Gurobi's optimum and bound (13.0.3)."""
-    rng = np.random.default_rng(7)
-    direction = rng.uniform(-1, 1, 3)
-    centre = 0.5 * direction / np.linalg.norm(direction)
-    u, noise = rng.uniform(size=100), rng.standard_normal((100, 3))
-    sign = np.where(u < 0.45, 1.0, np.where(u < 0.9, -1.0, -10.0))
-    spread = np.where(u < 0.9, 0.5, np.sqrt(0.001) * 0.5)
-    X = sign[:, None] * centre + spread[:, None] * noise
-    data = TrainingData(X, np.where((u < 0.45) | (u >= 0.9), 1, -1))
-    found = zero_one_incumbent(data, penalty=1.0, intercept="penalised")
-    assert found.objective == pytest.approx(39.981219, abs=1e-6)
+        again = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
+        assert (found.w == again.w).all()
+        assert (found.b, found.objective, found.source) == (again.b, again.objective, again.source)
 
 
 # --- what it returns -----------------------------------------------------------------------------
-
-
-def test_the_same_seed_gives_the_same_point() -> None:
-    data = noisy(5, 60, 4)
-    first, second = (
-        zero_one_incumbent(data, penalty=1.0, intercept="free", seed=3) for _ in range(2)
-    )
-    assert (first.w == second.w).all()
-    assert (first.b, first.objective, first.source) == (second.b, second.objective, second.source)
 
 
 def test_a_separable_set_in_many_dimensions() -> None:
@@ -143,24 +95,19 @@ def test_all_points_in_one_place(intercept: str, expected: float) -> None:
 
 
 def test_thousands_of_points_stay_within_the_work_limit() -> None:
-    data = noisy(9, 4000, 6)
+    data = noisy(9, 2500, 6)
     found = zero_one_incumbent(data, penalty=1.0, intercept="free")
     wrong = int((data.y * data.X[:, 0] <= 0).sum())
     assert found.objective < min(data.n_pos, data.n_neg)
     assert found.objective > wrong / 2  # the noise cannot be learnt away
 
 
-@pytest.mark.parametrize(("penalty", "intercept"), [(0.0, "free"), (1.0, "any")])
-def test_refusals(penalty: float, intercept: str) -> None:
-    with pytest.raises(ValueError, match=r"penalty must be|intercept must be"):
-        zero_one_incumbent(noisy(0, 6, 1), penalty=penalty, intercept=intercept)
-
-
 # --- its parts -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("penalty", [0.01, 0.5, 20.0])
+@pytest.mark.parametrize(
+    ("seed", "penalty"), [(0, 0.01), (1, 0.5), (2, 20.0), (3, 0.01), (5, 20.0), (4, 0.5)]
+)
 def test_best_band_along_a_direction(seed: int, penalty: float) -> None:
     """Every pair (positive, negative) of projections as ends of the band."""
     data = noisy(seed, 40, 3)
@@ -181,8 +128,9 @@ def test_best_band_along_a_direction(seed: int, penalty: float) -> None:
     assert np.linalg.norm(np.cross(v, w)) <= 1e-12 * np.linalg.norm(v)
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
-@pytest.mark.parametrize("penalty", [0.01, 0.5, 20.0])
+@pytest.mark.parametrize(
+    ("intercept", "penalty"), [("penalised", 0.01), ("none", 0.5), ("penalised", 20.0)]
+)
 def test_best_multiple_of_a_hyperplane(intercept: str, penalty: float) -> None:
     data = noisy(3, 40, 2)
     w, b = np.array([1.0, 0.3]), 0.2 if intercept == "penalised" else 0.0
@@ -203,9 +151,8 @@ def test_nothing_to_gain_along_a_direction() -> None:
         assert best_along(data, np.array([0.0]), 0.0, 1.0, intercept) is None
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("seed", range(8))
-def test_hard_margin_machine_against_clarabel(intercept: str, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "intercept"), [(s, INTERCEPTS[s % 3]) for s in range(9)])
+def test_hard_margin_machine_against_clarabel(seed: int, intercept: str) -> None:
     """Random kept sets, from one point to sets that cannot be separated."""
     rng = np.random.default_rng(seed)
     data = noisy(seed, 20, 3)

@@ -17,7 +17,9 @@ from tests.inside.solvers import Case, Subject, check, plain, standard_form, zer
 from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import packings_document as packing_document
 from tests.references.brute_force import zero_one_optima
+from tests.solvers.zero_one.clouds import clustered
 from tests.support.both_checkers import accepted, refused
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
 
@@ -55,8 +57,9 @@ def awkward(seed: int) -> TrainingData:
     return TrainingData(X, y)
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("seed", "intercept"), [(0, "free"), (1, "penalised"), (2, "none"), (3, "free")]
+)
 def test_a_file_proves_the_optimum_that_enumeration_finds(
     seed: int, intercept: str, tmp_path: Path
 ) -> None:
@@ -81,19 +84,19 @@ def test_a_point_at_0_without_an_intercept_has_a_row_of_its_own(
     X = np.array([[0.0, 0.0], [1.0, 2.0], [-1.0, -2.0], [2.0, 1.0], [0.5, 1.0]])
     data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
     (optimum,) = zero_one_optima(data, (3.0,), "none")
-    for entry in (BIG_M, BILINEAR):
-        path = str(tmp_path / f"{entry}.json")
-        tm.solve(built(entry, data, 3.0, "none"), method=method, proof=path)
-        proof = accepted(read(path))
-        assert proof is not None
-        assert float(proof.lower) == pytest.approx(optimum, rel=1e-6)
+    path = str(tmp_path / "proof.json")
+    entry = BIG_M if method == SEARCH else BILINEAR
+    tm.solve(built(entry, data, 3.0, "none"), method=method, proof=path)
+    proof = accepted(read(path))
+    assert proof is not None
+    assert float(proof.lower) == pytest.approx(optimum, rel=1e-6)
 
 
 @pytest.mark.parametrize("ends", ["a limit", "Ctrl-C"])
 def test_a_search_that_was_stopped_has_a_file_of_what_it_proves(
     ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = tm.data.outlier_data("clustered", n=22, d=5, sigma=0.5, seed=2)
+    data = clustered(22, 5, 2)
     model = built(BIG_M, data, 1.0, "free")
     result = tm.solve(model, method=SEARCH)
     assert result.certificate.verdict is Verdict.CERTIFIED
@@ -120,7 +123,7 @@ def test_a_search_that_was_stopped_has_a_file_of_what_it_proves(
 def test_of_a_result_that_is_open_a_file_proves_more_or_as_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    data = tm.data.outlier_data("clustered", n=22, d=5, sigma=0.5, seed=2)
+    data = clustered(22, 5, 2)
     model = built(BIG_M, data, 1.0, "free")
     case = Case(model, Subject(standard_form(model)), model.origin)
     found = tm.solve(model, method=SEARCH)
@@ -167,7 +170,7 @@ def test_weighted_points_are_none_of_it() -> None:
 # --- forged files --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["free", "penalised", "none"])
+@pytest.fixture(scope="module", params=["free", "penalised"])
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A document with splits, violated rows and several conflicts a leaf, and the optimum."""
     data = tm.data.outlier_data("clustered", n=12, d=2, sigma=1.2, seed=1)
@@ -253,6 +256,7 @@ def test_a_bound_above_what_is_proven_is_refused(found: Any) -> None:
         forged["claim"] = {"kind": "bounds", "lower": float(lower).hex()}
         del forged["point"]
         assert accepted(forged) is None
+    assert accepted(document | {"bound": {}}) is None, "two proofs of one bound"
 
 
 def changed(document: Any, rng: np.random.Generator) -> Any:
@@ -288,20 +292,14 @@ def changed(document: Any, rng: np.random.Generator) -> Any:
 def test_one_thing_changed_proves_nothing_false(found: Any) -> None:
     document, optimum = found
     rng, refused = np.random.default_rng(3), 0
-    for _ in range(36):
+    for _ in range(200 if FULL else 24):
         proof = accepted(changed(document, rng))
         if proof is None:
             refused += 1
             continue
         assert proof.lower is not None
         assert float(proof.lower) <= optimum * (1 + 1e-9)
-    assert refused >= 10
-
-
-def test_two_proofs_of_one_bound_are_refused(found: Any) -> None:
-    forged = copy.deepcopy(found[0])
-    forged["bound"] = {}
-    assert accepted(forged) is None
+    assert refused >= 6
 
 
 def test_a_free_intercept_is_balanced_exactly() -> None:

@@ -16,15 +16,17 @@ from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import zero_one_methods as methods
 from tests.references.reference_solutions import points
+from tests.solvers.zero_one.clouds import clustered
 from tests.support.both_checkers import accepted
+from tests.support.covering import FULL
 from tests.support.edited_models import build
 from tests.support.side_edits import SideEdit, side_edit
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolveResult, Status, Verdict, conflict_search, solve
 
 SEARCH = "conflict-search"
-SEEDS = range(45)
-DATA = points("overlapping", 4, n=8)
+SEEDS = range(45 if FULL else 15)
+DATA, CLUSTERED = points("overlapping", 4, n=8), clustered(12, 2, 1)
 Edit = Callable[[pyo.ConcreteModel], Any]
 
 
@@ -41,29 +43,29 @@ def side_by_side(edit: SideEdit, result: SolveResult, optimum: float) -> None:
     assert result.bound <= optimum * (1 + 1e-7) + 1e-9
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_optimum_is_that_of_brute_force(seed: int) -> None:
-    edit = side_edit(seed)
-    side_by_side(edit, solve(edit.model(), method=SEARCH), edit.optimum())
-
-
-def test_the_random_edits_matter() -> None:
-    """Most change the optimum, and so does many a single row: one that is lost is missed."""
-    changed = lost = impossible = 0
+def test_the_optimum_is_that_of_brute_force() -> None:
+    """Most edits change it, and so does many a single row: one that is lost would be missed."""
+    changed = lost = impossible = turned = 0
     for seed in SEEDS:
         edit = side_edit(seed)
         optimum = edit.optimum()
+        side_by_side(edit, solve(edit.model(), method=SEARCH), optimum)
         impossible += np.isinf(optimum)
         bare = SideEdit(edit.data, edit.penalty, edit.intercept, ())
         changed += optimum > bare.optimum() * (1 + 1e-5)
         lost += sum(edit.optimum(without=k) < optimum * (1 - 1e-5) for k in range(len(edit.rows)))
-    assert changed > 25
-    assert lost > 20
-    assert impossible >= 2
+        other = replace(edit, rows=[(row, -b, -a, kind) for row, a, b, kind in edit.rows])
+        turned += abs(other.optimum() - optimum) > 1e-5 * optimum
+    assert changed > len(SEEDS) / 2
+    assert lost > len(SEEDS) / 3
+    assert turned > len(SEEDS) / 3
+    assert impossible >= 1
 
 
-@pytest.mark.parametrize("seed", [s for s in range(45, 75) if not side_edit(s).counts][:12])
-def test_products_in_the_place_of_m_give_the_same(seed: int) -> None:
+@pytest.mark.parametrize(
+    "seed", [s for s in range(45, 75) if not side_edit(s).counts][: 12 if FULL else 4]
+)
+def test_models_whose_limits_take_the_place_of_m_give_the_same(seed: int) -> None:
     """Where the bounds of (w, b), which hold of points as good as w = 0, leave the optimum in."""
     edit = side_edit(seed)
     result, optimum = solve(edit.model("zero_one_bilinear"), method=SEARCH), edit.optimum()
@@ -73,7 +75,7 @@ def test_products_in_the_place_of_m_give_the_same(seed: int) -> None:
         side_by_side(edit, result, optimum)
 
 
-# --- lost, doubled and turned statements ---------------------------------------------------------
+# --- lost statements -----------------------------------------------------------------------------
 
 
 def _without(side: SideRows, k: int) -> SideRows:
@@ -81,7 +83,7 @@ def _without(side: SideRows, k: int) -> SideRows:
     return replace(side, weights=side.weights[rest], of_b=side.of_b[rest], most=side.most[rest])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if FULL else 6))
 def test_a_lost_statement_is_no_verdict(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search may lose any one of them: the kernel knows the model, and the bound is lower."""
     edit = side_edit(seed)
@@ -102,17 +104,6 @@ def test_a_lost_statement_is_no_verdict(seed: int, monkeypatch: pytest.MonkeyPat
             assert found.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
 
 
-def test_a_turned_row_would_be_seen() -> None:
-    """What the comparison with brute force rests on: a wrong sign gives another optimum."""
-    seen = 0
-    for seed in range(12):
-        edit = side_edit(seed)
-        turned = [(row, -high, -low, kind) for row, low, high, kind in edit.rows]
-        other = replace(edit, rows=turned)
-        seen += abs(other.optimum() - edit.optimum()) > 1e-5 * edit.optimum()
-    assert seen > 5
-
-
 # --- what a node proves --------------------------------------------------------------------------
 
 
@@ -120,7 +111,7 @@ def test_a_turned_row_would_be_seen() -> None:
 def test_any_multipliers_prove_a_norm_that_is_not_too_large(intercept: str) -> None:
     rng, shift = np.random.default_rng(3), 0.7 * (intercept == "free")
     best = 0.0
-    for _ in range(30):
+    for _ in range(10):
         G = rng.normal(size=(2, 2))
         of_b = rng.normal(size=2) if intercept != "none" else np.zeros(2)
         most = rng.normal(size=2)
@@ -147,7 +138,7 @@ def test_a_packing_with_little_room_is_worth_no_more_than_it_says(room: int) -> 
     """By trying which sets are violated: at most `room` of them, and nothing else is kept."""
     rng = np.random.default_rng(room)
     raised = 0
-    for _ in range(200):
+    for _ in range(60):
         heights, own, penalty = rng.uniform(0, 10, 3), float(rng.uniform(0, 4)), 1.5
         values = [
             max(own, *(h for h, hit in zip(heights, hits, strict=True) if not hit), 0.0)
@@ -161,7 +152,7 @@ def test_a_packing_with_little_room_is_worth_no_more_than_it_says(room: int) -> 
     assert (raised > 0) == (room < 3)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(24 if FULL else 8))
 def test_counts_that_are_dear_to_keep(seed: int) -> None:
     """Cheap violations and few of them: what the room of a node proves decides."""
     rng = np.random.default_rng(seed)
@@ -196,8 +187,7 @@ def test_a_point_beyond_the_cutoff_is_searched_below() -> None:
 
 
 def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
-    data = points("overlapping", 4, n=8)
-    nobody = np.zeros(8, dtype=bool)
+    data, nobody = DATA, np.zeros(8, dtype=bool)
     side = replace(SideRows.nothing(8, data.d), counts=(Count(~nobody, 0),), kept=nobody.copy())
     apart = TrainingData(data.X + 4.0 * data.y[:, None], data.y)
     found = conflict_search(apart, penalty=1e-4, intercept="penalised", side=side)
@@ -234,8 +224,9 @@ EDITS: dict[str, Edit] = {
 }
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "free"])
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize(
+    ("name", "intercept"), [(name, ("penalised", "free")[k % 2]) for k, name in enumerate(EDITS)]
+)
 def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -> None:
     found, paid = (
         build("zero_one_big_m", DATA, penalty=0.6, big_m=big_m, intercept=intercept)
@@ -244,7 +235,7 @@ def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -
     EDITS[name](found)
     EDITS[name](paid)
     result = solve(found)
-    witness = solve(paid, "scip", time_limit=60, options={"numerics/feastol": 1e-9})
+    witness = solve(paid, "scip", options={"numerics/feastol": 1e-9})
     assert witness.status is Status.OPTIMAL
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.objective == pytest.approx(witness.objective, rel=1e-5)
@@ -252,15 +243,11 @@ def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -
     assert "auto left it to a method" in result.message
 
 
-@pytest.mark.parametrize("unit", [1e-5, 1e5])
-def test_the_optimum_follows_a_change_of_units(unit: float) -> None:
-    edit = side_edit(4)
+def test_the_optimum_follows_a_change_of_units() -> None:
+    edit, unit = side_edit(4), 1e-5
     assert edit.intercept == "free"
     own = solve(edit.model(), method=SEARCH)
-    rows = [
-        (np.r_[row[:-1] * unit, row[-1]], low, high, kind if kind == "row" else "row")
-        for row, low, high, kind in edit.rows
-    ]
+    rows = [(np.r_[row[:-1] * unit, row[-1]], low, high, "row") for row, low, high, _ in edit.rows]
     scaled = replace(
         edit, data=TrainingData(edit.data.X * unit, edit.data.y), rows=rows,
         penalty=edit.penalty / unit**2,
@@ -319,22 +306,6 @@ def test_what_the_search_has_no_argument_for_goes_to_the_branch_and_bound(name: 
     assert result.certificate.facts.get("engine") != SEARCH
 
 
-@pytest.mark.parametrize("size", [1e120, 1e-120])
-def test_numbers_whose_squares_are_none_are_refused(size: float) -> None:
-    model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
-    row(lambda m: size * m.w[0] <= size)(model)
-    with pytest.raises(ValueError, match=r"beyond 1e\+100 or within 1e-100"):
-        solve(model, method=SEARCH)
-
-
-def test_slack_bounds_hold_at_an_optimum_that_the_edit_may_exclude() -> None:
-    words = {"penalty": 0.6, "big_m": "derived", "slack_bounds": "derived"}
-    model = build("zero_one_big_m", DATA, **words)
-    EDITS["w_0 >= 3"](model)
-    with pytest.raises(ValueError, match="slack_bounds"):
-        solve(model, method=SEARCH)
-
-
 def test_a_stated_m_that_cuts_the_optimum_off_is_told() -> None:
     model = build("zero_one_big_m", DATA, penalty=0.6, big_m=2.0)
     EDITS["w_0 >= 3"](model)
@@ -345,18 +316,13 @@ def test_a_stated_m_that_cuts_the_optimum_off_is_told() -> None:
 
 
 def test_a_solver_and_a_budget_are_asked_as_before() -> None:
-    def edited() -> pyo.ConcreteModel:
-        model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
-        EDITS["w_0 <= .3"](model)
-        return model
-
-    assert solve(edited(), "scip").solver == "scip"
-    assert solve(edited(), prove=5).certificate.facts.get("engine") != SEARCH
-    with pytest.raises(ValueError, match="starts"):
-        solve(edited(), method=SEARCH, options={"starts": 3})
+    model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
+    EDITS["w_0 <= .3"](model)
+    assert solve(model.clone(), "scip").solver == "scip"
+    assert solve(model, prove=5).certificate.facts.get("engine") != SEARCH
 
 
-@pytest.mark.parametrize("seed", [3002, 3009, 3028, 3064])
+@pytest.mark.parametrize("seed", [3002, 3028])
 def test_a_proof_file_leaves_an_edited_model_to_the_search(seed: int, tmp_path: Any) -> None:
     """A column that is fixed at 0 moves no margin; where b is free a derived M may not stand."""
     edit, path = side_edit(seed), tmp_path / "proof.json"
@@ -373,7 +339,7 @@ def test_a_proof_file_leaves_an_edited_model_to_the_search(seed: int, tmp_path: 
 
 def test_behind_a_named_solver_the_search_bounds_the_edited_problem() -> None:
     proven = 0
-    for seed in range(12):
+    for seed in range(6):
         edit = side_edit(seed)
         result, optimum = solve(edit.model(), "scip"), edit.optimum()
         if result.certificate.bound_method.endswith("of the edited problem"):
@@ -381,7 +347,7 @@ def test_behind_a_named_solver_the_search_bounds_the_edited_problem() -> None:
             if result.certificate.verdict is Verdict.CERTIFIED:
                 assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
                 proven += 1
-    assert proven > 6
+    assert proven > 2
 
 
 def test_a_point_that_m_keeps_from_the_optimum_is_not_called_optimal() -> None:
@@ -392,3 +358,41 @@ def test_a_point_that_m_keeps_from_the_optimum_is_not_called_optimal() -> None:
     assert result.objective > edit.optimum() * 1.1
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert solve(edit.model()).objective == pytest.approx(edit.optimum(), rel=2e-6)
+
+
+# --- what no hyperplane meets, and what only a large one does ------------------------------------
+
+
+@pytest.mark.parametrize("method", ["auto", "cone-search", SEARCH])
+@pytest.mark.parametrize("rows", ["crossing", "small"])
+def test_what_no_hyperplane_meets_is_told_and_auto_proves_it(method: str, rows: str) -> None:
+    """Two rows that cross, and a count of errors that so small a w cannot have."""
+    m = build("zero_one_big_m", CLUSTERED, penalty=1.0, big_m="derived", intercept="free")
+    if rows == "crossing":
+        m.steep = pyo.Constraint(expr=m.w[0] >= 1.0)
+        m.flat = pyo.Constraint(expr=m.w[0] <= 0.5)
+    else:
+        m.few = pyo.Constraint(expr=sum(m.z.values()) <= 1)
+        for variable in m.w.values():
+            variable.setlb(-1e-3)
+            variable.setub(1e-3)
+    found = solve(m, method=method)
+    assert found.objective is None
+    if method == "auto":
+        assert found.status is Status.INFEASIBLE
+        # The count has no point only beside M, which was derived for larger w.
+        closed = Verdict.CERTIFIED if rows == "crossing" else Verdict.NOT_CERTIFIED
+        assert found.certificate.verdict is closed
+    else:  # M may rest on what a search believes, so that it is told and no verdict
+        assert found.certificate.verdict is Verdict.NOT_CERTIFIED
+        assert 'method="auto" proves' in found.message
+
+
+@pytest.mark.parametrize("method", ["auto", "cone-search", SEARCH])
+def test_a_large_w_is_no_reason_to_call_a_derived_m_infeasible(method: str) -> None:
+    """M was derived for smaller w; the edited problem has points, and its M is raised for them."""
+    m = build("zero_one_big_m", CLUSTERED, penalty=1.0, big_m="derived", intercept="free")
+    m.far = pyo.Constraint(expr=m.w[0] >= 1e4)
+    found = solve(m, method=method, time_limit=20)
+    assert found.status is not Status.INFEASIBLE, found.message
+    assert found.objective is not None
