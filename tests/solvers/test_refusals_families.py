@@ -36,7 +36,6 @@ from tests.references.reference_solutions import points
 from tightmargin.formulations import extended_robust_svc
 from tightmargin.solvers import (
     SolverNotInstalledError,
-    certified_gap,
     class_probabilities,
     cone_search,
     conflict_search,
@@ -384,27 +383,6 @@ def test_points_of_another_shape_are_refused() -> None:
         with pytest.raises(ValueError, match=re.escape(named)):
             call(given)
     assert not is_searchable((3, 3), 3)
-
-
-def test_a_gap_to_another_machine_is_refused() -> None:
-    words = {"ridge": 0.05, "truncation": -0.5}
-    proven = tm.solve(tm.build("multiclass_truncated", CLASSES, **words, big_m="derived"))
-    found = truncated_dca(CLASSES, **words)
-    for change, word in (
-        ({"ridge": 0.02}, "ridge"),
-        ({"truncation": -0.4}, "truncation"),
-        ({"intercept": "none"}, "intercept"),
-        ({"class_weight": (1.0, 2.0, 1.0)}, "class_weight"),
-        ({"data": class_points(2, n=9)}, "other data"),
-        ({"objective": 0.001}, "exceeds the value"),
-    ):
-        with pytest.raises(ValueError, match=word):
-            certified_gap(replace(found, **change), proven)
-    with pytest.raises(ValueError, match="multiclass_truncated"):
-        certified_gap(found, replace(proven, formulation="multiclass_hinge"))
-    open_gap = certified_gap(found, replace(proven, bound=None))
-    assert open_gap.gap is None
-    assert open_gap.hinge_excess is not None
 
 
 def test_without_numba_or_room_a_search_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

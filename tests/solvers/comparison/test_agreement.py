@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from sklearn.svm import NuSVC
 
 import tightmargin as tm
 from tests.inside.experiments import compare_solvers
@@ -136,17 +135,6 @@ def test_the_table_has_no_complaint_and_names_no_solver_that_cannot(table: Agree
     assert len(table.models()) == 5
 
 
-def test_nu_svc_is_the_machine_of_scikit_learn(table: Agreement) -> None:
-    """NuSVC minimises 1/2 ||w||^2 - nu rho + mean loss up to the scale rho of its solution."""
-    fitted = NuSVC(nu=NU, kernel="linear", tol=1e-10).fit(DATA.X, DATA.y)
-    (found,) = [r for r in table.rows if r.solver == "clarabel" and "nu_svc:nu" in r.model.label
-                and r.model.problem_class == "QP"]  # fmt: skip
-    w, b = found.result.values["w"], float(found.result.values["b"])
-    rho = float(found.result.values["rho"])
-    assert w / rho == pytest.approx(fitted.coef_[0], rel=1e-4)
-    assert b / rho == pytest.approx(fitted.intercept_[0], rel=1e-4)
-
-
 def test_tolerances_are_documented() -> None:
     for info in SOLVERS.values():
         assert 0 < info.tolerance <= 1e-4
@@ -239,28 +227,6 @@ def test_people_see_a_line_for_every_solver(folder: Path) -> None:
     assert "does not take the class" in refused
 
 
-def test_a_narrow_screen_keeps_difference_and_agreement(
-    table: Agreement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import io
-
-    from rich.console import Console
-
-    from tests.inside.experiments import agreement_page, tables
-
-    written = io.StringIO()
-    screen = Console(file=written, width=80, markup=False)
-    monkeypatch.setattr(tables, "_console", lambda: screen)
-    tables.show(agreement_page("title", table))
-    lines = written.getvalue().splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= 80
-    for row in table.rows:
-        assert any(line.startswith(f"{row.solver} ") for line in lines)
-    heads = [line.split() for line in lines if line.startswith("solver ")]
-    assert len(heads) == 5
-    assert all({"difference", "agrees", "certificate"} <= set(head) for head in heads)
-
-
 # --- refusals are rows ---------------------------------------------------------------------------
 
 
@@ -299,9 +265,7 @@ def test_refusals_are_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert rows["highs"].refusal == "does not take the class"
 
 
-def test_an_error_of_one_solver_is_a_row_and_a_complaint(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
+def test_an_error_of_one_solver_is_a_row_and_a_complaint(monkeypatch: Any, folder: Path) -> None:
     def broken(*arguments: Any) -> Claim:
         raise RuntimeError("the library\nwas built for another machine")
 
@@ -316,9 +280,7 @@ def test_an_error_of_one_solver_is_a_row_and_a_complaint(
     assert "the library was built for another machine" in line
 
 
-def test_a_package_that_cannot_be_imported_is_a_row(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_package_that_cannot_be_imported_is_a_row(monkeypatch: Any, tmp_path: Any) -> None:
     (tmp_path / "half_a_solver.py").write_text("raise ImportError('no libhalf.so')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(SOLVERS, "scs", replace(SOLVERS["scs"], package="half_a_solver",
@@ -348,7 +310,6 @@ def lie(monkeypatch: pytest.MonkeyPatch, module: Any, change: Callable[[Claim], 
 
 def zero_point(claim: Claim) -> Claim:
     """w = b = rho = xi = 0: feasible for nu_svc, and not optimal for this nu."""
-    assert claim.x is not None
     return replace(claim, x=np.zeros_like(claim.x), status=Status.OPTIMAL, bound=0.0)
 
 
@@ -398,7 +359,6 @@ def test_a_worse_point_with_a_bound_to_match_is_a_no(monkeypatch: pytest.MonkeyP
         pytest.skip("gurobi is not installed")
 
     def give_up(claim: Claim) -> Claim:
-        assert claim.x is not None
         x = np.zeros_like(claim.x)
         x[-DATA.n :] = 1.0
         return replace(claim, x=x, status=Status.OPTIMAL, bound=PENALTY * DATA.n)
@@ -550,9 +510,7 @@ def test_rows_and_data_must_be_named(folder: Path) -> None:
     assert (refused.code, "with --set" in refused.complaint) == (2, True)
 
 
-def test_an_interrupt_keeps_the_finished_rows(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_keeps_the_finished_rows(folder: Path, monkeypatch: Any) -> None:
     honest = answering.solve
 
     def second_time(model: Any, solver: str, **limits: Any) -> SolveResult:

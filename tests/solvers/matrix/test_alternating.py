@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import MatrixStart, alternating, machine
-from tests.references import reference_solutions
+from tests.inside.solvers import MatrixStart, alternating
 from tests.references.matrix import full, matrix_points, rank_one_on_circle
 from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.solvers import matrix_alternating
@@ -47,22 +46,6 @@ def test_at_full_rank_the_first_machine_is_the_optimum() -> None:
     found = matrix_alternating(DATA, ridge=RIDGE, shape="2x3", rank=2, starts=1)
     assert found.objective == pytest.approx(full(DATA, (2, 3), "free", RIDGE), rel=1e-7)
     assert found.solutions[0].trace[1] == pytest.approx(found.objective, rel=1e-7)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_a_machine_is_that_of_another_modelling_layer(mode: str) -> None:
-    w, b = machine(DATA.X, DATA.y, RIDGE, mode)
-    theirs = reference_solutions.hinge(DATA, mode, 0.5, 1 / RIDGE)
-    assert w == pytest.approx(theirs.w, abs=1e-4)
-    assert objective(w, b, mode) == pytest.approx(RIDGE * theirs.value, rel=1e-7)
-
-
-def test_predictors_that_are_turned_end_in_the_turned_matrix() -> None:
-    """From the same start: the singular vectors of the optimum of any rank."""
-    turned = tm.TrainingData(DATA.X.reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6), DATA.y)
-    found = matrix_alternating(turned, ridge=RIDGE, shape="3x2", rank=1, starts=2)
-    assert found.objective >= rank_one_on_circle(DATA, 3, "free", RIDGE) - 1e-7
-    assert np.linalg.matrix_rank(found.w.reshape(3, 2), tol=1e-9) == 1
 
 
 def test_the_same_seed_gives_the_same_and_another_one_other_starts() -> None:

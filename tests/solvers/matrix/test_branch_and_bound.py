@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -94,16 +93,6 @@ def test_units_and_a_place_far_from_0_change_nothing(scale: float, shift: float)
     assert found.objective == pytest.approx(rank_one_on_circle(SMALL, 3, "free", RIDGE), rel=2e-6)
 
 
-def test_a_time_limit_ends_the_orthants_of_a_large_matrix() -> None:
-    small = matrix_points(0, n=12, shape=(7, 7))
-    found = matrix_search(
-        small, ridge=RIDGE, shape="7x7", rank=1, time_limit=1e-6, incumbent=(np.zeros(49), 0.0)
-    )
-    relaxed = tm.solve(tm.matrix_svc_projection(small, ridge=RIDGE, shape="7x7", rank=1))
-    assert (found.stop, found.cells) == ("time_limit", 1)
-    assert found.bound == pytest.approx(relaxed.objective, rel=1e-6)
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=8)
 def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> None:
@@ -125,18 +114,6 @@ def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> N
         assert loose <= tight + 1e-6, "the solver's own are the best"
 
 
-def test_a_small_cone_is_nearly_its_direction() -> None:
-    rng = np.random.default_rng(5)
-    u = rng.standard_normal(3)
-    for kind, mode in itertools.product(("line", "complement"), ("free", "penalised")):
-        problem = cell_problem(kind, mode)
-        cone = u[:, None] + 1e-3 * rng.standard_normal((3, 3))
-        cone /= np.linalg.norm(cone, axis=0)
-        middle = cone.sum(axis=1) / np.linalg.norm(cone.sum(axis=1))
-        value = best_in_direction(problem, middle)
-        assert problem.bound(cone).lower == pytest.approx(value, rel=0.02)
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
@@ -154,9 +131,7 @@ def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
 
 
 @pytest.mark.parametrize("after", [1, 4, 9])
-def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(
-    after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(after: int, monkeypatch: Any) -> None:
     best = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1)
     calls, whole = [], CellProblem.bound
 
@@ -187,9 +162,7 @@ def test_limits_of_cells_and_time_leave_a_proven_bound() -> None:
     assert late.objective == pytest.approx(best.objective, rel=1e-9)
 
 
-def test_a_solver_that_breaks_down_proves_less_and_nothing_false(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_solver_that_breaks_down_proves_less_and_nothing_false(monkeypatch: Any) -> None:
     def nothing(self: CellProblem, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x, z = whole(self, normals)
         return direction_cells._finite(np.full(len(x), np.nan)), direction_cells._finite(z * np.inf)
@@ -208,7 +181,6 @@ def test_a_bound_from_a_bad_point_is_that_of_the_optimum() -> None:
     origin = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1).origin
     best = rank_one_on_circle(SMALL, 3, "free", RIDGE)
     found = closing_bounds.matrix_bound(origin, {"w": np.ones(6), "b": np.array(0.0)})
-    assert found is not None
     assert found.words.startswith("search over")
     assert found.hypotheses
     assert all(found.hypotheses.values())
@@ -223,7 +195,6 @@ def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None
     wide = matrix_points(0, n=12, shape=(4, 4))
     origin = tm.matrix_svc_bilinear(wide, ridge=RIDGE, shape="4x4", rank=2).origin
     found = closing_bounds.matrix_bound(origin)
-    assert found is not None
     relaxed = tm.solve(tm.matrix_svc_projection(wide, ridge=RIDGE, shape="4x4", rank=2))
     assert found.words == closing_bounds.RELAXATION_METHOD
     assert found.value <= relaxed.objective
@@ -234,12 +205,6 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
     origin = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1).origin
     monkeypatch.setattr(type(SOLVERS["clarabel"]), "installed", property(lambda self: False))
     assert closing_bounds.matrix_bound(origin) is None
-
-
-def test_a_single_cone_is_called_one() -> None:
-    nothing = tm.TrainingData(0 * SMALL.X, SMALL.y)
-    model = tm.matrix_svc_bilinear(nothing, ridge=RIDGE, shape="2x3", rank=1)
-    assert "1 cone of" in solve(model, method="matrix-search").certificate.bound_method
 
 
 # --- as a solver ---------------------------------------------------------------------------------
@@ -253,7 +218,6 @@ def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
     assert found.certificate.verdict is Verdict.CERTIFIED
     best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
     assert found.objective == pytest.approx(best, rel=2e-6)
-    assert found.bound is not None
     assert found.bound <= best * (1 + 1e-9)
     assert [v.value for v in model.w.values()] == found.values["w"].tolist()
     assert (found.seed, found.threads, found.message) == (3, 1, "")
@@ -264,7 +228,5 @@ def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     found = solve(model, method="matrix-search", time_limit=1e-6)
     assert found.status is Status.FEASIBLE
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert found.objective is not None
-    assert found.bound is not None
     assert found.bound < found.objective - 0.1
     assert found.message.startswith("time limit: the gap is")

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 import tightmargin as tm
 from tests.inside.formulations import smallest_leads
 from tests.inside.solvers import DcaBatch, hinge_batch
-from tests.inside.solvers import dca as module
 from tests.inside.solvers import multiclass_space_machine_space as machine_space
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tightmargin.formulations import MulticlassData
@@ -166,17 +165,6 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
 
 
-def test_class_weights_and_ridge_scale_together() -> None:
-    data = wrong_labels(12)
-    words: dict[str, Any] = {"truncation": -0.5, "starts": 4}
-    once = truncated_dca(data, ridge=0.01, class_weight=[1.0, 2.0, 0.5], **words)
-    thrice = truncated_dca(data, ridge=0.03, class_weight=[3.0, 6.0, 1.5], **words)
-    assert thrice.objective == pytest.approx(3 * once.objective, rel=1e-7)
-    assert once.objective != pytest.approx(
-        truncated_dca(data, ridge=0.01, **words).objective, rel=1e-3
-    )
-
-
 def test_a_class_that_is_given_up_leaves_finite_intercepts() -> None:
     """A single point of class 2 in the middle of the others, at hardly any weight."""
     X = np.vstack([np.eye(2), -np.eye(2), [[1.0, 1.0], [-1.0, -1.0]], np.zeros((1, 2))])
@@ -218,17 +206,12 @@ def proven() -> SolveResult:
     )  # fmt: skip
 
 
-def test_the_hinge_start_misses_the_proven_optimum_by_more_than_5_percent(
-    proven: SolveResult,
-) -> None:
+def test_the_hinge_start_misses_the_proven_optimum_by_5_percent(proven: SolveResult) -> None:
     data = wrong_labels(MISSED)
     assert proven.certificate.verdict is Verdict.CERTIFIED
     words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
     one = certified_gap(truncated_dca(data, **words), proven)
     many = certified_gap(truncated_dca(data, **words, starts=40), proven)
-    assert one.hinge_excess is not None
-    assert one.gap is not None
-    assert many.gap is not None
     assert one.hinge_excess > 0.05
     assert one.gap > 0.05
     # One is V of (B, b) point by point, the other V in the coordinates of the search.
@@ -298,12 +281,3 @@ def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatc
     assert not found.complete
     assert found.iterations == after
     assert found.objective <= found.runs[0].trace[0] * (1 + 1e-12)
-
-
-def test_ctrl_c_before_the_first_machine_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "start_batches", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        truncated_dca(wrong_labels(12), ridge=0.01, truncation=-0.5)

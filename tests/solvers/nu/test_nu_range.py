@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,8 +56,6 @@ def test_nu_bar_is_the_same_in_every_unit(powers: tuple[int, int]) -> None:
     assert high <= known + 1e-9
 
 
-def test_the_lower_bound_is_0_where_no_multipliers_can_be_repaired(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_lower_bound_is_0_where_no_multipliers_can_be_repaired(monkeypatch: Any) -> None:
     monkeypatch.setattr(ranges, "exact_lp_bound", lambda form, y: None)
     assert nu_bar_bounds(two_clouds())[0] == 0

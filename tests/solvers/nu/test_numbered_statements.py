@@ -49,7 +49,7 @@ def test_theorem_8_ends_after_no_more_steps_than_corners_in_a_local_minimum(seed
     data, nu, facets = planar(seed)
     costs = np.full(data.n, 1 / data.n)
     ends = set()
-    for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
+    for angle in np.linspace(0, 2 * np.pi, 6, endpoint=False):
         w, seen = np.array([np.cos(angle), np.sin(angle)]), []
         for _ in range(len(facets) + 1):
             other = step(data, nu, w)

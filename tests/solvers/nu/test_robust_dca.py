@@ -48,13 +48,6 @@ def test_the_optimum_is_the_best_choice_of_outliers(seed: int, mode: str) -> Non
     assert sorted(local.outliers) == [0, N - 1]
 
 
-def test_without_outliers_it_is_the_extended_nu_machine() -> None:
-    data = noisy(3)
-    ours = tm.solve(extended_robust_svc(data, nu=0.7, mu=0.0, intercept="none"))
-    ball = tm.solve(tm.extended_nu_svc_ball(data, nu=0.7, intercept="none"))
-    assert ours.objective == pytest.approx(ball.objective, rel=1e-6, abs=1e-8)
-
-
 def test_the_risk_is_a_difference_of_two_tails() -> None:
     """CVaR of the worst share s of n errors, added up from its definition as a least value."""
     data, w, b = noisy(4), np.array([0.6, -0.8]), 0.2

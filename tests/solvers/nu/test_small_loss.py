@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,9 +24,7 @@ def overlapping(seed: int, n: int = 80, d: int = 3, unit: float = 1.0) -> Traini
     ("seed", "unit", "intercept"),
     covering(range(2), [1e-6, 1.0, 1e6], ["free", "penalised", "none"]),
 )
-def test_the_loss_is_between_the_least_one_and_little_more(
-    seed: int, unit: float, intercept: str
-) -> None:
+def test_the_loss_is_the_least_or_little_more(seed: int, unit: float, intercept: str) -> None:
     data = overlapping(seed, unit=unit)
     weights = np.full(data.n, 1 / data.n)
     lower, upper = nu_bar_bounds(data, intercept=intercept)
@@ -33,9 +33,7 @@ def test_the_loss_is_between_the_least_one_and_little_more(
     assert found <= 1.05 * upper
 
 
-def test_inside_the_range_no_linear_program_is_solved_and_below_it_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_inside_the_range_no_program_is_solved_and_below_it_says_so(monkeypatch: Any) -> None:
     data = overlapping(0)
     lower, upper = nu_bar_bounds(data)
     assert "at or below the range" in remark(nu_svc(data, nu=0.999 * lower).origin)

@@ -75,7 +75,7 @@ def test_every_machine_is_that_of_scikit_learn(method: str, data: TrainingData) 
     ("method", "intercept"),
     [("interior", "free"), ("model", "penalised"), ("interior", "none"), ("interior", "penalised")],
 )
-def test_every_machine_has_the_value_of_another_modelling_layer(
+def test_every_machine_has_another_layers_value(
     method: str, intercept: str, data: TrainingData
 ) -> None:
     found = class_probabilities(data, ridge=RIDGE, grid=GRID, method=method, intercept=intercept)
@@ -87,9 +87,7 @@ def test_every_machine_has_the_value_of_another_modelling_layer(
         np.testing.assert_allclose(row.w, expected.w, atol=1e-3)
 
 
-def test_the_model_is_built_once_and_solved_again_in_place(
-    data: TrainingData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_is_built_once_and_solved_again(data: TrainingData, monkeypatch: Any) -> None:
     built = []
 
     def counted(*given: Any, **words: Any) -> Any:
@@ -134,9 +132,7 @@ def _uniform() -> tuple[TrainingData, Array]:
 
 
 @pytest.mark.parametrize("method", ["interior", "libsvm"])
-def test_a_poor_end_is_helped_out_by_the_model(
-    method: str, data: TrainingData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_poor_end_goes_to_the_model(method: str, data: TrainingData, monkeypatch: Any) -> None:
     def poor(G: Array, price: Array, caps: Array, *_: Any) -> Machines:
         return Machines(np.ones((len(caps), G.shape[1])), nothing(G, price, caps))
 
@@ -181,9 +177,7 @@ def test_a_time_limit_leaves_honest_rows_behind(data: TrainingData) -> None:
         assert row.bound <= expected <= row.objective * (1 + 1e-9)
 
 
-def test_ctrl_c_keeps_the_finished_values(
-    data: TrainingData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_keeps_the_finished_values(data: TrainingData, monkeypatch: Any) -> None:
     calls = []
 
     def pressed(*given: Any) -> Machines:
@@ -295,18 +289,6 @@ def test_the_estimates_are_as_near_the_truth_as_an_earlier_study_found() -> None
     assert mean_error(600, 0.03, range(3)) == pytest.approx(0.081, abs=0.004)
 
 
-def test_a_finer_grid_brings_the_estimates_of_a_coarse_one_nearer() -> None:
-    """On monotone signs p of the coarse grid is within half a step of p of every finer one."""
-    data, _ = logistic(150, 7)
-    fine = class_probabilities(data, ridge=1e-3, grid=39)
-    for grid in (3, 9):  # all of their values are among the fine ones
-        coarse = class_probabilities(data, ridge=1e-3, grid=grid)
-        both = fine.monotone(data.X) & coarse.monotone(data.X)
-        assert both.mean() > 0.9
-        away = np.abs(coarse.probabilities(data.X) - fine.probabilities(data.X))[both]
-        assert away.max() <= 0.5 / (grid + 1) + 1e-9
-
-
 # --- as a document -------------------------------------------------------------------------------
 
 
@@ -373,7 +355,7 @@ def test_a_forged_or_foreign_document_is_refused(data: TrainingData) -> None:
          "same length"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):
-            ClassProbabilities.from_document(bad, at_hand)  # type: ignore[arg-type]
+            ClassProbabilities.from_document(bad, at_hand)
 
 
 def machine_at(value: float, bound: float | None) -> WeightedMachine:

@@ -43,11 +43,9 @@ def test_every_method_finds_the_proven_optimum_of_every_form(name: str, method: 
     expected = sign(name) * reference_solutions.least_loss(DATA, "free", H).value
     assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
     assert result.objective == pytest.approx(expected, rel=1e-7)
-    assert result.bound is not None
     assert result.bound <= result.objective + 1e-12 * abs(expected)
     assert result.objective - result.bound <= 1e-8 * abs(expected)
-    assert result.certificate.dual_residual is not None
-    assert max(result.certificate.primal_residual, result.certificate.dual_residual) <= 1e-12  # type: ignore[type-var]
+    assert max(result.certificate.primal_residual, result.certificate.dual_residual) <= 1e-12
     assert (result.solver, result.threads, result.seed) == ("tightmargin", 1, 4)
     assert set(result.certificate.facts) <= set(FACTS)
     for variable, values in result.values.items():
@@ -67,24 +65,6 @@ def test_values_and_multipliers_are_those_of_a_solver(name: str) -> None:
             np.testing.assert_allclose(mine[key], other[key], atol=2e-5, err_msg=key)
 
 
-@pytest.mark.parametrize("name", SEARCHED)
-def test_a_multiplier_is_the_slope_of_the_optimum_in_its_right_hand_side(name: str) -> None:
-    row, key = ("balance", None) if name in DUALS else ("margin", 3)
-    step, values = 1e-3, []
-    for move in (-step, step):
-        changed = model(name)
-        constraint = changed.find_component(row)[key]
-        if name in DUALS:
-            constraint.set_value(constraint.body == move)
-        else:
-            constraint.set_value(constraint.body >= 1 + move)
-        values.append(solve(changed, "clarabel").objective)
-    slope = (values[1] - values[0]) / (2 * step)
-    found = np.atleast_1d(solve(model(name)).duals[row])
-    assert found[key or 0] == pytest.approx(slope, abs=1e-4)
-    assert abs(slope) > 1e-3
-
-
 @pytest.mark.parametrize("name", DUALS)
 def test_a_kernel_matrix_is_taken_by_the_duals(name: str) -> None:
     data = gram_data(DATA, kernel="rbf", width=0.8)
@@ -97,9 +77,7 @@ def test_a_kernel_matrix_is_taken_by_the_duals(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "data"), [(SEARCHED[0], DATA), (SEARCHED[1], SEPARABLE), (SEARCHED[-1], DATA)]
 )
-def test_above_the_limit_gamma_is_0_and_the_linear_program_is_solved(
-    name: str, data: TrainingData
-) -> None:
+def test_above_the_limit_the_linear_program_is_solved(name: str, data: TrainingData) -> None:
     result = solve(model(name, data, 500.0))
     expected = sign(name) * reference_solutions.least_loss(data, "free").value
     assert result.certificate.verdict is Verdict.CERTIFIED
@@ -117,9 +95,7 @@ def test_above_the_limit_gamma_is_0_and_the_linear_program_is_solved(
 
 
 @pytest.mark.parametrize(("name", "bound"), [(SEARCHED[0], H), (SEARCHED[1], 500.0)])
-def test_a_method_stopped_at_its_start_says_nothing_of_other_machines(
-    name: str, bound: float
-) -> None:
+def test_a_method_stopped_at_its_start_says_nothing_else(name: str, bound: float) -> None:
     """What it has is the even multipliers, or 0, of which gamma = 0 was said at any H."""
     result = solve(model(name, bound=bound), time_limit=1e-9)
     facts = result.certificate.facts
@@ -133,7 +109,6 @@ def test_a_method_stopped_at_its_start_says_nothing_of_other_machines(
 
 def hyperplane(result: SolveResult, data: TrainingData) -> tuple[np.ndarray, float]:
     entry = CATALOGUE[result.formulation]
-    assert entry.classifier is not None
     built = entry.build(data, **result.parameters)
     return entry.classifier(built.origin, result.values, result.duals)
 
@@ -182,7 +157,7 @@ def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.M
     ("interrupted", Status.INTERRUPTED, "interrupted"),
     ("time limit: the gap is not closed", Status.FEASIBLE, "time_limit"),
 ])  # fmt: skip
-def test_what_is_stopped_keeps_its_point_and_bound(
+def test_what_is_stopped_keeps_its_ends(
     said: str, status: Status, stop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = methods.solve_rsvm
@@ -198,8 +173,6 @@ def test_what_is_stopped_keeps_its_point_and_bound(
     result = solve(model("rsvm"), time_limit=9.0)
     assert (result.status, result.certificate.facts["stop"]) == (status, stop)
     optimum = reference_solutions.least_loss(DATA, "free", H).value
-    assert result.bound is not None
-    assert result.objective is not None
     assert 0 < result.bound < optimum <= result.objective * (1 + 1e-8)
 
 
@@ -221,7 +194,6 @@ def test_gap_tables_leave_the_exact_problem_to_the_methods_that_can() -> None:
         assert (solve(left).solver == "tightmargin") is own
     for asked, used in (("auto", "tightmargin"), ("clarabel", "clarabel")):
         found = compare(DATA, ["rsvm_relaxed"], exact=model("rsvm"), solver=asked)
-        assert found.exact is not None
         assert found.exact.solver == used
         gap = (
             reference_solutions.least_loss(DATA, "free", H).value

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 import tightmargin as tm
@@ -122,47 +121,6 @@ def test_two_points_are_half_their_distance_from_the_plane_between() -> None:
 # --- exact witnesses
 
 
-def least_norm_on_a_line(x: list[int], y: list[int]) -> tuple[Fraction, Fraction]:
-    """(H_lim, E0) in one dimension, in fractions.
-
-    E is linear between its vertices, where two points have u = 1, and min_b E(w, b) is reached at
-    some b = y_i - w x_i; its minimisers in w begin and end at vertices, unless they contain 0.
-    """
-    slopes = {Fraction(0)}
-    for i, j in combinations(range(len(x)), 2):
-        if x[i] != x[j]:
-            slopes.add(Fraction(y[i] - y[j], x[i] - x[j]))
-
-    def loss(w: Fraction) -> Fraction:
-        zero = Fraction(0)
-        return min(
-            sum((max(zero, 1 - t * (w * s + b)) for s, t in zip(x, y, strict=True)), zero)
-            for b in (t - w * s for s, t in zip(x, y, strict=True))
-        )
-
-    losses = {w: loss(w) for w in slopes}
-    least = min(losses.values())
-    return min(abs(w) for w, value in losses.items() if value == least), least
-
-
-@given(st.lists(st.tuples(st.integers(-6, 6), st.sampled_from([-1, 1])), min_size=2, max_size=12))
-@settings(max_examples=20)
-def test_whole_numbers_on_a_line_agree_with_fractions(pairs: list[tuple[int, int]]) -> None:
-    x, y = [p[0] for p in pairs], [p[1] for p in pairs]
-    assume(len(set(y)) == 2)
-    norm, loss = least_norm_on_a_line(x, y)
-    data = TrainingData(np.array(x, dtype=float)[:, None], y)
-    limit = norm_limit(data)
-    consistent(data, limit)
-    assert limit.proven
-    assert limit.value == pytest.approx(float(norm), rel=1e-12)
-    assert limit.lower <= norm * (1 + Fraction(1, 10**15))
-    assert limit.upper >= norm * (1 - Fraction(1, 10**15))
-    assert limit.separable == (loss == 0)
-    assert limit.least_loss == pytest.approx(float(loss), rel=1e-12)
-    assert limit.least_loss_bound <= loss
-
-
 def least_norm_in_the_plane(X: Array, y: Array) -> tuple[Fraction, Fraction]:
     """(H_lim^2, E0) in two dimensions, in fractions, by trying all sets of active rows.
 
@@ -226,7 +184,6 @@ def test_separable_points_have_the_inverse_of_their_margin() -> None:
     assert limit.proven
     assert limit.value == pytest.approx(-1 / max_margin(data, "free").value, rel=1e-6)
     ours = tm.solve(tm.max_margin_svc(data)).objective
-    assert ours is not None
     assert limit.value == pytest.approx(-1 / ours, rel=1e-6)
 
 
@@ -247,22 +204,6 @@ def test_less_norm_costs_loss_and_more_gains_none(seed: int, n: int, d: int) -> 
         assert least_loss(data, "free", H).value == pytest.approx(limit.least_loss, rel=1e-6)
         dearer = least_loss(data, "free", 0.98 * H).value - limit.least_loss
         assert dearer >= 0.02 * g * H**2 * (1 - 1e-4), "E is convex in H, with slope -g H at H_lim"
-
-
-@pytest.mark.parametrize("copies", [1, 2])
-def test_from_cost_1_over_g_on_the_solution_is_that_of_the_limit(copies: int) -> None:
-    """Copies make the multipliers of the limit one of many, and g needs a program of its own."""
-    one = points("overlapping", 1, n=12)
-    data = TrainingData(np.vstack([one.X] * copies), np.tile(one.y, copies))
-    limit = norm_limit(data)
-    consistent(data, limit)
-
-    def fit(C: float) -> Array:
-        return SVC(C=C, kernel="linear", tol=1e-9, max_iter=10**6).fit(data.X, data.y).coef_[0]
-
-    assert fit(1.02 / limit.gamma_range) == pytest.approx(limit.w, rel=1e-5)
-    shorter = float(np.linalg.norm(fit(0.98 / limit.gamma_range)))
-    assert shorter < limit.value * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("kind", ["separable", "overlapping"])
@@ -406,23 +347,6 @@ def test_the_printed_limits_of_the_digits(n: int, square: float, data_folder: Pa
     certified_at(data, limit.value, limit)
 
 
-def test_a_split_of_the_breast_cancer_data_is_separable() -> None:
-    cells = load_breast_cancer()
-    rng = np.random.default_rng(0)
-    chosen = np.concatenate([
-        rng.choice(np.flatnonzero(cells.target == 0), 75, replace=False),
-        rng.choice(np.flatnonzero(cells.target == 1), 125, replace=False),
-    ])  # fmt: skip
-    y = np.where(cells.target[chosen] == 0, 1.0, -1.0)
-    data = normalise(TrainingData(cells.data[chosen], y), "zscore_unit")[0]
-    limit = norm_limit(data)
-    assert limit.separable
-    assert limit.proven
-    assert 77.4 <= limit.value**2 <= 3015, "the printed range of twenty splits"
-    machine = SVC(C=1e7, kernel="linear", tol=1e-8, max_iter=10**7).fit(data.X, data.y)
-    assert limit.value == pytest.approx(float(np.linalg.norm(machine.coef_)), rel=1e-6)
-
-
 def test_flat_faces_of_the_adult_data_are_bounded_but_not_called_proven(data_folder: Path) -> None:
     """Dummies that sum to 1 depend on one another to rounding: nothing holds for all w."""
     with np.load(data_folder / "adult_a4a.npz") as saved:
@@ -466,7 +390,6 @@ def test_whatever_the_numbers_a_proof_is_on_the_right_side(seed: int) -> None:
     assert loss >= limit.least_loss_bound
     active = np.abs(data.y * (data.X @ limit.w + limit.b) - 1) < 1e-9
     mended = proofs.on_active_rows(plane, active)
-    assert mended is not None
     numerators, one = proofs.margins(mended)
     assert all(u == one for u, met in zip(numerators, active, strict=True) if met)
     assert proofs.loss(mended) >= limit.least_loss_bound
@@ -528,7 +451,6 @@ def test_a_qp_solver_that_is_off_is_not_believed(monkeypatch: Any) -> None:
 
     def off(*given: Any) -> Any:
         start = honest(*given)
-        assert start is not None
         return replace(start, v=1.01 * start.v, alpha=1.3 * start.alpha)
 
     monkeypatch.setattr(search, "face_start", off)

@@ -55,10 +55,8 @@ def test_a_hyperplane_that_leaves_a_row_short_is_no_solution() -> None:
     data = line([0, 1], [-1, 1])  # H_lim = 2, at w = 2, b = -1
     proofs = Proofs(data)
     one = proofs.on_active_rows(plane_of(1.0, -0.5), np.array([True, False]))
-    assert one is not None
     assert proofs.loss(one) > 0, "the other row is short"
     both = proofs.on_active_rows(plane_of(2.0 - 1e-12, -1.0), np.array([True, True]))
-    assert both is not None
     assert (both.w, both.b, proofs.loss(both)) == ((2,), -1, 0)
     assert 2 <= both.norm_above <= 2 + 1e-14
 
@@ -98,7 +96,6 @@ def test_an_exact_point_off_the_face_is_no_solution() -> None:
     for third, loss in ((0.5, 1), (1.5, 0)):
         proofs = Proofs(line([0, 1, third], [-1, 1, 1]))
         found = proofs.on_active_rows(plane_of(1.9, -1.0), active)
-        assert found is not None
         assert found.w == (2,)
         assert proofs.loss(found) == loss
 
@@ -164,7 +161,6 @@ def test_rows_of_one_class_have_no_direction() -> None:
     X = np.array([[1 / 3, 0.7], [0.1, 0.2], [-0.3, 0.4]])
     y, touched = np.array([1.0, 1.0, -1.0]), np.array([True, True, False])
     found = least_on_face(rows_of(X, y), sides(np.ones(3)), touched, 0.0)
-    assert found is not None
     assert not found.v.any()
     assert found.c == 1.0
 
@@ -174,7 +170,6 @@ def test_dependent_rows_get_multipliers_of_the_right_signs() -> None:
     X = np.array([[1.0], [1.0], [1.0], [-1.0]])
     y, side = np.array([1.0, 1.0, 1.0, -1.0]), np.array([-1, 1, 1, 1], dtype=np.int8)
     found = least_on_face(rows_of(X, y), side, np.ones(4, dtype=bool), 0.0)
-    assert found is not None
     assert (found.v, found.c) == (pytest.approx([1.0]), pytest.approx(0.0))
     assert (side * found.mu >= 0).all()
     assert X.T @ (y * found.mu) == pytest.approx(found.v)

@@ -65,7 +65,7 @@ def kernel(kind: str, seed: int = 2, n: int = 26) -> GramData:
     ("kind", "norm_bound", "method"),
     covering(["separable", "overlapping", "unbalanced"], [0.05, 0.4, 20.0], METHODS),
 )
-def test_every_method_has_the_optimum_of_the_cone_program(
+def test_every_method_has_the_optimum_of_the_cone(
     kind: str, norm_bound: float, method: str
 ) -> None:
     data = points(kind, 3, n=30, d=3)
@@ -106,7 +106,6 @@ def test_the_partition_makes_an_approximate_optimum_exact(method: str) -> None:
     data = points("overlapping", 9, n=60, d=5)
     row = certified(solve_rsvm(data, norm_bound=0.8, method=method))
     assert row.method == method
-    assert row.point.relative_gap is not None
     assert row.point.relative_gap <= 1e-12
     assert row.zero == int((row.point.alpha == 0).sum()) > 0
     assert row.at_cap == int((row.point.alpha >= 1 - 1e-14).sum()) > 0
@@ -189,21 +188,6 @@ def test_the_unit_of_the_points_only_divides_the_norm_bound_and_a_shift_changes_
 # --- where H is small, or too large --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.5, 0.9999])
-def test_points_far_from_0_are_proven_as_closely(share: float) -> None:
-    rng = np.random.default_rng(7)
-    X = rng.integers(-(2**10), 2**10, size=(30, 3)) / 2**9
-    data = TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
-    norm_bound = share * norm_limit(data).value
-    near = certified(solve_rsvm(data, norm_bound=norm_bound))
-    far = solve_rsvm(TrainingData(X + 2.0**14, data.y), norm_bound=norm_bound)
-    assert far.verdict is Verdict.CERTIFIED
-    # Every margin is rounded as <w, x> is, which is as large as b.
-    rounded = len(X) * np.spacing(abs(far.point.b))
-    assert far.point.gap <= 1e-8 * far.point.objective + rounded
-    assert far.point.objective == pytest.approx(near.point.objective, rel=1e-8, abs=rounded)
-
-
 def test_two_points_have_a_closed_form() -> None:
     """x = 1 and -1: E = 2 (1 - H), and every |b| <= 1 - H is optimal."""
     for method in ("interior", "segments"):
@@ -216,30 +200,10 @@ def test_two_points_have_a_closed_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [("overlapping", "interior"), ("unbalanced", "segments")]
-)
-def test_a_small_norm_bound_puts_the_smaller_class_at_its_cap(kind: str, method: str) -> None:
-    """E falls on a line from 2 min(n_pos, n_neg), w keeps its direction, and C / H is fixed."""
-    data = points(kind, 6, n=20, d=3)
-    first, second = (
-        certified(solve_rsvm(data, norm_bound=bound, method=method)).point for bound in (1e-3, 2e-3)
-    )
-    smaller = min(data.n_pos, data.n_neg)
-    assert float(first.alpha.sum()) == pytest.approx(2 * smaller, rel=1e-12)
-    assert first.alpha[data.y > 0] == pytest.approx(1.0, rel=1e-12)
-    np.testing.assert_allclose(second.w, 2 * first.w, rtol=1e-8)
-    assert second.gamma == pytest.approx(first.gamma / 2, rel=1e-9)
-    drop = 2 * smaller - first.objective
-    assert second.objective == pytest.approx(2 * smaller - 2 * drop, rel=1e-10)
-
-
-@pytest.mark.parametrize(
     ("method", "norm_bound"),
     [(name, bound) for name in METHODS for bound in ((1e-12, 1e-5) if FULL else (1e-9,))],
 )
-def test_at_a_tiny_norm_bound_gamma_is_that_of_the_nearest_point(
-    method: str, norm_bound: float
-) -> None:
+def test_at_a_tiny_norm_bound_the_nearest_point_is_found(method: str, norm_bound: float) -> None:
     """Any direction has the least loss to 1e-8 there, and only one the gamma and the C.
 
     The one positive point is at its cap, and sqrt(S) its distance to the hull of the others.
@@ -249,15 +213,6 @@ def test_at_a_tiny_norm_bound_gamma_is_that_of_the_nearest_point(
     assert row.point.length == pytest.approx(1.0, rel=1e-5)
     assert row.point.w == pytest.approx([-norm_bound, 0], rel=1e-5, abs=1e-5 * norm_bound)
     assert row.stop == ""
-
-
-@pytest.mark.parametrize("norm_bound", [1e-9, 1.0])
-def test_a_limit_of_0_is_named_at_a_tiny_norm_bound_too(norm_bound: float) -> None:
-    """The class means differ here, and no direction helps all the same."""
-    data = TrainingData([[0.0], [-1], [2], [5]], [1, -1, -1, -1])
-    row = certified(solve_rsvm(data, norm_bound=norm_bound))
-    assert (row.point.objective, row.point.gamma) == (2.0, 0.0)
-    assert row.stop == "norm_bound is above the limit 0: gamma = 0"
 
 
 def test_coinciding_class_means_leave_nothing_to_find() -> None:
@@ -272,9 +227,7 @@ def test_coinciding_class_means_leave_nothing_to_find() -> None:
 @pytest.mark.parametrize(
     ("kind", "method"), [(("separable", "overlapping")[k % 2], m) for k, m in enumerate(METHODS)]
 )
-def test_a_norm_bound_out_of_reach_is_named_and_has_the_limits_point(
-    kind: str, method: str
-) -> None:
+def test_a_norm_bound_out_of_reach_has_the_limits_point(kind: str, method: str) -> None:
     data = points(kind, 2, n=24, d=2)
     limit = norm_limit(data)
     at = certified(solve_rsvm(data, norm_bound=limit.value, method=method))
@@ -321,9 +274,7 @@ def test_the_limit_is_left_alone_while_gamma_is_positive(monkeypatch: pytest.Mon
         solve_rsvm(data, norm_bound=2 * top)
 
 
-def test_a_program_that_fails_under_the_limit_is_told_in_the_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_program_that_fails_under_the_limit_is_told_in_the_row(monkeypatch: Any) -> None:
     def fails(*given: Any, **named: Any) -> None:
         raise RuntimeError("the linear program broke down")
 
@@ -339,9 +290,7 @@ def test_a_program_that_fails_under_the_limit_is_told_in_the_row(
 
 
 @pytest.mark.parametrize("kind", ["separable", "overlapping"])
-def test_libsvm_gives_up_where_the_norm_does_not_grow(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_libsvm_gives_up_where_the_norm_does_not_grow(kind: str, monkeypatch: Any) -> None:
     """Above the limit libsvm needs many minutes without an end; patient fits pass a plateau."""
     costs, fit = [], libsvm_fits._fit
 
@@ -398,7 +347,6 @@ def test_a_path_goes_past_the_limit_and_finds_it_once(monkeypatch: pytest.Monkey
     path = rsvm_path(data, [top * share for share in (0.5, 1.01, 2.0, 3.0)])
     assert path.certified
     assert len(asked) == 1
-    assert path.limit is not None
     assert path.limit.value == pytest.approx(top)
     assert [row.method == "limit" for row in path.rows] == [False, True, True, True]
     given_limit = rsvm_path(data, [2 * top], limit=path.limit)
@@ -486,9 +434,7 @@ def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.M
 # --- which method --------------------------------------------------------------------------------
 
 
-def test_segments_are_left_where_the_interior_point_is_faster(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_segments_are_left_where_the_interior_point_is_faster(monkeypatch: Any) -> None:
     """2000 points in 101 dimensions near the limit: 40 s of fits, or a tenth of a second."""
     data = points("overlapping", 9, n=60, d=5)
     monkeypatch.setattr(path_rows, "FEATURES", 0)
@@ -515,8 +461,6 @@ def test_a_segment_satisfies_the_equations_of_its_partition() -> None:
     problem = scaled(kernel("rbf"))
     labels = np.random.default_rng(0).integers(0, 3, problem.n).astype(np.int8)
     part = segment(problem, labels)
-    assert part.b0 is not None
-    assert part.b1 is not None
     for gamma in (0.3, 2.0):
         alpha = part.v1 + gamma * part.v0
         w = problem.factor.T @ (problem.y * alpha) / gamma

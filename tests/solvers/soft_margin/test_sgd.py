@@ -139,9 +139,7 @@ def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "data", "rule"), [("points", DATA, RULES[0]), ("kernel", KERNEL, RULES[1])]
 )
-def test_the_averaged_iterate_approaches_the_certified_optimum(
-    kind: str, data: Data, rule: str
-) -> None:
+def test_the_averaged_iterate_approaches_the_optimum(kind: str, data: Data, rule: str) -> None:
     best = optimum(kind)
     build = tm.soft_margin_svc if kind == "points" else tm.kernel_soft_margin_svc
     certified = tm.solve(build(data, ridge=RIDGE, intercept="none"))
@@ -162,9 +160,7 @@ def test_the_averaged_iterate_approaches_the_certified_optimum(
 
 @given(seed=st.integers(0, 10**6), ridge=st.floats(1e-3, 1e2), T=st.integers(1, 300))
 @settings(max_examples=12)
-def test_its_multipliers_are_feasible_and_their_value_is_the_bound(
-    seed: int, ridge: float, T: int
-) -> None:
+def test_its_multipliers_are_feasible_and_prove_the_bound(seed: int, ridge: float, T: int) -> None:
     data = points("overlapping", seed, n=8)
     found = sgd(data, ridge=ridge, steps=T, seed=seed)
     assert (found.alpha >= 0).all()
@@ -191,20 +187,6 @@ def test_its_multipliers_are_the_shares_of_draws_that_moved_theta(seed: int) -> 
     found = sgd(DATA, **words)
     assert found.trace[-1].bound > found.trace[-2].bound, "the last are the best"
     np.testing.assert_allclose(found.alpha, moved / drawn / DATA.n, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize(("rule", "ridge"), [(RULES[0], 0.02), (RULES[1], 1.0)])
-def test_the_exact_mean_over_all_draws_stays_under_the_rate(rule: str, ridge: float) -> None:
-    """Over every sequence of five draws from three points, without any chance."""
-    data = tm.TrainingData([[1.0, 0.2], [-0.6, 0.5], [0.4, -0.9]], [1, -1, -1])
-    best = reference_solutions.hinge(data, "none", ridge, 1 / 3).value
-    for T in (1, 3, 5):
-        values = [
-            objective(data, np.mean(by_the_book(data, ridge, draws, rule), axis=0), ridge)
-            for draws in itertools.product(range(3), repeat=T)
-        ]
-        rate = sgd_rate(data, ridge=ridge, steps=T, rule=rule)
-        assert 0 < np.mean(values) - best <= rate
 
 
 def test_the_rate_in_numbers() -> None:
@@ -274,7 +256,6 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data) -> None:
     certificate = result.certificate
     assert certificate.verdict is Verdict.NOT_CERTIFIED
     assert "the proven gap is" in certificate.reason
-    assert certificate.primal_residual is not None
     assert certificate.primal_residual <= 1e-12
     assert result.objective == pytest.approx(found.objective, rel=1e-12)
     best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
@@ -295,9 +276,7 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data) -> None:
 
 
 @pytest.mark.parametrize(("ridge", "steps"), [(0.05, 3000), (0.001, 20)])
-def test_the_proven_gap_is_proven_again_from_the_saved_file(
-    ridge: float, steps: int, tmp_path: Path
-) -> None:
+def test_the_gap_is_proven_again_from_the_file(ridge: float, steps: int, tmp_path: Any) -> None:
     """By weak duality at the iterate; the second one's multipliers have a w far from that."""
     data = points("overlapping", 0, n=16)
     model = tm.soft_margin_svc(data, ridge=ridge, intercept="none")

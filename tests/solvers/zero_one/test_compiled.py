@@ -112,9 +112,7 @@ def nearly_dependent(seed: int) -> tuple[TrainingData, np.ndarray]:
 
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=SLOW)])
-def test_rows_that_nobody_meets_are_proven_so_beside_members_that_nearly_depend(
-    compiled: bool,
-) -> None:
+def test_rows_that_nobody_meets_are_proven_so_if_members_nearly_depend(compiled: bool) -> None:
     bounds = bounded
     if compiled:
         pytest.importorskip("numba")

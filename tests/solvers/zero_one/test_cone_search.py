@@ -184,9 +184,7 @@ def test_fewest_errors_and_then_the_widest_margin(seed: int) -> None:
     assert found.margin <= found.largest_margin * (1 + 1e-12)
 
 
-def test_auto_takes_cones_and_leaves_the_rest_to_conflicts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_auto_takes_cones_and_leaves_the_rest_to_conflicts(monkeypatch: Any) -> None:
     data = clustered(30, 2, 1)
     model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="free")
     found = tm.solve(model)
@@ -208,9 +206,7 @@ def test_auto_leaves_sizes_that_cones_refuse_to_others() -> None:
     assert tm.solve(model, time_limit=5).certificate.facts.get("engine") != "cone-search"
 
 
-def test_what_cones_prove_is_kept_where_conflicts_end_early(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cones_prove_is_kept_where_conflicts_end_early(monkeypatch: Any) -> None:
     """By a limit or by Ctrl-C: the better bound of the two, and the better hyperplane."""
     data = clustered(40, 4, 1)
     model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
@@ -258,15 +254,3 @@ def test_weighted_models_and_edits_are_proven() -> None:
     edited = tm.solve(model, method="cone-search")
     assert edited.certificate.verdict.closed
     assert edited.objective > found.objective * (1 + 1e-6)
-
-
-def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_weighted() -> None:
-    data = clustered(10, 6, 1)
-    weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(10) % 2)
-    engines = [
-        tm.solve(
-            tm.zero_one_big_m(points, penalty=200.0, big_m="derived", intercept="free")
-        ).certificate.facts["engine"]
-        for points in (data, weighted)
-    ]
-    assert engines == ["conflict-search", "cone-search"]

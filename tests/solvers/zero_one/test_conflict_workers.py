@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,9 +77,7 @@ def own() -> ConflictSearch:
 
 
 @pytest.mark.parametrize("lost", LOSSES)
-def test_lent_nodes_and_lost_workers_leave_the_optimum(
-    lost: str, own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lost_workers_leave_the_optimum(lost: str, own: ConflictSearch, monkeypatch: Any) -> None:
     workers = Here(LOSSES[lost])
     found = with_workers(monkeypatch, workers, hard())
     assert next(workers.calls) > 3
@@ -142,9 +139,7 @@ def test_workers_search_again_below_a_raised_cutoff(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("at", [1, 5])
-def test_an_interrupt_counts_the_nodes_that_are_lent(
-    at: int, own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_counts_lent_nodes(at: int, own: ConflictSearch, monkeypatch: Any) -> None:
     def pressed(call: int) -> bool:
         if call == at:
             raise KeyboardInterrupt
@@ -155,9 +150,7 @@ def test_an_interrupt_counts_the_nodes_that_are_lent(
     assert 0 < found.bound < own.objective * (1 - 1e-5)
 
 
-def test_the_search_does_not_wait_for_processes_that_are_being_started(
-    own: ConflictSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_search_does_not_wait_for_processes(own: ConflictSearch, monkeypatch: Any) -> None:
     class Starting(Here):
         def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
             next(self.calls)
@@ -171,9 +164,7 @@ def test_the_search_does_not_wait_for_processes_that_are_being_started(
     assert (found.objective, found.bound) == (own.objective, own.bound)
 
 
-def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(monkeypatch: Any) -> None:
     class Failing(Here):
         def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
             future: Future[Any] = Future()
@@ -214,9 +205,7 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow("starts a scheduler and a worker process")
-def test_a_cluster_searches_the_same_tree(
-    own: ConflictSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_has_the_same_tree(own: ConflictSearch, tmp_path: Any, monkeypatch: Any) -> None:
     pytest.importorskip("distributed", reason="dask and distributed are optional")
     from tests.experiments.studies.test_cluster import cluster
 

@@ -45,7 +45,7 @@ def small_data(draw: st.DrawFn) -> TrainingData:
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @settings(max_examples=15)
 @given(data=small_data(), penalty=st.sampled_from([0.05, 1.0, 30.0, 1e5]))
-def test_between_the_lower_bound_and_the_trivial_points(
+def test_between_the_bound_and_trivial_points(
     intercept: str, data: TrainingData, penalty: float
 ) -> None:
     found = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
@@ -94,14 +94,6 @@ def test_all_points_in_one_place(intercept: str, expected: float) -> None:
     assert found.source == "point with w = 0"
 
 
-def test_thousands_of_points_stay_within_the_work_limit() -> None:
-    data = noisy(9, 2500, 6)
-    found = zero_one_incumbent(data, penalty=1.0, intercept="free")
-    wrong = int((data.y * data.X[:, 0] <= 0).sum())
-    assert found.objective < min(data.n_pos, data.n_neg)
-    assert found.objective > wrong / 2  # the noise cannot be learnt away
-
-
 # --- its parts -----------------------------------------------------------------------------------
 
 
@@ -121,7 +113,6 @@ def test_best_band_along_a_direction(seed: int, penalty: float) -> None:
             lost = (projection[data.y > 0] < high).sum() + (projection[data.y < 0] > low).sum()
             values.append(4 * float(w @ w) / (high - low) ** 2 + penalty * lost)
     along = best_along(data, w, 0.0, penalty, "free")
-    assert along is not None
     v, b = along
     lost = int((margins(data, v, b) < 1 - 1e-9).sum())
     assert float(v @ v) + penalty * lost == pytest.approx(min(values), rel=1e-9)
@@ -135,7 +126,6 @@ def test_best_multiple_of_a_hyperplane(intercept: str, penalty: float) -> None:
     data = noisy(3, 40, 2)
     w, b = np.array([1.0, 0.3]), 0.2 if intercept == "penalised" else 0.0
     along = best_along(data, w, b, penalty, intercept)
-    assert along is not None
     u = margins(data, w, b)
     norm2 = float(w @ w) + b * b
     values = [norm2 / v**2 + penalty * int((u < v).sum()) for v in u[u > 0]]
@@ -166,13 +156,11 @@ def test_hard_margin_machine_against_clarabel(seed: int, intercept: str) -> None
     if np.isinf(expected):
         assert members is None
         return
-    assert members is not None
     sets = from_members(points, members[None, :])
     assert sets.norm2[0] == pytest.approx(expected, rel=1e-6)
     assert set_margins(points, sets)[0][kept].min() >= 1 - 1e-7
     assert least_norm_members(points, kept, 0.9 * expected) is None
     again = least_norm_members(points, kept, 1.1 * expected, near=members)
-    assert again is not None
     assert from_members(points, again[None, :]).norm2[0] == pytest.approx(expected, rel=1e-6)
 
 

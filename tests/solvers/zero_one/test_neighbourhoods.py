@@ -33,9 +33,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
-def test_looks_leave_the_optimum_of_enumeration(
-    seed: int, intercept: str, early: list[int]
-) -> None:
+def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: list[int]) -> None:
     data = clustered(36, 3, seed, ties=seed == 1)
     exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective
     poor = np.random.default_rng(seed).normal(size=3), 0.0
@@ -47,9 +45,7 @@ def test_looks_leave_the_optimum_of_enumeration(
 
 
 @pytest.mark.parametrize("seed", range(30 if FULL else 8))
-def test_looks_beside_rows_of_an_edit_leave_the_optimum_of_brute_force(
-    seed: int, early: list[int]
-) -> None:
+def test_looks_beside_rows_leave_the_optimum_of_brute_force(seed: int, early: list[int]) -> None:
     edit = side_edit(seed)
     optimum, found = edit.optimum(), tm.solve(edit.model(), method="conflict-search")
     if np.isinf(optimum):

@@ -81,7 +81,6 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     assert found.bound <= exact * (1 + 1e-12)
     assert found.parts > 1
     lemma = conflict_lemma(found)
-    assert lemma is not None
     assert f"the points in {found.parts} parts" in lemma.words
     assert set(lemma.hypotheses) == {COVERED, SHARED}
     assert lemma.value == found.bound
@@ -116,9 +115,7 @@ def test_limits_are_kept_with_parts_and_repeat_exactly() -> None:
     assert 0 < late.bound < late.objective
 
 
-def test_what_a_part_has_proven_when_it_is_interrupted_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_part_has_proven_when_it_is_interrupted_counts(monkeypatch: Any) -> None:
     data = points(0)
     exact = optimum(data, 1.0, "free")
     real, sizes = Tree.expand, []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +29,7 @@ GAP = 1e-6
 
 
 @pytest.mark.parametrize(("j", "C"), [(0, 1.0), (1, 100.0), (3, 1.0)])
-def test_in_the_plane_enumeration_and_the_heuristic_reach_it(
-    j: int, C: float, data_folder: Path
-) -> None:
+def test_enumeration_and_the_heuristic_reach_it(j: int, C: float, data_folder: Any) -> None:
     data, optimum = published(data_folder, f"n60d2ATj{j}", C)
     found = zero_one_enumeration(data, penalty=2 * C, intercept="free")
     assert found.objective / 2 == pytest.approx(optimum, rel=1e-6)
@@ -61,7 +60,6 @@ def test_a_look_elsewhere_meets_one_from_a_worse_hyperplane(data_folder: Path) -
     """n200d10ATj3 with C = 100, which the heuristic leaves .3 % above it."""
     name, C = "n200d10ATj3", 100.0
     best = best_published(INSTANCES[name], C)
-    assert best is not None
     rows = [json.loads(line) for line in STORE.read_text(encoding="utf-8").splitlines()]
     worse = next(
         row for row in rows
@@ -92,6 +90,5 @@ def test_the_ramp_loss_of_the_design_notes(data_folder: Path) -> None:
     """n60d2ATj0 at C = 1 is 20.733906, by Gurobi in 57,900 nodes."""
     data = load(str(data_folder / "hard_margin_loss" / "n60d2ATj0"))
     found = ramp_enumeration(data, C=1.0, intercept="free")
-    assert found is not None
     assert found.objective == pytest.approx(20.733906, abs=5e-7)
     assert found.bound == pytest.approx(20.733906, abs=5e-7)
