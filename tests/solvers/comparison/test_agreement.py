@@ -135,14 +135,6 @@ def test_the_table_has_no_complaint_and_names_no_solver_that_cannot(table: Agree
     assert len(table.models()) == 5
 
 
-def test_tolerances_are_documented() -> None:
-    for info in SOLVERS.values():
-        assert 0 < info.tolerance <= 1e-4
-        assert len(info.tolerance_because.split()) > 3
-        for problem_class in info.classes:
-            assert info.tolerance <= info.tolerance_for(str(problem_class)) <= 1e-4
-
-
 # --- on the command line -------------------------------------------------------------------------
 
 
@@ -225,6 +217,28 @@ def test_people_see_a_line_for_every_solver(folder: Path) -> None:
             assert "CERTIFIED" in line
     (refused,) = [x for x in text.splitlines() if re.match(r"conic_fixed:\S+ +SOCP +highs ", x)]
     assert "does not take the class" in refused
+
+
+def test_a_narrow_screen_keeps_difference_and_agreement(
+    table: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+
+    from rich.console import Console
+
+    from tests.inside.experiments import agreement_page, tables
+
+    written = io.StringIO()
+    screen = Console(file=written, width=80, markup=False)
+    monkeypatch.setattr(tables, "_console", lambda: screen)
+    tables.show(agreement_page("title", table))
+    lines = written.getvalue().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    for row in table.rows:
+        assert any(line.startswith(f"{row.solver} ") for line in lines)
+    heads = [line.split() for line in lines if line.startswith("solver ")]
+    assert len(heads) == 5
+    assert all({"difference", "agrees", "certificate"} <= set(head) for head in heads)
 
 
 # --- refusals are rows ---------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_points_without_a_size_have_no_path() -> None:
     assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
 
 
-@pytest.mark.parametrize(("seed", "power"), [(1, -10), (2, 20)])
+@pytest.mark.parametrize(("seed", "power"), [(1, 20)])
 def test_every_form_is_certified_where_solvers_lose_digits(seed: int, power: int) -> None:
     data, penalty = far_apart(seed), 40.0 / 4.0**power
     data = TrainingData(2.0**power * data.X, data.y)

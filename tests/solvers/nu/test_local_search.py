@@ -71,17 +71,6 @@ def test_every_end_is_a_fixed_point_and_nothing_near_it_is_better(
     assert support_value(hulls, weight(found, intercept)) == pytest.approx(found.objective)
 
 
-def test_algorithm_7_needs_a_twentieth_of_the_programs_of_the_damped_update() -> None:
-    """Counted, not timed, over the same starts, at an equal best value."""
-    nu = below(TOY, 0.3)
-    quick = extended_nu_local(TOY, nu=nu, starts=8)
-    damped = extended_nu_local(TOY, nu=nu, starts=8, update="damped")
-    assert quick.objective == pytest.approx(damped.objective, rel=1e-9)
-    assert len(quick.solutions) == len(damped.solutions) == 8
-    assert damped.iterations >= 20 * quick.iterations
-    assert quick.iterations == sum(one.iterations for one in quick.solutions)
-
-
 def test_a_local_solution_is_no_global_one_and_says_so_by_its_type() -> None:
     """On these points one start ends above the global optimum that SCIP has."""
     data = gauss(26, 18, 3)
@@ -92,17 +81,6 @@ def test_a_local_solution_is_no_global_one_and_says_so_by_its_type() -> None:
     assert single.objective > best * 1.05
     assert extended_nu_local(data, nu=nu, starts=20).objective == pytest.approx(best, rel=2e-6)
     assert not hasattr(single, "bound")
-
-
-def test_the_unit_of_the_points_does_not_matter() -> None:
-    nu, scale = below(TOY, 0.3), 1e-8
-    plain = extended_nu_local(TOY, nu=nu, starts=5)
-    scaled = extended_nu_local(TrainingData(TOY.X * scale, TOY.y), nu=nu, starts=5)
-    moved = extended_nu_local(TrainingData(TOY.X + 1e5, TOY.y), nu=nu, starts=5)
-    assert scaled.objective == pytest.approx(plain.objective * scale, rel=1e-9)
-    assert moved.objective == pytest.approx(plain.objective, rel=1e-8)
-    steps = [one.iterations for one in plain.solutions]
-    assert [one.iterations for one in scaled.solutions] == steps
 
 
 def test_a_limit_of_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,11 +92,3 @@ def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stopped.interrupted
     assert len(stopped.ends) < 20
     assert stopped.risk == stopped.ends.min() < 0
-
-
-def test_a_kernel_matrix_is_its_factor() -> None:
-    data = noisy(2)
-    gram = tm.GramData(data.X @ data.X.T, data.y)
-    words: dict[str, Any] = {"nu": 0.6, "mu": 0.2, "intercept": "none", "starts": 3}
-    one, other = robust_dca(data, **words), robust_dca(gram, **words)
-    assert other.risk == pytest.approx(one.risk, rel=1e-6)

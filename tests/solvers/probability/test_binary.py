@@ -114,23 +114,6 @@ def test_of_many_optimal_intercepts_the_middle_is_taken(method: str) -> None:
     assert found.rows[0].objective == pytest.approx(2.5 * 0.01 + 0.5 * 0.9, rel=1e-9)
 
 
-def test_steady_progress_is_not_taken_for_a_standstill() -> None:
-    """This machine closes its gap by a third at each step, never by half at once."""
-    data, _ = _uniform()
-    G = data.y[:, None] * np.hstack([data.X, np.ones((data.n, 1))])
-    caps = np.where(data.y > 0, 0.95, 0.05)[None, :]
-    found = hinge_machines(G, np.array([1.0, 0.0]), caps, reach=1e3)
-    # w = 0 and b = 1 are optimal: only the negative points cost, 2 * 0.05 each.
-    assert found.lower[0] == pytest.approx(0.1 * data.n_neg, rel=1e-8)
-
-
-def _uniform() -> tuple[TrainingData, Array]:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-3, 3, 600)
-    p = 1 / (1 + np.exp(-1.5 * x))
-    return TrainingData(x[:, None], np.where(rng.uniform(size=600) < p, 1.0, -1.0)), p
-
-
 @pytest.mark.parametrize("method", ["interior", "libsvm"])
 def test_a_poor_end_goes_to_the_model(method: str, data: TrainingData, monkeypatch: Any) -> None:
     def poor(G: Array, price: Array, caps: Array, *_: Any) -> Machines:
@@ -258,19 +241,6 @@ def test_a_linear_kernel_and_swapped_labels_give_the_same(data: TrainingData) ->
         kernel.probabilities(fresh @ data.X.T), points.probabilities(fresh)
     )
     np.testing.assert_array_equal(kernel.signs(fresh @ data.X.T), points.signs(fresh))
-
-
-@pytest.mark.parametrize("method", ["interior", "libsvm"])
-def test_the_signs_of_a_kernel_are_those_of_scikit_learn(method: str, data: TrainingData) -> None:
-    kernel = gram_data(data, kernel="rbf", width=0.9)
-    found = class_probabilities(kernel, ridge=RIDGE, grid=GRID, method=method)
-    assert found.certified
-    values = found.training_reading().values
-    np.testing.assert_allclose(found.decision_values(kernel.gram), values, atol=1e-9)
-    for k, pi in enumerate(GRID):
-        other = SVC(C=1 / (2 * RIDGE * data.n), kernel="precomputed", tol=1e-6)
-        other.fit(kernel.gram, data.y, sample_weight=data.n * costs(data, pi))
-        np.testing.assert_allclose(values[:, k], other.decision_function(kernel.gram), atol=1e-4)
 
 
 def mean_error(n: int, C: float, seeds: range) -> float:

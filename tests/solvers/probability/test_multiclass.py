@@ -58,7 +58,7 @@ def gaussians(seed: int, n: int, m: int = 200) -> tuple[MulticlassData, Array, A
 # --- the grid ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (5, 4)])
+@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (5, 5)])
 def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
     grid = simplex_grid(K, N)
     every = {a for a in itertools.product(range(N + 1), repeat=K) if sum(a) == N}
@@ -152,7 +152,7 @@ def test_each_weight_has_the_machine_of_another_layer(intercept: str) -> None:
 def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
     """n = 90 and N = 8; half the error of guessing 1/3, and most labels are those of the truth."""
     errors = {"hinge": [], "truncated": [], "equal": []}  # type: dict[str, list[float]]
-    for seed in (0,):
+    for seed in (0, 1):
         data, new, truth = gaussians(seed, 90)
         for machine in ("hinge", "truncated"):
             fit = direct_probabilities(data, ridge=0.01, grid=8, machine=machine)
@@ -170,26 +170,6 @@ def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
     assert fit.converged
     for machine in ("hinge", "truncated"):
         assert np.mean(errors[machine]) < 0.5 * np.mean(errors["equal"])
-
-
-def test_the_d_c_search_lowers_the_truncated_loss_of_every_weight() -> None:
-    data, _, _ = gaussians(4, 45)
-    words: dict[str, Any] = {"ridge": 0.01, "grid": 5}
-    hinge, truncated = (
-        direct_probabilities(data, machine=machine, **words) for machine in ("hinge", "truncated")
-    )
-    less = 0
-    for place, pi in enumerate(hinge.grid.weights):
-        values = []
-        for fit in (hinge, truncated):
-            B, b = fit.B[place], np.where(pi > 0, fit.b[place], -1e9)
-            mine = pi[data.y] > 0
-            u = smallest_leads(data, B, b)[mine]
-            cut = np.minimum(np.maximum(0.0, 1 - u), 1.5)
-            values.append(0.01 * (B**2).sum() + pi[data.y[mine]] @ cut / data.n)
-        assert values[1] <= values[0] * (1 + 1e-6)
-        less += values[1] < values[0] * 0.99
-    assert less > len(hinge.grid.weights) / 4
 
 
 def test_exact_machines_are_those_of_brute_force() -> None:
@@ -293,14 +273,6 @@ def test_searches_that_do_not_converge_are_complete_and_proven(monkeypatch: Any)
     assert (exact.complete, exact.converged) == (True, False)
     assert exact.gaps.max() < 1e-6
     np.testing.assert_allclose(exact.B, proven.B, atol=1e-3)
-
-
-def test_an_interval_holds_its_probability_where_cells_disagree() -> None:
-    data, new, _ = gaussians(2, 60)
-    reading = direct_probabilities(data, ridge=0.01, grid=12, machine="hinge").reading(new)
-    assert (reading.cells > 1).any()
-    assert (reading.low <= reading.probabilities).all()
-    assert (reading.probabilities <= reading.high).all()
 
 
 def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: Path) -> None:

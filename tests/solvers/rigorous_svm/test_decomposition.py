@@ -161,34 +161,6 @@ def test_no_other_step_of_two_variables_is_better(
     assert objective(t) <= best + rounding
 
 
-@pytest.mark.parametrize("q", [2, 10])
-def test_w_never_rises(q: int) -> None:
-    data = rbf(False)
-    norm_bound = at_cost(data, 10.0)[0]
-    iterate = Iterate(data, norm_bound, q, even_start(data))
-    signed = data.y[:, None] * data.factor
-
-    def objective() -> float:
-        return norm_bound * np.linalg.norm(signed.T @ iterate.pairs.alpha) - float(
-            iterate.pairs.alpha.sum()
-        )
-
-    before = objective()
-    for _ in range(80):
-        if not iterate.step():
-            break
-        now = objective()
-        assert now <= before + 1e-12 * abs(before)
-        assert abs(data.y @ iterate.pairs.alpha) <= 1e-12
-        assert iterate.pairs.alpha.min() >= 0
-        assert iterate.pairs.alpha.max() <= 1
-        before = now
-    trace = converged(data, norm_bound, working_set=q).trace
-    assert len(trace) > 2
-    assert all(b.objective <= a.objective + 1e-10 for a, b in itertools.pairwise(trace))
-    assert all(b.gap <= a.gap and b.steps >= a.steps for a, b in itertools.pairwise(trace))
-
-
 # --- working sets --------------------------------------------------------------------------------
 
 
@@ -305,19 +277,6 @@ def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
     assert found.steps < 200_000
 
 
-def test_above_the_limit_the_norm_is_not_used_up() -> None:
-    """The notes' example: E = 4 for all |w| in [1, 4], so that the limit is 1."""
-    x = np.array([[1.0], [-1.0], [0.25], [-0.25], [-0.25], [0.25]])
-    data = TrainingData(x, np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
-    assert limit_of(data) == pytest.approx(1, rel=1e-6)
-    found = decomposition(data, norm_bound=2.0)
-    assert found.point.objective == pytest.approx(4, abs=1e-9)
-    assert found.point.length <= 1e-3
-    assert found.stop is StopReason.STALLED
-    assert 0 < found.point.gap <= 2 * found.point.length
-    assert converged(data, 0.5).point.objective > 4.1
-
-
 def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose own numbers are wrong goes on until the recomputed ones agree."""
     data = linear(True)
@@ -397,17 +356,6 @@ def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatc
     assert found.point.gap > 1e-9 * found.point.objective
 
 
-def test_a_run_that_crawls_next_to_a_corner_is_given_a_floor(monkeypatch: Any) -> None:
-    monkeypatch.setattr(runs, "LEAST_PATIENCE", 1000)
-    monkeypatch.setattr(runs, "PATIENCE", 0)
-    data = points("overlapping", 163, n=23, d=4)
-    norm_bound = 0.97 * at_cost(data, 100.0)[0]
-    converged(data, norm_bound)
-    real: Callable[..., bool] = Iterate.lift
-    monkeypatch.setattr(Iterate, "lift", lambda self, *, first=True: not first and real(self))
-    assert decomposition(data, norm_bound=norm_bound).stop is StopReason.STALLED
-
-
 def test_no_step_is_left_only_if_f_and_s_are_exact() -> None:
     data = rbf(True)
     norm_bound = at_cost(data, 1.0)[0]
@@ -431,17 +379,6 @@ def test_for_a_small_norm_bound_the_balanced_start_is_the_optimum() -> None:
     assert found.point.objective == pytest.approx(48 - 0.05 * apart, rel=1e-12)
 
 
-def test_for_a_small_norm_bound_the_smaller_class_is_at_its_cap() -> None:
-    data = rbf(False)
-    found = [converged(data, norm_bound).point for norm_bound in (0.05, 0.1)]
-    for point in found:
-        assert point.alpha[data.y > 0].min() >= 1 - 1e-12
-        assert float(point.alpha.sum()) == pytest.approx(16, rel=1e-12)
-    first, second = found
-    assert second.length == pytest.approx(first.length, rel=1e-9)
-    assert 16 - second.objective == pytest.approx(2 * (16 - first.objective), rel=1e-9)
-
-
 @pytest.mark.parametrize("apart", [1e-3, 1e3])
 def test_two_points_have_the_closed_form(apart: float) -> None:
     data = TrainingData(np.array([[0.0, 7.0], [apart, 7.0]]), np.array([1.0, -1.0]))
@@ -458,15 +395,6 @@ def test_where_all_points_are_one_the_smaller_class_is_lost(far: float) -> None:
         point = converged(data, 3.0).point
         assert point.objective == pytest.approx(4, rel=1e-9)
         assert point.bound == pytest.approx(4, rel=1e-9)
-
-
-def test_points_far_from_0_have_the_same_optimum() -> None:
-    data = linear(False)
-    norm_bound, value = at_cost(data, 1.0)
-    moved_away = TrainingData(data.X + 1e6, data.y)
-    assert converged(moved_away, norm_bound, tolerance=1e-8).point.objective == pytest.approx(
-        value, rel=1e-7
-    )
 
 
 # --- rows of the kernel matrix -------------------------------------------------------------------

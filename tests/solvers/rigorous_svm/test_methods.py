@@ -65,15 +65,6 @@ def test_values_and_multipliers_are_those_of_a_solver(name: str) -> None:
             np.testing.assert_allclose(mine[key], other[key], atol=2e-5, err_msg=key)
 
 
-@pytest.mark.parametrize("name", DUALS)
-def test_a_kernel_matrix_is_taken_by_the_duals(name: str) -> None:
-    data = gram_data(DATA, kernel="rbf", width=0.8)
-    result = solve(model(name, data, 2.0))
-    expected = reference_solutions.capacity_dual(np.asarray(data.gram), data.y, 2.0, "free")
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(-expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("name", "data"), [(SEARCHED[0], DATA), (SEARCHED[1], SEPARABLE), (SEARCHED[-1], DATA)]
 )
@@ -91,19 +82,6 @@ def test_above_the_limit_the_linear_program_is_solved(name: str, data: TrainingD
     assert np.linalg.norm(w) < 500
     assert np.maximum(0, 1 - data.y * (data.X @ w + b)).sum() == pytest.approx(
         abs(expected), abs=1e-6
-    )
-
-
-@pytest.mark.parametrize(("name", "bound"), [(SEARCHED[0], H), (SEARCHED[1], 500.0)])
-def test_a_method_stopped_at_its_start_says_nothing_else(name: str, bound: float) -> None:
-    """What it has is the even multipliers, or 0, of which gamma = 0 was said at any H."""
-    result = solve(model(name, bound=bound), time_limit=1e-9)
-    facts = result.certificate.facts
-    assert (result.status, facts["stop"]) == (Status.FEASIBLE, "time_limit")
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert "equivalence" not in facts
-    assert facts.get("degenerate", "gamma = 0: if alpha is optimal").startswith(
-        "gamma = 0: if alpha is optimal"
     )
 
 

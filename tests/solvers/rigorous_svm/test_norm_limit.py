@@ -30,8 +30,6 @@ from tightmargin.solvers import Claim, Status, Verdict, norm_limit
 
 Array = np.ndarray[Any, Any]
 
-LINE = TrainingData([[1], [-1], [0.25], [-0.25], [-0.25], [0.25]], [1, -1, 1, -1, 1, -1])
-
 
 def digits(folder: Path, n: int) -> TrainingData:
     """Odd against even among the first MNIST digits, prepared as in section 6 of the paper."""
@@ -74,19 +72,6 @@ def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
 # --- examples with a known answer
 
 
-def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
-    for w in (1.0, 2.0, 3.0, 4.0):
-        assert min(hinge_sum(LINE, np.array([w]), b) for b in np.linspace(-2, 2, 81)) == 4.0
-    limit = norm_limit(LINE)
-    consistent(LINE, limit)
-    assert limit.value == pytest.approx(1, rel=1e-14)
-    assert limit.proven
-    assert not limit.separable
-    assert limit.least_loss == pytest.approx(4, rel=1e-14)
-    assert limit.least_loss_bound == pytest.approx(4, rel=1e-14)
-    assert rsvm_at_limit(LINE, 2.0, limit).length == 0.0
-
-
 @pytest.mark.parametrize(
     ("X", "y", "loss"),
     [
@@ -109,13 +94,6 @@ def test_data_that_no_direction_helps_have_the_limit_0(X: Any, y: Any, loss: flo
     assert limit.least_loss == pytest.approx(loss, rel=1e-14)
     assert limit.least_loss_bound == pytest.approx(loss, rel=1e-14)
     certified_at(data, 1e-3, limit)
-
-
-def test_two_points_are_half_their_distance_from_the_plane_between() -> None:
-    limit = norm_limit(TrainingData([[1.0, 5], [4, 1]], [1, -1]))
-    assert limit.separable
-    assert limit.value == pytest.approx(2 / 5, rel=1e-14)
-    assert limit.gamma_range == pytest.approx(5 / 0.4, rel=1e-12), "sqrt(S) / H at alpha = 1"
 
 
 # --- exact witnesses
@@ -216,7 +194,8 @@ def test_gamma_is_positive_below_the_limit_and_zero_above(kind: str) -> None:
     assert above.certificate.facts["gamma"] <= 1e-6 * limit.gamma_range
     places = [limit.place(share * limit.value) for share in (0.99, 1 - 6e-9, 1)]
     assert places == ["below", "at", "at"]
-    certified_at(data, limit.value * (1 - 6e-9), limit)
+    just_below = rsvm_at_limit(data, limit.value * (1 - 6e-9), limit)
+    assert just_below.verdict is Verdict.CERTIFIED
     assert limit.place(1.01 * limit.value) == "above"
 
 
@@ -236,25 +215,6 @@ def test_a_gaussian_kernel_separates_distinct_points_of_any_labels(normalise: st
     beta, members = machine.dual_coef_[0], machine.support_
     square = beta @ gram.gram[np.ix_(members, members)] @ beta
     assert limit.value**2 == pytest.approx(square, rel=1e-5)
-
-
-def test_a_very_smooth_kernel_separates_by_a_very_long_w() -> None:
-    """Small eigenvalues leave entries in the factor that HiGHS would refuse to leave out."""
-    data = points("overlapping", 0, n=60, d=3)
-    gram = gram_data(data, kernel="rbf", width=0.02)
-    assert 0 < np.abs(gram.factor[gram.factor != 0]).min() < 1e-9
-    limit = norm_limit(gram)
-    assert limit.separable
-    assert limit.lower >= limit.value * (1 - 1e-6)
-    assert limit.value > 1e3
-    certified_at(gram, 1.0001 * limit.value, limit)
-
-
-def test_a_linear_kernel_has_the_limit_of_its_points() -> None:
-    data = points("overlapping", 3, n=30)
-    limit, kernel = norm_limit(data), norm_limit(GramData(data.X @ data.X.T, data.y))
-    assert kernel.value == pytest.approx(limit.value, rel=1e-9)
-    assert kernel.least_loss == pytest.approx(limit.least_loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", [3, 20])
@@ -395,22 +355,6 @@ def test_whatever_the_numbers_a_proof_is_on_the_right_side(seed: int) -> None:
     assert proofs.loss(mended) >= limit.least_loss_bound
     if proofs.loss(mended) == proofs.least_loss(limit.alpha):
         assert mended.norm_above >= limit.lower
-
-
-def test_margins_are_those_of_fractions() -> None:
-    data = points("overlapping", 2, n=12)
-    w, c, centre = np.array([1e8, -3e-7]), 0.1, np.array([0.3, -7.0])
-    exact = [
-        int(t) * (
-            sum((Fraction(a) * (Fraction(x) - Fraction(m)) for a, x, m in zip(
-                w.tolist(), row, centre.tolist(), strict=True)), Fraction(0))
-            + Fraction(c)
-        )
-        for t, row in zip(data.y, data.X.tolist(), strict=True)
-    ]  # fmt: skip
-    proofs, plane = Proofs(data), exact_hyperplane(w, c, centre)
-    assert proofs.least_margin(plane) == min(exact)
-    assert proofs.loss(plane) == sum((max(Fraction(0), 1 - u) for u in exact), Fraction(0))
 
 
 # --- ends, refusals

@@ -113,21 +113,6 @@ def test_a_unit_of_the_points_that_is_a_power_of_2_changes_the_ends_by_it_alone(
         assert other.least_loss == limit.least_loss
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_coarse_points_are_proven_by_fractions(d: int) -> None:
-    """On whole coordinates most optimal faces are degenerate: no rows are independent."""
-    needed = 0
-    for seed in range(6):
-        rng = np.random.default_rng([d, seed])
-        X = np.round(rng.standard_normal((30, d)))
-        data = TrainingData(X, np.where(X[:, 0] + rng.standard_normal(30) > 0, 1.0, -1.0))
-        limit = norm_limit(data)
-        assert limit.proven
-        inside = ((limit.alpha > 0) & (limit.alpha < 1)).sum()
-        needed += inside < d + 1
-    assert needed >= 2
-
-
 # --- the search for the least point
 
 

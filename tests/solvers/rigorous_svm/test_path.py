@@ -20,7 +20,6 @@ from tests.inside.solvers import (
     PointFound,
     RsvmRow,
     by_fits,
-    follow,
     interior_point,
     libsvm_fits,
     rsvm_point,
@@ -99,19 +98,6 @@ def test_libsvm_at_the_mapped_cost_has_the_same_hyperplane(method: str) -> None:
         assert machine.intercept_[0] == pytest.approx(row.point.b, abs=1e-6)
         assert row.support_vectors == len(machine.support_)
         assert row.errors == int((machine.predict(data.X) != data.y).sum())
-
-
-@pytest.mark.parametrize("method", ["interior", "segments", "socp"])
-def test_the_partition_makes_an_approximate_optimum_exact(method: str) -> None:
-    data = points("overlapping", 9, n=60, d=5)
-    row = certified(solve_rsvm(data, norm_bound=0.8, method=method))
-    assert row.method == method
-    assert row.point.relative_gap <= 1e-12
-    assert row.zero == int((row.point.alpha == 0).sum()) > 0
-    assert row.at_cap == int((row.point.alpha >= 1 - 1e-14).sum()) > 0
-    assert 0 < row.free <= 6
-    low, high = row.b_interval
-    assert high - low <= 1e-10
 
 
 def test_the_costs_of_table_2_are_found_again(data_folder: Any) -> None:
@@ -260,18 +246,6 @@ def test_a_limit_that_is_not_proven_is_not_passed_off_as_one() -> None:
     x = np.append(np.linspace(0, 1, 40), np.linspace(1 + 1e-9, 2, 40))
     row = certified(solve_rsvm(TrainingData(x[:, None], y), norm_bound=60.0))
     assert row.stop.endswith("which is computed and not proven: gamma = 0")
-
-
-def test_the_limit_is_left_alone_while_gamma_is_positive(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*given: Any, **named: Any) -> None:
-        raise AssertionError("norm_limit was asked")
-
-    data = points("overlapping", 2, n=24, d=2)
-    top = norm_limit(data).value
-    monkeypatch.setattr(path_rows, "norm_limit", refused)
-    assert rsvm_path(data, [0.1 * top, 0.9 * top]).certified
-    with pytest.raises(AssertionError, match="was asked"):
-        solve_rsvm(data, norm_bound=2 * top)
 
 
 def test_a_program_that_fails_under_the_limit_is_told_in_the_row(monkeypatch: Any) -> None:
@@ -470,19 +444,6 @@ def test_a_segment_satisfies_the_equations_of_its_partition() -> None:
         assert abs(problem.y @ alpha) <= 1e-9
 
 
-@given(st.integers(0, 10**6), st.floats(0.1, 8.0))
-@settings(max_examples=20)
-def test_any_partition_leads_to_the_optimum_or_to_nothing(seed: int, norm_bound: float) -> None:
-    data = kernel("rbf", seed % 5, n=16)
-    problem, rng = scaled(data), np.random.default_rng(seed)
-    labels = rng.integers(0, 3, problem.n).astype(np.int8)
-    found = follow(problem, problem.bound(norm_bound), labels, float(rng.uniform(0.01, 3)))
-    if found is not None:
-        point = rsvm_point(data, norm_bound, found.alpha, problem.hyperplane(found.w, found.b))
-        assert point.verdict is Verdict.CERTIFIED
-        assert np.linalg.norm(found.w) == pytest.approx(problem.bound(norm_bound), rel=1e-9)
-
-
 def test_the_interior_point_ends_near_the_optimum_with_its_partition() -> None:
     data = points("overlapping", 9, n=100, d=5)
     problem = scaled(data)
@@ -493,12 +454,3 @@ def test_the_interior_point_ends_near_the_optimum_with_its_partition() -> None:
     assert point.gap <= 1e-6
     exact = certified(solve_rsvm(data, norm_bound=0.8)).point.alpha
     np.testing.assert_array_equal(at.labels == FREE, (exact > 1e-9) & (exact < 1 - 1e-9))
-
-
-def test_scores_are_the_same_on_the_scale_of_a_problem_and_of_its_data() -> None:
-    data = TrainingData(40 + 3 * points("overlapping", 1).X, points("overlapping", 1).y)
-    problem, w = scaled(data), np.array([0.3, -2.0])
-    original, b = problem.hyperplane(w, 0.7)
-    np.testing.assert_allclose(data.X @ original + b, problem.factor @ w + 0.7, rtol=1e-10)
-    assert np.linalg.norm(problem.factor, axis=1).max() == pytest.approx(1.0)
-    assert np.linalg.norm(original) * problem.reach == pytest.approx(np.linalg.norm(w))

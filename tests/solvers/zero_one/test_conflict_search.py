@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,6 @@ from numpy.typing import NDArray
 from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import (
     ConflictSearch,
-    PackingProblem,
-    SideRows,
-    SignedPoints,
     StopReason,
     TracePoint,
     certified_norm2,
@@ -42,7 +38,6 @@ from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
 GAP = 1e-6
-COORDINATES = PackingProblem.coordinates
 
 
 def from_scratch(
@@ -115,57 +110,6 @@ def test_the_optimum_follows_a_change_of_units_and_stays_far_from_0() -> None:
     far = TrainingData(data.X + 2.0**20, data.y)  # exact in binary up to the last bits
     other = conflict_search(far, penalty=1.0, intercept="free")
     assert other.bound <= other.objective == pytest.approx(own.objective, rel=1e-5)
-
-
-@pytest.mark.parametrize(("seed", "short"), [(0, 1e-5), (1, 1e-8)])
-def test_points_a_hair_below_the_margin_are_kept_if_cheap(seed: int, short: float) -> None:
-    """The search's own hyperplanes are exact to 1e-5 or so with a free intercept."""
-    data = overlapping(18, 2, seed)
-    far = TrainingData(data.X + np.array([40.0, -30.0]) * (data.y[:, None] > 0), data.y)
-    first = zero_one_enumeration(far, penalty=0.01, intercept="free")
-    near = np.flatnonzero(np.abs(margins(far, first.w, first.b) - 1) < 1e-9)
-    across = np.array([-first.w[1], first.w[0]]) / np.linalg.norm(first.w)
-    step = first.w / (first.w @ first.w)
-    new = [far.X[i] - short * far.y[i] * step + t * across for i in near for t in (-0.5, 0.5)]
-    y = [far.y[i] for i in near for _ in (0, 1)]
-    more = TrainingData(np.vstack([far.X, new]), np.r_[far.y, y])
-    found = conflict_search(more, penalty=0.01, intercept="free")
-    exact = zero_one_enumeration(more, penalty=0.01, intercept="free")
-    assert exact.objective < first.objective + 0.01
-    assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
-    assert found.gap <= 2 * GAP
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_paid_points_are_not_asked_to_be_short(intercept: str) -> None:
-    """z_i = 1 pays for a point, which may be kept all the same."""
-    data = overlapping(9, 2, 5)
-    for i in (0, 3, 8):
-        side = replace(SideRows.nothing(9, 2), paid=np.arange(9) == i)
-        found = conflict_search(data, penalty=0.7, intercept=intercept, side=side)
-        others = np.arange(9) != i
-        rest = TrainingData(data.X[others], data.y[others])
-        (optimum,) = zero_one_optima(rest, (0.7,), intercept)
-        assert found.objective == pytest.approx(0.7 + optimum, rel=2 * GAP)
-        assert found.bound <= 0.7 + optimum
-
-
-def without_short_rows(*args: Any) -> SignedPoints:
-    points = COORDINATES(*args)
-    return replace(points, loose=np.ones_like(points.loose))
-
-
-def test_rows_of_points_given_up_leave_fewer_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    data = TrainingData(rng.normal(size=(40, 4)), np.where(np.arange(40) % 2 == 0, 1.0, -1.0))
-    words: dict[str, Any] = {"penalty": 10.0, "intercept": "free", "compiled": False}
-    words["incumbent"] = (np.zeros(4), 1.0)  # spares the heuristic
-    own = conflict_search(data, **words)
-    monkeypatch.setattr(PackingProblem, "coordinates", without_short_rows)
-    other = conflict_search(data, **words)
-    assert own.stop is other.stop is StopReason.PROVEN
-    assert own.objective == pytest.approx(other.objective, rel=2 * GAP)
-    assert own.nodes < 0.6 * other.nodes
 
 
 class Liar:

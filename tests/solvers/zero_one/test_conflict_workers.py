@@ -204,7 +204,7 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
 
 
-@pytest.mark.slow("starts a scheduler and a worker process")
+@pytest.mark.full("starts a scheduler and a worker; the studies start one in make test")
 def test_a_cluster_has_the_same_tree(own: ConflictSearch, tmp_path: Any, monkeypatch: Any) -> None:
     pytest.importorskip("distributed", reason="dask and distributed are optional")
     from tests.experiments.studies.test_cluster import cluster

@@ -75,49 +75,6 @@ def test_two_points_on_a_line(centre: float, rel: float) -> None:
     assert found.n_sets == 1
 
 
-def test_two_points_with_a_priced_or_missing_intercept() -> None:
-    # u: w + b >= 1 and w - b >= 1 at x = 1, -1, so b = 0; at x = 1, 3 without b: both signs clash.
-    opposite = TrainingData([[1.0], [-1.0]], [1, -1])
-    assert zero_one_enumeration(
-        opposite, penalty=9.0, intercept="penalised"
-    ).objective == pytest.approx(1.0, rel=1e-12)
-    same_side = TrainingData([[1.0], [3.0]], [1, -1])
-    found = zero_one_enumeration(same_side, penalty=9.0, intercept="none")
-    assert found.objective == pytest.approx(9.0 + 1 / 9, rel=1e-12)
-    assert found.kept.tolist() == [False, True]
-
-
-@pytest.mark.parametrize(("scale", "intercept"), [(1e-3, "free"), (1e3, "none"), (4e4, "free")])
-def test_scaling_the_points_scales_the_objective(scale: float, intercept: str) -> None:
-    """||w||^2 falls with the square of the points' scale; large scales go through integers."""
-    rng = np.random.default_rng(3)
-    X = rng.integers(-4, 5, (30, 2)).astype(float)
-    y = np.where(X @ [1.0, 0.5] + 2 * rng.standard_normal(30) > 0, 1, -1)
-    plain = zero_one_enumeration(TrainingData(X, y), penalty=3.0, intercept=intercept)
-    scaled_data = TrainingData(scale * X, y)
-    penalty = 3.0 / scale**2
-    scaled = zero_one_enumeration(scaled_data, penalty=penalty, intercept=intercept)
-    check_consistency(scaled_data, penalty, intercept, scaled)
-    assert scaled.objective * scale**2 == pytest.approx(plain.objective, rel=2e-8)
-
-
-@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 3), ("none", 5)])
-def test_all_points_in_one_place(intercept: str, expected: float) -> None:
-    data = TrainingData(np.zeros((5, 2)), [1, 1, 1, -1, -1])
-    assert zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective == expected
-
-
-def test_repeated_points_count_once_as_sets_and_fully_as_violations() -> None:
-    data = TrainingData([[0.0], [0.0], [0.0], [1.0], [1.0], [2.0]], [1, 1, 1, -1, -1, -1])
-    found = zero_one_enumeration(data, penalty=100.0, intercept="free")
-    assert found.n_sets == 2
-    assert found.objective == pytest.approx(4.0, rel=1e-12)
-    # Giving up the two points at 1 widens the band to 2; giving up a class would cost 3.9.
-    cheap = zero_one_enumeration(data, penalty=1.3, intercept="free")
-    assert cheap.objective == pytest.approx(1.0 + 2 * 1.3, rel=1e-12)
-    assert cheap.kept.tolist() == [True, True, True, False, False, True]
-
-
 def test_rational_points_solve_without_rounding() -> None:
     # <w, (3, 1)> = 1 with least norm: w = (3, 1) / 10 and alpha = norm2 = 1 / 10.
     data = TrainingData([[3.0, 1.0], [6.0, 2.0], [0.5, -0.25]], [1, -1, -1])

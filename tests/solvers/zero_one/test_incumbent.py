@@ -76,24 +76,6 @@ def test_reaches_the_enumerated_optimum(intercept: str, seed: int, n: int, d: in
 # --- what it returns -----------------------------------------------------------------------------
 
 
-def test_a_separable_set_in_many_dimensions() -> None:
-    """More features than points: the hard-margin machine, here solved by Clarabel."""
-    data = noisy(6, 15, 40)
-    rows, price = signed_rows(data, "penalised")
-    hard = least(price, np.zeros(len(price)), rows, np.ones(data.n))
-    assert hard < 10
-    found = zero_one_incumbent(data, penalty=10.0, intercept="penalised")
-    assert found.objective == pytest.approx(hard, rel=1e-6)
-
-
-@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 3), ("none", 5)])
-def test_all_points_in_one_place(intercept: str, expected: float) -> None:
-    data = TrainingData(np.ones((5, 2)) * (intercept == "free"), [1, 1, 1, -1, -1])
-    found = zero_one_incumbent(data, penalty=1.0, intercept=intercept)
-    assert found.objective == expected
-    assert found.source == "point with w = 0"
-
-
 # --- its parts -----------------------------------------------------------------------------------
 
 
@@ -134,13 +116,6 @@ def test_best_multiple_of_a_hyperplane(intercept: str, penalty: float) -> None:
     assert float(v @ v) + c * c + penalty * lost == pytest.approx(min(values), rel=1e-9)
 
 
-def test_nothing_to_gain_along_a_direction() -> None:
-    data = TrainingData([[1.0], [2.0], [-1.0], [-2.0]], [1, 1, -1, -1])
-    for intercept in INTERCEPTS:
-        assert best_along(data, np.array([-1.0]), 0.0, 1.0, intercept) is None
-        assert best_along(data, np.array([0.0]), 0.0, 1.0, intercept) is None
-
-
 @pytest.mark.parametrize(("seed", "intercept"), [(s, INTERCEPTS[s % 3]) for s in range(9)])
 def test_hard_margin_machine_against_clarabel(seed: int, intercept: str) -> None:
     """Random kept sets, from one point to sets that cannot be separated."""
@@ -162,9 +137,3 @@ def test_hard_margin_machine_against_clarabel(seed: int, intercept: str) -> None
     assert least_norm_members(points, kept, 0.9 * expected) is None
     again = least_norm_members(points, kept, 1.1 * expected, near=members)
     assert from_members(points, again[None, :]).norm2[0] == pytest.approx(expected, rel=1e-6)
-
-
-def test_one_class_has_no_hard_margin_machine_with_a_free_intercept() -> None:
-    points = distinct_points(noisy(0, 10, 2), "free")
-    assert least_norm_members(points, points.y > 0) is None
-    assert least_norm_members(points, np.zeros(10, dtype=bool)) is None

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from tests.inside.solvers import StopReason, Tree, zero_one_enumeration
 from tests.inside.solvers import tree as trees
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
-from tests.support.covering import FULL
-from tests.support.side_edits import side_edit
 from tightmargin.solvers import conflict_search
 
 
@@ -42,18 +39,6 @@ def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: li
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(exact, rel=2e-6)
     assert found.bound <= exact * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("seed", range(30 if FULL else 8))
-def test_looks_beside_rows_leave_the_optimum_of_brute_force(seed: int, early: list[int]) -> None:
-    edit = side_edit(seed)
-    optimum, found = edit.optimum(), tm.solve(edit.model(), method="conflict-search")
-    if np.isinf(optimum):
-        assert found.objective is None
-    else:
-        assert found.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
-        assert found.certificate.verdict.closed
-    assert len(early) <= 1 or max(early[1:]) < edit.data.n
 
 
 @pytest.mark.parametrize("what", ["Ctrl-C", "time"])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from tests.inside.solvers import (
     COVERED,
     SHARED,
@@ -20,10 +19,9 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
-from tests.references.brute_force import zero_one_beside
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Verdict, conflict_search
+from tightmargin.solvers import conflict_search
 
 
 @pytest.fixture(autouse=True)
@@ -133,33 +131,6 @@ def test_what_a_part_has_proven_when_it_is_interrupted_counts(monkeypatch: Any) 
     first = optimum(TrainingData(data.X[own], data.y[own]), 3.0, "free") / 3
     assert found.stop is StopReason.INTERRUPTED
     assert first < found.bound <= exact
-
-
-@pytest.mark.parametrize("what", ["row", "fixed"])
-def test_rows_of_w_hold_in_every_part(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "POINTS", 4)
-    y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-    data = TrainingData(np.random.default_rng(3).normal(size=(12, 2)), y)
-    model = tm.zero_one_big_m(data, penalty=1.0, big_m=100.0, intercept="free")
-    sides = np.array([[1.0, 0.0, 0.0]]), np.array([-np.inf]), np.array([-0.5])
-    if what == "fixed":
-        sides = sides[0], np.array([-0.5]), sides[2]
-        model.w[0].fix(-0.5)
-    else:
-        model.w[0].setub(-0.5)
-    exact = zero_one_beside(data, 1.0, "free", sides, lambda z: True)
-    tried: list[float] = []
-    real = searching._search_parts
-
-    def counted(search: Tree, *rest: Any) -> None:
-        real(search, *rest)
-        tried.append(search.bound)
-
-    monkeypatch.setattr(searching, "_search_parts", counted)
-    found = tm.solve(model, method="conflict-search")
-    assert found.objective == pytest.approx(exact, rel=2e-6)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert 0 < tried[0] <= exact
 
 
 def test_other_searches_are_not_split(monkeypatch: pytest.MonkeyPatch) -> None:

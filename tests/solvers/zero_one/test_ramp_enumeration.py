@@ -154,3 +154,13 @@ def test_a_relaxation_with_a_derived_m_is_a_weighted_hinge_loss_and_a_bound() ->
     assert CATALOGUE["ramp_relaxed"].relaxes == "ramp_big_m"
     small = tm.solve(tm.ramp_relaxed(data, C=C, big_m=1.5))
     assert "below the proven value" in small.certificate.unproven
+
+
+@pytest.mark.parametrize(("place", "intercept"), [(0.5, "free"), (0.0, "none")])
+def test_points_in_one_place_are_no_matter(place: float, intercept: str) -> None:
+    """Nothing but the constant tells them apart from nothing."""
+    data = TrainingData(np.full((5, 1), place), [1.0, 1.0, -1.0, -1.0, -1.0])
+    truth = reference_solutions.ramp_optimum(data, intercept, C)
+    result = tm.solve(tm.ramp_big_m(data, C=C, big_m=20.0, intercept=intercept))
+    assert result.objective == pytest.approx(truth, rel=1e-6)
+    assert result.bound is None or result.bound <= truth * (1 + 1e-9)

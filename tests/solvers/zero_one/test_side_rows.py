@@ -10,7 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.solvers import Count, SideRows, StopReason, Tree
+from tests.inside.solvers import Count, SideRows, StopReason
 from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import zero_one_methods as methods
@@ -145,20 +145,6 @@ def test_counts_that_are_dear_to_keep(seed: int) -> None:
         assert found.bound == pytest.approx(optimum, rel=2e-6)
 
 
-def test_a_point_beyond_the_cutoff_is_searched_below() -> None:
-    side = replace(SideRows.nothing(8, 2), counts=(Count(np.ones(8, dtype=bool), 3),))
-    search = Tree(DATA, 0.6, "penalised", 1e-6, side)
-    search.start(None)
-    assert np.isfinite(search.objective)
-    search.cutoff = search.objective / 50
-    search.root()
-    while search.select() or search.raise_cutoff():
-        search.expand()
-    assert search.cutoff == np.inf
-    edit = SideEdit(DATA, 0.6, "penalised", (), counts=[(list(range(8)), 3)])
-    assert search.bound == pytest.approx(edit.optimum(), rel=2e-6)
-
-
 def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
     data, nobody = DATA, np.zeros(8, dtype=bool)
     side = replace(SideRows.nothing(8, data.d), counts=(Count(~nobody, 0),), kept=nobody.copy())
@@ -214,20 +200,6 @@ def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -
     assert result.objective == pytest.approx(witness.objective, rel=1e-5)
     assert result.certificate.facts["engine"] in (SEARCH, "cone-search")
     assert "auto left it to a method" in result.message
-
-
-def test_the_optimum_follows_a_change_of_units() -> None:
-    edit, unit = side_edit(4), 1e-5
-    assert edit.intercept == "free"
-    own = solve(edit.model(), method=SEARCH)
-    rows = [(np.r_[row[:-1] * unit, row[-1]], low, high, "row") for row, low, high, _ in edit.rows]
-    scaled = replace(
-        edit, data=TrainingData(edit.data.X * unit, edit.data.y), rows=rows,
-        penalty=edit.penalty / unit**2,
-    )  # fmt: skip
-    other = solve(scaled.model(), method=SEARCH)
-    assert own.certificate.verdict is other.certificate.verdict is Verdict.CERTIFIED
-    assert other.objective * unit**2 == pytest.approx(own.objective, rel=3e-6)
 
 
 CONTRADICTIONS: dict[str, Edit] = {
@@ -311,16 +283,6 @@ def test_behind_a_named_solver_the_search_bounds_the_edited_problem() -> None:
                 assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
                 proven += 1
     assert proven > 2
-
-
-def test_a_point_that_m_keeps_from_the_optimum_is_not_called_optimal() -> None:
-    """No M is proven here; SCIP's optimum is that of the model, and the problem's is lower."""
-    edit = side_edit(34)
-    assert edit.intercept == "free"
-    result = solve(edit.model(), "scip")
-    assert result.objective > edit.optimum() * 1.1
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert solve(edit.model()).objective == pytest.approx(edit.optimum(), rel=2e-6)
 
 
 # --- what no hyperplane meets, and what only a large one does ------------------------------------
