@@ -201,24 +201,6 @@ def test_the_files_carry_the_same_columns_and_numbers(printed: Printed, folder: 
     assert r"zero\_one\_big\_m" in latex
 
 
-def test_people_see_a_line_for_every_solver(folder: Path) -> None:
-    asked = words(folder, "nu_svc", "conic_fixed")
-    text = run(*asked, "--solver", "highs,clarabel,scs").stdout
-    head = next(line for line in text.splitlines() if line.startswith("entry"))
-    assert re.split(r"  +", head.strip()) == list(COLUMNS)
-    for name, problem_class in (("nu_svc", "QP"), ("conic_fixed", "SOCP")):
-        for solver in ("clarabel", "scs"):
-            (line,) = [
-                x
-                for x in text.splitlines()
-                if re.match(rf"{name}:\S+ +{problem_class} +{solver} ", x)
-            ]
-            assert " yes " in line
-            assert "CERTIFIED" in line
-    (refused,) = [x for x in text.splitlines() if re.match(r"conic_fixed:\S+ +SOCP +highs ", x)]
-    assert "does not take the class" in refused
-
-
 def test_a_narrow_screen_keeps_difference_and_agreement(
     table: Agreement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,24 +347,6 @@ def test_an_infeasible_point_is_a_no_with_its_row(monkeypatch: pytest.MonkeyPatc
     assert liar.objective is None
     assert "infeasible by" in liar.certificate
     assert "sum" in liar.certificate
-
-
-def test_a_worse_point_with_a_bound_to_match_is_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SCIP gives up every point, and claims that nothing better exists."""
-    if not SOLVERS["gurobi"].installed:
-        pytest.skip("gurobi is not installed")
-
-    def give_up(claim: Claim) -> Claim:
-        x = np.zeros_like(claim.x)
-        x[-DATA.n :] = 1.0
-        return replace(claim, x=x, status=Status.OPTIMAL, bound=PENALTY * DATA.n)
-
-    lie(monkeypatch, scip, give_up)
-    found, rows = rows_of("zero_one_big_m", solvers=("scip", "gurobi"))
-    assert rows["scip"].objective == pytest.approx(PENALTY * DATA.n)
-    assert rows["gurobi"].objective == pytest.approx(FIVE["zero_one_big_m"][2](), abs=1e-5)
-    assert found.agrees(rows["scip"]) is False
-    assert found.agrees(rows["gurobi"]) is True
 
 
 # --- the rule itself -----------------------------------------------------------------------------

@@ -362,10 +362,3 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
 
 
 ORIGIN = TrainingData(np.array([[0.0], [1.0], [2.0], [0.0]]), np.array([1.0, 1.0, -1.0, -1.0]))
-
-
-def test_points_at_the_origin_can_be_paid_for_by_a_larger_budget() -> None:
-    (row,) = conic_path(ORIGIN, budgets=[0.6], intercept="none").rows
-    assert row.verdict is Verdict.CERTIFIED
-    expected = reference_solutions.theorem_2(ORIGIN, "none", budget=0.6).value
-    assert row.objective == pytest.approx(expected, rel=2e-6)

@@ -64,30 +64,6 @@ def test_any_units(mode: str, scale: float, seed: int) -> None:
         assert "exceeds" not in row.stop
 
 
-@pytest.mark.parametrize(
-    ("price", "scale"), list(zip([1e-2, 1.0, 2.0, 1e2, 1e5], SCALES[::-1], strict=True))
-)
-def test_two_opposite_points_have_a_formula(price: float, scale: float) -> None:
-    """x and -x with labels 1 and -1 are one signed point s twice, at a length of |s|.
-
-    With W = w w' + h s s' / |s|^4, t = <w, s> and v = 1 - t the SDP is the least of
-    (t^2 + h) / |s|^2 + 2 p v^2 / (v^2 + h); the least over a fine grid in t and h is the truth.
-    """
-    point = scale * np.array([3.0, 4.0]) / 5
-    data = TrainingData([point, -point], [1, -1])
-    (row,) = tm.paths.conic_path(data, penalties=[price], intercept="none").rows
-    t = np.linspace(0, 1, 2001)
-    v2 = (1 - t) ** 2
-    # In h: 1 / |s|^2 = 2 p v^2 / (v^2 + h)^2, or h = 0.
-    h = np.maximum(np.sqrt(2 * price * v2) * scale - v2, 0.0)
-    T = np.where(v2 + h > 0, v2 + h, 1.0)
-    truth = float(((t * t + h) / scale**2 + 2 * price * v2 / T).min())
-    assert_true(data, row, "none")
-    assert row.verdict is Verdict.CERTIFIED
-    assert row.objective <= truth * (1 + 1e-6)
-    assert row.objective == pytest.approx(truth, rel=1e-3)
-
-
 def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof that lies: the row says so, is not certified, and hands nothing on."""
     honest = LowRank.bound

@@ -48,15 +48,6 @@ def test_at_full_rank_the_first_machine_is_the_optimum() -> None:
     assert found.solutions[0].trace[1] == pytest.approx(found.objective, rel=1e-7)
 
 
-def test_the_same_seed_gives_the_same_and_another_one_other_starts() -> None:
-    words: dict[str, Any] = {"ridge": RIDGE, "shape": "2x3", "rank": 1, "starts": 3}
-    one, again = (matrix_alternating(DATA, **words, seed=7) for _ in range(2))
-    other = matrix_alternating(DATA, **words, seed=8)
-    assert [s.trace for s in one.solutions] == [s.trace for s in again.solutions]
-    assert one.solutions[0].trace == other.solutions[0].trace
-    assert one.solutions[1].trace != other.solutions[1].trace
-
-
 def test_ctrl_c_keeps_the_starts_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, whole = [], alternating._Alternation.from_factor
 

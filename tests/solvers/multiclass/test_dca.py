@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,37 +83,6 @@ def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
         np.testing.assert_allclose(space.scores(A), scores, atol=1e-12)
 
 
-def test_a_step_solves_the_program_with_the_tangent() -> None:
-    """min of the hinge machine minus the tangent of [s - u]_+ at a point, by cvxpy."""
-    data, ridge, s, mode = wrong_labels(3), 0.02, -0.5, "free"
-    space, costs = machine_space(data, ridge, mode), np.full((1, 15), 1 / 15)
-    start = hinge_batch(space, costs)
-    B0, b0 = (numbers[0] for numbers in space.machine(start))
-    descent = DcaBatch(space, costs, s, start)
-    descent.run(iterations=1)
-    B, b = cp.Variable((3, 2)), cp.Variable(3)
-    loss: Any = 0.0
-    capped = 0
-    for x, k in zip(data.X, data.y.tolist(), strict=True):
-        leads = {j: (B[k] - B[j]) @ x + b[k] - b[j] for j in range(3) if j != k}
-        before = {j: float((B0[k] - B0[j]) @ x + b0[k] - b0[j]) for j in leads}
-        loss += cp.pos(1 - cp.minimum(*leads.values())) / 15
-        nearest = min(before, key=before.__getitem__)
-        if before[nearest] < s:
-            capped += 1
-            loss -= (s - leads[nearest]) / 15
-    rows = [cp.sum(B, axis=0) == 0, cp.sum(b) == 0]
-    problem = cp.Problem(cp.Minimize(ridge * cp.sum_squares(B) + loss), rows)
-    problem.solve(solver=cp.CLARABEL)
-    assert capped
-    ours = value_by_hand(
-        data, *(v[0] for v in space.machine(descent.best)), ridge, s, mode, [1] * 3
-    )
-    theirs = value_by_hand(data, B.value, b.value, ridge, s, mode, [1] * 3)
-    assert ours == pytest.approx(theirs, rel=1e-5)
-    assert descent.runs()[0].trace[1] == pytest.approx(ours, rel=1e-12)
-
-
 # --- the algorithm -------------------------------------------------------------------------------
 
 
@@ -149,7 +117,7 @@ def test_the_value_never_rises_and_is_that_of_the_paper(
 def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str) -> None:
     data = class_points(4, n=7)
     optimum, _ = truncated_by_sets(data, mode, 0.02, 1.5)
-    found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=40)
+    found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
     assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
 
@@ -235,7 +203,7 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
 
 def test_a_time_limit_keeps_what_was_found() -> None:
     data = class_points(9, n=60)
-    found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.3)
+    found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.05)
     assert found.seconds < 60, "all starts would take hours"
     assert 1 <= found.starts < 10**6
     assert not found.complete

@@ -29,8 +29,8 @@ from tests.inside.solvers import (
     weighted_machines,
 )
 from tests.references import reference_solutions
-from tightmargin.formulations import GramData, TrainingData, weighted_svc
-from tightmargin.solvers import Verdict, class_probabilities, solve
+from tightmargin.formulations import GramData, TrainingData
+from tightmargin.solvers import Verdict, class_probabilities
 
 Array = NDArray[np.float64]
 
@@ -42,14 +42,6 @@ RIDGE = 0.05
 @pytest.fixture
 def data(overlapping: Callable[[int], TrainingData]) -> TrainingData:
     return overlapping(3)
-
-
-def logistic(n: int, seed: int) -> tuple[TrainingData, Array]:
-    """x = 2 N(0, 1) and P(Y = 1 | x) = 1 / (1 + exp(-3 x)), with that probability (n,)."""
-    rng = np.random.default_rng(seed)
-    x = 2 * rng.standard_normal(n)
-    p = 1 / (1 + np.exp(-3 * x))
-    return TrainingData(x[:, None], np.where(rng.uniform(size=n) < p, 1.0, -1.0)), p
 
 
 def costs(data: TrainingData | GramData, pi: float) -> Array:
@@ -85,22 +77,6 @@ def test_every_machine_has_another_layers_value(
         assert row.bound <= expected.value * (1 + 1e-8)
         assert row.verdict is Verdict.CERTIFIED
         np.testing.assert_allclose(row.w, expected.w, atol=1e-3)
-
-
-def test_the_model_is_built_once_and_solved_again(data: TrainingData, monkeypatch: Any) -> None:
-    built = []
-
-    def counted(*given: Any, **words: Any) -> Any:
-        built.append(words["pi"])
-        return weighted_svc(*given, **words)
-
-    monkeypatch.setattr(weighted_machines, "weighted_svc", counted)
-    found = class_probabilities(data, ridge=RIDGE, grid=GRID, method="model")
-    assert built == [GRID[0]]
-    for row in found.rows:
-        alone = solve(weighted_svc(data, ridge=RIDGE, pi=row.pi))
-        assert alone.certificate.verdict is Verdict.CERTIFIED
-        assert row.objective == pytest.approx(alone.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -241,22 +217,6 @@ def test_a_linear_kernel_and_swapped_labels_give_the_same(data: TrainingData) ->
         kernel.probabilities(fresh @ data.X.T), points.probabilities(fresh)
     )
     np.testing.assert_array_equal(kernel.signs(fresh @ data.X.T), points.signs(fresh))
-
-
-def mean_error(n: int, C: float, seeds: range) -> float:
-    errors = []
-    for seed in seeds:
-        data, p = logistic(n, seed)
-        found = class_probabilities(data, ridge=1 / (2 * n * C))
-        assert found.certified
-        errors.append(float(np.abs(found.probabilities(data.X) - p).mean()))
-    return float(np.mean(errors))
-
-
-def test_the_estimates_are_as_near_the_truth_as_an_earlier_study_found() -> None:
-    """There: n = 600, steps of 0.05, 0.029 with C = 1 and 0.081 with C = 0.03, its x not told."""
-    assert mean_error(600, 1.0, range(3)) == pytest.approx(0.029, abs=0.004)
-    assert mean_error(600, 0.03, range(3)) == pytest.approx(0.081, abs=0.004)
 
 
 # --- as a document -------------------------------------------------------------------------------

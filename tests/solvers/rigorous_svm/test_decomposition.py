@@ -370,15 +370,6 @@ def test_no_step_is_left_only_if_f_and_s_are_exact() -> None:
 # --- degenerate problems -------------------------------------------------------------------------
 
 
-def test_for_a_small_norm_bound_the_balanced_start_is_the_optimum() -> None:
-    data = linear(True)
-    apart = float(np.linalg.norm(data.X.T @ data.y))
-    found = converged(data, 0.05)
-    assert found.steps == 0
-    assert found.point.alpha.tolist() == [1.0] * 48
-    assert found.point.objective == pytest.approx(48 - 0.05 * apart, rel=1e-12)
-
-
 @pytest.mark.parametrize("apart", [1e-3, 1e3])
 def test_two_points_have_the_closed_form(apart: float) -> None:
     data = TrainingData(np.array([[0.0, 7.0], [apart, 7.0]]), np.array([1.0, -1.0]))

@@ -315,7 +315,7 @@ def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> N
     kernel = sgd_study(KERNEL, ridge=RIDGE, steps=500, seeds=[0]).optimum
     assert kernel.formulation == "kernel_soft_margin_svc"
     assert kernel.objective == pytest.approx(optimum("kernel"), rel=1e-7)
-    study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(2))
+    study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(3))
     assert study.gaps.shape == study.proven_gaps.shape == (3, len(study.steps))
     assert (study.gaps >= 0).all()
     assert (study.proven_gaps >= study.gaps - 1e-9).all()
@@ -328,6 +328,6 @@ def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> N
     np.testing.assert_allclose(drawn["their mean"], study.gaps.mean(axis=0))
     np.testing.assert_allclose(drawn["rate proven for the mean"], study.rates)
     assert study.rates[-1] == sgd_rate(DATA, ridge=RIDGE, steps=2000)
-    assert "2 runs" in drawn
+    assert "3 runs" in drawn
     save_sgd(study, tmp_path / "gaps.png")
     assert (tmp_path / "gaps.png").read_bytes().startswith(b"\x89PNG")

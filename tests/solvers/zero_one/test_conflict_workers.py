@@ -17,8 +17,6 @@ import pytest
 from tests.inside.solvers import ConflictSearch, Count, SideRows, StopReason, loans
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
-from tests.references.brute_force import zero_one_optima
-from tests.solvers.zero_one.clouds import INTERCEPTS
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
@@ -84,20 +82,6 @@ def test_lost_workers_leave_the_optimum(lost: str, own: ConflictSearch, monkeypa
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
-
-
-def test_workers_find_the_optimum_of_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    for intercept in (*INTERCEPTS, *INTERCEPTS):
-        X = rng.integers(-3, 4, size=(8, 2)).astype(float)
-        data = TrainingData(X, np.where(np.arange(8) < 4, 1.0, -1.0))
-        found = with_workers(
-            monkeypatch, Here(), data, penalty=0.9, intercept=intercept,
-            incumbent=(np.zeros(2), 0.0),
-        )  # fmt: skip
-        (optimum,) = zero_one_optima(data, (0.9,), intercept)
-        assert found.objective == pytest.approx(optimum, rel=2e-6)
-        assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-9)
 
 
 def test_workers_search_parts_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,41 +167,6 @@ def row(expression: Callable[[pyo.ConcreteModel], Any]) -> Edit:
     return lambda m: m.add_component("edit", pyo.Constraint(expr=expression(m)))
 
 
-EDITS: dict[str, Edit] = {
-    "w_0 <= .3": row(lambda m: m.w[0] <= 0.3),
-    "w_0 >= 3": row(lambda m: m.w[0] >= 3.0),
-    "w_0 = w_1": row(lambda m: m.w[0] == m.w[1]),
-    "a range": row(lambda m: pyo.inequality(0.1, m.w[0] + m.b, 0.2)),
-    "b": row(lambda m: m.b == 4.0),
-    "b fixed": lambda m: m.b.fix(-2.0),
-    "bounds": lambda m: [m.w[j].setlb(0.0) for j in m.w],
-    "at most one": row(lambda m: sum(m.z.values()) <= 1),
-    "z fixed": lambda m: (m.z[0].fix(1), m.z[3].fix(0)),
-    "z bounded": lambda m: (m.z[0].setlb(1), m.z[3].setub(0)),
-    "redundant": row(lambda m: m.w[0] <= 1e6),
-    "a price": lambda m: (m.penalty.set_value(2.0), row(lambda m: m.w[1] <= 0.1)(m)),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "intercept"), [(name, ("penalised", "free")[k % 2]) for k, name in enumerate(EDITS)]
-)
-def test_the_optimum_is_that_of_scip_with_a_large_m(name: str, intercept: str) -> None:
-    found, paid = (
-        build("zero_one_big_m", DATA, penalty=0.6, big_m=big_m, intercept=intercept)
-        for big_m in ("derived", 100.0)
-    )
-    EDITS[name](found)
-    EDITS[name](paid)
-    result = solve(found)
-    witness = solve(paid, "scip", options={"numerics/feastol": 1e-9})
-    assert witness.status is Status.OPTIMAL
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(witness.objective, rel=1e-5)
-    assert result.certificate.facts["engine"] in (SEARCH, "cone-search")
-    assert "auto left it to a method" in result.message
-
-
 CONTRADICTIONS: dict[str, Edit] = {
     "rows": lambda m: (row(lambda m: m.w[0] >= 1)(m), m.w[0].setub(0.5)),
     "count": lambda m: (row(lambda m: sum(m.z.values()) <= 0)(m), m.w[0].fix(0.0), m.w[1].fix(0.0)),
@@ -209,7 +174,7 @@ CONTRADICTIONS: dict[str, Edit] = {
 }
 
 
-@pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.parametrize("name", CONTRADICTIONS if FULL else ["count"])
 def test_where_there_is_no_point_the_branch_and_bound_proves_it(name: str) -> None:
     model = build("zero_one_big_m", DATA, penalty=0.6, big_m=500.0)
     CONTRADICTIONS[name](model)
@@ -253,7 +218,7 @@ def test_what_the_search_has_no_argument_for_goes_to_the_branch_and_bound(name: 
 
 def test_a_solver_and_a_budget_are_asked_as_before() -> None:
     model = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
-    EDITS["w_0 <= .3"](model)
+    row(lambda m: m.w[0] <= 0.3)(model)
     assert solve(model.clone(), "scip").solver == "scip"
     assert solve(model, prove=5).certificate.facts.get("engine") != SEARCH
 
