@@ -507,3 +507,11 @@ def test_exit_code_4_when_the_clock_stopped_somebody(monkeypatch: pytest.MonkeyP
     late = answer("scip", 3.0, **LATE)
     assert compare_solvers.judge(Agreement((answer("highs", 2.0), late))) == 4
     assert compare_solvers.judge(Agreement((answer("highs", 2.0), answer("scip", 2.0)))) == 0
+
+
+def test_tolerances_are_documented() -> None:
+    for info in SOLVERS.values():
+        assert 0 < info.tolerance <= 1e-4
+        assert len(info.tolerance_because.split()) > 3
+        for problem_class in info.classes:
+            assert info.tolerance <= info.tolerance_for(str(problem_class)) <= 1e-4

@@ -189,3 +189,16 @@ def test_a_norm_bound_changed_in_place_is_solved_for() -> None:
         reference_solutions.least_loss(DATA, "free", 0.3).value, rel=1e-7
     )
     assert math.isclose(float(np.linalg.norm(result.values["w"])), 0.3, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "bound"), [(SEARCHED[0], H), (SEARCHED[1], 500.0)])
+def test_a_method_stopped_at_its_start_says_nothing_else(name: str, bound: float) -> None:
+    """What it has is the even multipliers, or 0, of which gamma = 0 was said at any H."""
+    result = solve(model(name, bound=bound), time_limit=1e-9)
+    facts = result.certificate.facts
+    assert (result.status, facts["stop"]) == (Status.FEASIBLE, "time_limit")
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "equivalence" not in facts
+    assert facts.get("degenerate", "gamma = 0: if alpha is optimal").startswith(
+        "gamma = 0: if alpha is optimal"
+    )

@@ -20,6 +20,7 @@ from tests.inside.solvers import (
     PointFound,
     RsvmRow,
     by_fits,
+    even_multipliers,
     libsvm_fits,
     segment,
     single_bound,
@@ -441,3 +442,8 @@ def test_a_segment_satisfies_the_equations_of_its_partition() -> None:
         margins = problem.y * (problem.factor @ w + part.b0 + part.b1 / gamma)
         np.testing.assert_allclose(margins[labels == FREE], 1.0, atol=1e-8)
         assert abs(problem.y @ alpha) <= 1e-9
+
+
+def test_even_multipliers_are_feasible_and_have_the_largest_sum() -> None:
+    alpha = even_multipliers(np.array([1.0, 1, -1, -1, -1]))
+    np.testing.assert_allclose(alpha, [1, 1, 2 / 3, 2 / 3, 2 / 3])

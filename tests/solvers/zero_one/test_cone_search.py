@@ -206,3 +206,15 @@ def test_what_cones_prove_is_kept_where_conflicts_end_early(monkeypatch: Any) ->
         methods, "by_cones", lambda *a, **b: replace(stopped(*a, **b), stop=StopReason.INTERRUPTED)
     )
     assert tm.solve(model, method="cones-then-conflicts").certificate.facts["stop"] == "interrupted"
+
+
+def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_weighted() -> None:
+    data = clustered(10, 6, 1)
+    weighted = TrainingData(data.X, data.y, sample_weight=1.0 + np.arange(10) % 2)
+    engines = [
+        tm.solve(
+            tm.zero_one_big_m(points, penalty=200.0, big_m="derived", intercept="free")
+        ).certificate.facts["engine"]
+        for points in (data, weighted)
+    ]
+    assert engines == ["conflict-search", "cone-search"]

@@ -144,6 +144,25 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
         assert found.objective >= optimum * (1 - 1e-9)
 
 
+@pytest.mark.parametrize(("seed", "short"), [(0, 1e-5), (1, 1e-8)])
+def test_points_a_hair_below_the_margin_are_kept_if_cheap(seed: int, short: float) -> None:
+    """The search's own hyperplanes are exact to 1e-5 or so with a free intercept."""
+    data = overlapping(18, 2, seed)
+    far = TrainingData(data.X + np.array([40.0, -30.0]) * (data.y[:, None] > 0), data.y)
+    first = zero_one_enumeration(far, penalty=0.01, intercept="free")
+    near = np.flatnonzero(np.abs(margins(far, first.w, first.b) - 1) < 1e-9)
+    across = np.array([-first.w[1], first.w[0]]) / np.linalg.norm(first.w)
+    step = first.w / (first.w @ first.w)
+    new = [far.X[i] - short * far.y[i] * step + t * across for i in near for t in (-0.5, 0.5)]
+    y = [far.y[i] for i in near for _ in (0, 1)]
+    more = TrainingData(np.vstack([far.X, new]), np.r_[far.y, y])
+    found = conflict_search(more, penalty=0.01, intercept="free")
+    exact = zero_one_enumeration(more, penalty=0.01, intercept="free")
+    assert exact.objective < first.objective + 0.01
+    assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
+    assert found.gap <= 2 * GAP
+
+
 # --- limits --------------------------------------------------------------------------------------
 
 
