@@ -46,6 +46,21 @@ def assert_true(data: TrainingData, row: ConicRow, mode: str) -> None:
         assert row.objective - row.bound <= 1e-6 * row.objective
 
 
+@pytest.mark.parametrize("seed", [3577, 3754, 1585])
+def test_seeds_at_which_a_negative_factor_made_a_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 12)), int(rng.integers(1, 4))
+    X, w = rng.normal(size=(n, d)), rng.normal(size=d)
+    y = np.where(X @ w + 0.3 * rng.normal() * (rng.random() < 0.5) > 0, 1, -1)
+    scale, mode = float(10.0 ** rng.integers(-5, 2)), str(rng.choice(["penalised", "none"]))
+    prices = [float(10.0 ** rng.integers(-2, 5)) for _ in range(2)]
+    data = TrainingData(X * scale, y)
+    path = tm.paths.conic_path(data, penalties=prices, intercept=mode)
+    assert path.certified
+    for row in path.rows:
+        assert_true(data, row, mode)
+
+
 @pytest.mark.parametrize(
     ("mode", "scale", "seed"), covering(["penalised", "none"], SCALES, range(2))
 )

@@ -286,3 +286,13 @@ def test_a_large_w_is_no_reason_to_call_a_derived_m_infeasible(method: str) -> N
     found = solve(m, method=method, time_limit=20)
     assert found.status is not Status.INFEASIBLE, found.message
     assert found.objective is not None
+
+
+def test_a_point_that_m_keeps_from_the_optimum_is_not_called_optimal() -> None:
+    """No M is proven here; SCIP's optimum is that of the model, and the problem's is lower."""
+    edit = side_edit(34)
+    assert edit.intercept == "free"
+    result = solve(edit.model(), "scip")
+    assert result.objective > edit.optimum() * 1.1
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert solve(edit.model()).objective == pytest.approx(edit.optimum(), rel=2e-6)
