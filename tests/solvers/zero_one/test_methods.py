@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from tests.inside.experiments import met_its_limit
 from tests.inside.formulations import Lemma
 from tests.inside.solvers import WORDS as CONFLICTS
 from tests.inside.solvers import ZERO_ONE_SEARCHED as SEARCHED
-from tests.inside.solvers import ConflictSearch, StopReason, deadline, zero_one_enumeration
+from tests.inside.solvers import ConflictSearch, StopReason, zero_one_enumeration
 from tests.inside.solvers import zero_one_closing_bounds as closing_bounds
 from tests.inside.solvers import zero_one_methods as searched_module
 from tests.solvers.zero_one.clouds import overlapping
@@ -56,11 +57,12 @@ def test_a_saved_result_is_proven_again(tmp_path: Path) -> None:
 
 
 def test_a_time_limit_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = itertools.count()
-    monkeypatch.setattr(deadline, "clock", lambda: float(next(ticks)))
-    data = overlapping(60, 6, 1)
-    model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(6), 1.0))
-    result = solve(model, method="conflict-search", time_limit=9.0)
+    search, ticks = searched_module.conflict_search, itertools.count()
+    ticking = functools.partial(search, clock=lambda: float(next(ticks)))
+    monkeypatch.setattr(searched_module, "conflict_search", ticking)
+    data = overlapping(40, 4, 1)
+    model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(4), 1.0))
+    result = solve(model, method="conflict-search", time_limit=99.0)
     assert result.status is Status.FEASIBLE
     assert result.certificate.facts["stop"] == StopReason.TIME_LIMIT
     assert 0 <= result.bound < result.objective
