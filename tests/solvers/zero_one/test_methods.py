@@ -62,7 +62,7 @@ def test_a_time_limit_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searched_module, "conflict_search", ticking)
     data = overlapping(40, 4, 1)
     model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(4), 1.0))
-    result = solve(model, method="conflict-search", time_limit=99.0)
+    result = solve(model, method="conflict-search", time_limit=20.0)
     assert result.status is Status.FEASIBLE
     assert result.certificate.facts["stop"] == StopReason.TIME_LIMIT
     assert 0 <= result.bound < result.objective
