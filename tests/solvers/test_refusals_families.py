@@ -111,7 +111,7 @@ REFUSED = [
     *rows(conflict_search, DATA, penalty=1.0, intercept="free", cases=[
         ({"penalty": 0.0}, "penalty"), ({"gap": 0.0}, "gap"), ({"time_limit": -1.0}, "time_limit"),
         ({"intercept": "loose"}, "intercept"), ({"workers": 0}, "workers"),
-        ({"workers": 2.5}, "workers"), ({"workers": 2, "step_limit": 10}, "step_limit"),
+        ({"workers": 2, "step_limit": 10}, "step_limit"),
         ({"workers": 2, "scheduler": "tcp://nowhere:1"}, "scheduler"),
     ]),
     *rows(zero_one_enumeration, DATA, penalty=1.0, intercept="free", cases=[
@@ -133,13 +133,9 @@ REFUSED = [
         ({"options": {"scheduler": "tcp://HOST:1", "workers": 2}}, "with a scheduler all of its"),
         ({"options": {"starts": 3}}, "starts"),
         ({"solver": "scip"}, "conflict-search needs no solver"),
-        ({"second_solver": "scip"}, "conflict-search needs no solver"),
     ]),
-    *rows(with_model(ZERO_ONE), cases=[({"options": {"workers": 0}}, "workers must be 1 or more")]),
     *rows(with_model(tm.c_svc, DATA, C=1.0), cases=[
         (CONFLICTS, "c_svc has no method 'conflict-search'"),
-        ({"method": "socp"}, "no method 'socp'"),
-        ({"method": "sgd"}, "c_svc has no method 'sgd'"),
     ]),
     *rows(with_model(pyo.ConcreteModel), cases=[(CONFLICTS, "as it was built")]),
     *rows(changed(ZERO_ONE, lambda m: m.margin[0].deactivate()), cases=[(CONFLICTS, "this edit")]),
@@ -149,10 +145,9 @@ REFUSED = [
           cases=[(CONFLICTS, "slack_bounds")]),
     # --- rigorous SVM
     *rows(decomposition, DATA, norm_bound=1.0, cases=[
-        ({"norm_bound": 0.0}, "norm_bound must be a positive"), ({"norm_bound": NAN}, "norm_bound"),
+        ({"norm_bound": 0.0}, "norm_bound must be a positive"),
         ({"working_set": 3}, "working_set must be even and at most n = 10, got 3"),
         ({"working_set": 0}, "working_set must be a whole number of at least 1"),
-        ({"working_set": 2.0}, "working_set must be a whole number"),
         ({"working_set": 12}, "even and at"),
         ({"start": np.zeros(9)}, "start must be an array (10,), got shape (9,)"),
         ({"start": "cold"}, "start must be an array (10,)"),
@@ -160,11 +155,10 @@ REFUSED = [
         ({"start": np.full(10, NAN)}, "start must lie in"),
         ({"tolerance": 0.0}, "tolerance must be"),
         ({"tolerance": 2.0}, "tolerance must lie in (0, 1]"),
-        ({"steps": 0}, "steps must be a whole"),
-        ({"steps": True}, "steps must be a whole"), ({"time_limit": -1.0}, "time_limit must be"),
+        ({"steps": 0}, "steps must be a whole"), ({"time_limit": -1.0}, "time_limit must be"),
     ]),
     *rows(solve_rsvm, DATA, norm_bound=1.0, cases=[
-        *[({"norm_bound": bad}, "norm_bound must") for bad in (0.0, -1.0, NAN, INF, "2", True)],
+        *[({"norm_bound": bad}, "norm_bound must") for bad in (0.0, NAN, "2")],
         ({"method": "segment"}, "method must be one of auto"),
         ({"start": [0.5]}, "start must have shape (10,)"), ({"start": ["a", "b"]}, "start must be"),
         ({"start": [1.5] * 10}, "start must lie in [0, 1], got 1.5 at position 0"),
@@ -174,36 +168,30 @@ REFUSED = [
         ({"norm_bounds": [1.0, -1.0]}, "norm_bound must"),
         ({"time_limit": 0.0}, "time_limit must be a positive"),
     ]),
-    *rows(norm_limit, DATA, cases=[
-        ({"time_limit": bad}, "time_limit") for bad in (0, -1.0, NAN, INF, "1", True)
-    ]),
+    *rows(norm_limit, DATA, cases=[({"time_limit": 0}, "time_limit")]),
     *rows(rsvm_at_limit, DATA, 1.0, replace(norm_limit(DATA), value=NAN), cases=[({}, "no value")]),
     *rows(changed(lambda: tm.rsvm(DATA, norm_bound=0.7), lambda m: m.w[0].fix(0.0)), cases=[
         ({"method": "segments"}, "rsvm_dual_perspective as it was built"),
     ]),
-    *rows(with_model(tm.rsvm, DATA, norm_bound=0.7), cases=[({"method": "segment"}, "segments")]),
     *rows(with_model(tm.rsvm, DATA, norm_bound=1.0, intercept="penalised"),
           cases=[({"method": "segments"}, "take direct")]),
     # --- conic estimator
     *rows(conic_path, ORIGIN, cases=[
-        *[({"penalties": [1.0, bad]}, "penalty must be a positive") for bad in (0.0, NAN, INF)],
-        ({"penalties": ["1"]}, "penalty must be a number"),
+        ({"penalties": [1.0, 0.0]}, "penalty must be a positive"),
         ({"penalties": []}, "penalties is empty"),
         ({"budgets": []}, "budgets is empty"), ({"budgets": [0.2, 0]}, "hard-margin problem"),
         ({"budgets": [1.5]}, "budget must lie in (0, 1]"),
         ({"budgets": [-0.1]}, "budget must be a"),
         ({"penalties": [1.0], "budgets": [0.2]}, "not both"),
         ({"penalties": [1.0], "intercept": "free"}, "conic_sdp_dual with intercept_bound"),
-        ({"penalties": [1.0], "intercept": "fre"}, "intercept must be one of"),
         ({"penalties": [1.0], "time_limit": -1.0}, "time_limit"),
         ({"penalties": [1.0], "solver": "clarable"}, "did you mean clarabel"),
         ({"budgets": [0.5], "intercept": "none"}, "2 of 4 points are 0"),
         *[({"penalties": [1.0], "tolerance": bad}, "tolerance must lie above 0")
-          for bad in (0.0, 1e-3, 1.0, NAN)],
+          for bad in (0.0, 1e-3)],
     ]),
     *rows(penalty_grid, DATA, cases=[
         ({"count": 1}, "count must be a whole number"),
-        ({"count": 2.5}, "count must be a whole number"),
         ({"intercept": "free"}, "needs intercept=penalised"),
         ({"budgets": (0.1, 0.5)}, "must fall"),
         ({"budgets": (0.5, 0.0)}, "hard-margin"),
@@ -211,8 +199,6 @@ REFUSED = [
     # --- matrices of bounded rank
     *rows(matrix_alternating, MATRIX, ridge=0.5, shape="2x3", rank=1, cases=[
         ({"starts": 0}, "starts must be a whole number of at least 1, got 0"),
-        ({"starts": True}, "starts must be a whole number"),
-        ({"starts": 2.0}, "starts must be a whole"),
         ({"rank": 3}, "rank must be a whole number from 1 to 2"),
         ({"shape": "3x3"}, "has 9 entries"),
         ({"ridge": 0}, "ridge must be a positive finite number"),
@@ -221,25 +207,21 @@ REFUSED = [
     ]),
     *rows(matrix_search, MATRIX, ridge=0.5, cases=[
         ({"shape": shape, "rank": rank}, f"rank {rank} of a matrix {shape} is not searched")
-        for shape, rank in (("2x3", 2), ("1x6", 1), ("6x1", 1))
+        for shape, rank in (("2x3", 2), ("6x1", 1))
     ]),
     *rows(changed(BILINEAR, lambda m: m.w[0].fix(0.0)), cases=[(MATRICES, "as it was built")]),
     *rows(with_model(BILINEAR, rank=2), cases=[(MATRICES, "it takes rank 1")]),
-    *rows(with_model(tm.matrix_svc_full, MATRIX, ridge=0.5, shape="2x3"),
-          cases=[(MATRICES, "matrix_svc_full has no method 'matrix-search'")]),
     # --- truncated loss of several classes
     *rows(truncated_search, CLASSES, ridge=0.1, truncation=-0.5, cases=[
-        ({"gap": NAN}, "gap"), ({"gap": -1.0}, "gap"), ({"node_limit": -5}, "node_limit"),
-        ({"node_limit": 1.5}, "node_limit"), ({"time_limit": -1.0}, "time_limit"),
-        ({"time_limit": NAN}, "time_limit"),
+        ({"gap": -1.0}, "gap"), ({"node_limit": -5}, "node_limit"),
+        ({"time_limit": -1.0}, "time_limit"),
     ]),
     *rows(truncated_dca, CLASSES, ridge=0.1, truncation=-0.5, cases=[
-        ({"ridge": 0.0}, "ridge"), ({"ridge": INF}, "ridge"), ({"truncation": 0.1}, "truncation"),
-        ({"truncation": NAN}, "truncation"), ({"intercept": "some"}, "intercept"),
+        ({"ridge": 0.0}, "ridge"), ({"truncation": 0.1}, "truncation"),
+        ({"intercept": "some"}, "intercept"),
         ({"class_weight": [1.0, 0.0, 1.0]}, "class_weight"),
         ({"class_weight": [1.0, 1.0]}, "class_weight"),
-        ({"starts": 0}, "starts"), ({"starts": 2.5}, "starts"), ({"starts": True}, "starts"),
-        ({"seed": -1}, "seed"), ({"time_limit": 0.0}, "time_limit"),
+        ({"starts": 0}, "starts"), ({"seed": -1}, "seed"), ({"time_limit": 0.0}, "time_limit"),
     ]),
     *rows(truncated_dca, tm.MulticlassData(np.zeros((6, 1600)), [0, 1, 2] * 2),
           ridge=0.1, truncation=0.0, cases=[({}, "data: 3 classes in 1600 dimensions")]),
@@ -248,10 +230,8 @@ REFUSED = [
         ({"update": "newton"}, "update"), ({"starts": 0}, "at least 1"),
         ({"starts": []}, "is empty"),
         ({"starts": [[0.0, 0.0]]}, "not all 0"), ({"starts": [[1.0]]}, "2 finite numbers"),
-        ({"starts": [[1.0, NAN]]}, "2 finite numbers"),
         ({"nu": nu_range(DATA).nu_bar}, "at nu_bar"),
-        *[({"nu": 1.05 * nu_range(DATA).nu_bar, "update": update}, "extended_nu_svc_ball")
-          for update in ("algorithm_7", "damped")],
+        ({"nu": 1.05 * nu_range(DATA).nu_bar}, "extended_nu_svc_ball"),
     ]),
     *rows(extended_nu_local, SEPARABLE, nu=0.2, cases=[({}, "the classes are separable")]),
     *rows(extended_nu_local, tm.TrainingData(np.hstack([DATA.X, DATA.X]), DATA.y), nu=0.1,
@@ -260,37 +240,31 @@ REFUSED = [
       for row in rows(call, DATA, nu=0.6, mu=0.2, cases=[
         ({"mu": 0.25}, "mu must be a whole number of points"), ({"mu": 0.6}, "mu must be below nu"),
         ({"nu": 1.5}, "nu must lie in"), ({"mu": -0.1}, "mu must be a positive"),
-        ({"intercept": "some"}, "intercept must be one of"),
         ({"nu": 0.9, "intercept": "free"}, "the risk has no end along b"),
     ])],
     *rows(robust_dca, DATA, nu=0.6, mu=0.2, cases=[
-        *[({"starts": bad}, "starts must be a whole number") for bad in (0, True, 1.5)],
+        ({"starts": 0}, "starts must be a whole number"),
         ({"seed": "a"}, "seed must be a whole number"),
         ({"time_limit": 0.0}, "time_limit must be positive"),
         ({"mu": "one"}, "mu must be a number or a fraction"),
         ({"mu": "1/0"}, "mu must be a number or a"),
-        ({"mu": True}, "mu must be a number"),
         ({"mu": 0.25}, 'which is 2.5 points: write mu="2/10"'),
     ]),
     # --- class probabilities
     *rows(class_probabilities, DATA, ridge=0.05, grid=3, cases=[
-        ({"ridge": 0}, "ridge"), ({"grid": 0}, "grid"), ({"grid": 2.5}, "grid"),
-        ({"grid": []}, "grid"),
-        ({"grid": [0.5, 1.0]}, "pi must lie strictly"), ({"grid": [0.0]}, "pi"),
-        ({"grid": True}, "grid"),
-        ({"grid": "0.5"}, "grid"), ({"intercept": "some"}, "intercept"),
-        ({"method": "sgd"}, "method"),
+        ({"ridge": 0}, "ridge"), ({"grid": 0}, "grid"), ({"grid": []}, "grid"),
+        ({"grid": [0.5, 1.0]}, "pi must lie strictly"), ({"grid": "0.5"}, "grid"),
+        ({"intercept": "some"}, "intercept"), ({"method": "sgd"}, "method"),
         ({"time_limit": 0}, "time_limit"),
         ({"method": "libsvm", "intercept": "none"}, "free intercept only"),
     ]),
     *rows(direct_probabilities, CLASSES, ridge=0.1, grid=4, cases=[
-        ({"grid": 2}, "grid must be a whole number of at least 3"), ({"grid": 4.5}, "grid"),
+        ({"grid": 2}, "grid must be a whole number of at least 3"),
         ({"grid": 1000}, "grid=1000 for 3 classes has"),
         ({"machine": "exactly"}, "machine must be one of"),
         ({"machine": "hinge", "truncation": -0.5}, "truncation belongs to"),
         ({"truncation": -0.7}, "truncation must lie in [-0.5, 0] for 3 classes"),
-        ({"truncation": 0.2}, "truncation"), ({"ridge": -1.0}, "ridge"),
-        ({"intercept": "some"}, "intercept"),
+        ({"ridge": -1.0}, "ridge"), ({"intercept": "some"}, "intercept"),
         ({"time_limit": -1.0}, "time_limit"),
     ]),
     *rows(rainbow_cells, simplex_grid(3, 4), np.zeros((1, 15), dtype=np.int64),
@@ -300,12 +274,9 @@ REFUSED = [
       for row in rows(call, DATA, ridge=0.05, steps=5, cases=[
         ({"ridge": 0.0}, "ridge must be a positive"), ({"rule": "prnted"}, "did you mean printed"),
         ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
-        ({"steps": 1.5}, "steps must be a whole number"),
-        ({"steps": True}, "steps must be a whole number"),
     ])],
     *rows(sgd, DATA, ridge=0.05, steps=5, seed=0, cases=[
         ({"seed": -1}, "seed must be a whole number"),
-        ({"seed": None}, "seed must be a whole number"),
         ({"average": "half"}, "average must be one of all, last"),
         ({"time_limit": 0}, "time_limit must be"),
     ]),
@@ -315,7 +286,6 @@ REFUSED = [
     *rows(with_model(tm.soft_margin_svc, DATA, ridge=0.1), cases=[
         ({"method": "sgd"}, "build with intercept=none, not 'free'"),
     ]),
-    *rows(changed(NO_B, lambda m: m.w[0].fix(0.1)), cases=[({"method": "sgd"}, "as it was built")]),
     *rows(sgd_study, DATA, ridge=0.05, steps=10, cases=[({"seeds": []}, "at least one")]),
     # --- comparisons
     *rows(solvers_named, cases=[
@@ -327,8 +297,7 @@ REFUSED = [
     ]),
     *rows(tm.compare, DATA, ["conic_sdp"], cases=[
         ({"solver": "highs", "solvers": "all"}, "either solver"),
-        *[({"solver": several}, "several solvers are asked with solvers=")
-          for several in ("all", "highs,scip", ("highs", "scip"))],
+        ({"solver": "highs,scip"}, "several solvers are asked with solvers="),
         ({"solvers": "all", "include_uncertified": True}, "include_uncertified is about gaps"),
     ]),
     *rows(tm.compare, tm.GramData(DATA.X @ DATA.X.T, DATA.y), [("c_svc", {"C": 1.0})],

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import augmented, intercept_bound_value, strengthening_bound
 from tests.inside.solvers import (
     Case,
     NotProvenError,
@@ -21,47 +20,9 @@ from tests.inside.solvers import (
     write_proof,
 )
 from tests.inside.solvers import conic_document as document
-from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
-
-
-def far_apart(seed: int) -> TrainingData:
-    """Separable: the optimum is small, and the derived bound on a free intercept is far from b."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(30) % 2 == 0, 1, -1)
-    X = rng.standard_normal((30, 4))
-    X[:, 0] += 4 * y
-    return TrainingData(X, y)
-
-
-@pytest.mark.parametrize(
-    ("mode", "penalty", "power"), covering(INTERCEPTS, [0.01, 1.0, 100.0], [-20, 0, 20])
-)
-def test_the_two_points_enclose_the_optimum(mode: str, penalty: float, power: int) -> None:
-    """The primal value from its rows, the dual one from the closed form, each computed here."""
-    scale = 2.0**power
-    for data in (points("overlapping", 3, n=20), far_apart(3)):
-        X, cost = scale * augmented(data, mode), penalty / scale**2
-        if mode == "free":
-            X[:, -1] = 1.0
-        B = None
-        if mode == "free":
-            B = intercept_bound_value(TrainingData(X[:, :-1], data.y), cost, mode, "derived")
-        found = central_point(X, data.y, cost, B)
-        size = np.sqrt(np.diag(found.W))
-        lack = (found.W - np.outer(found.weight, found.weight)) / np.outer(size, size)
-        assert np.linalg.eigvalsh(lack)[0] >= -1e-15
-        assert B is None or found.W[-1, -1] <= B**2
-        u = data.y * (X @ found.weight)
-        T = np.einsum("ij,jk,ik->i", X, found.W, X) - 2 * u + 1
-        p = np.maximum(1 - u, 0.0)
-        norm = np.diag(found.W)[: data.d + (mode == "penalised")].sum()
-        upper = norm + cost * (p[p > 0] ** 2 / T[p > 0]).sum()
-        lower = strengthening_bound(X, data.y, found.gamma, found.alpha, penalty=cost, bound_on_b=B)
-        assert lower.value <= upper * (1 + 1e-9)
-        assert upper - lower.value <= 2e-7 * upper
 
 
 def test_points_without_a_size_have_no_path() -> None:

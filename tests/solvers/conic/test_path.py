@@ -18,7 +18,6 @@ from tests.inside.solvers import (
     LOW_RANK,
     ConicPath,
     ConicRow,
-    hard_margin_limit,
     low_rank_minimum,
     low_rank_problem,
     within_budget,
@@ -84,33 +83,6 @@ def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
         assert row.errors == (small(seed).y * (small(seed).X @ row.w + row.b) <= 0).sum()
 
 
-def test_a_larger_instance_has_the_values_of_clarabel() -> None:
-    data = clustered()
-    path = conic_path(data, penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
-    for row in path.rows[1::2]:
-        model = tm.conic_sdp_dual(data, penalty=row.penalty)
-        result = tm.solve(model, "clarabel")
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert row.objective == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
-        classifier = tm.catalogue["conic_sdp_dual"].classifier
-        w, b = classifier(model.origin, result.values, result.duals)
-        assert np.append(row.w, row.b) == pytest.approx(np.append(w, b), abs=2e-3)
-    again = conic_path(data, penalties=[*PENALTIES[::-1], PENALTIES[0]])  # any order, twice
-    for a, b in zip(path.rows, again.rows, strict=True):
-        assert np.array_equal(a.factor, b.factor)
-        assert (a.penalty, a.objective, a.bound) == (b.penalty, b.objective, b.bound)
-
-
-def test_sum_z_falls_and_the_value_is_concave_in_the_penalty() -> None:
-    rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 13).tolist()).rows
-    assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[2:]))
-    for one, other in itertools.permutations(rows, 2):  # the slope is sum z
-        tangent = one.objective + (other.penalty - one.penalty) * one.z.sum()
-        assert other.bound <= tangent * (1 + 1e-9)
-
-
 @pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
 def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[float, ...]) -> None:
     data = small(1)
@@ -127,15 +99,6 @@ def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[flo
         # Weak duality by hand: the value at the penalty, less what the budget costs there.
         dual = optimum(1, mode, row.penalty) - row.penalty * row.budget * data.n
         assert row.bound <= dual + 1e-6 * expected
-
-
-def test_the_kernel_matrix_of_the_points_gives_their_path() -> None:
-    data = small(1)
-    gram = tm.GramData(data.X @ data.X.T, data.y)
-    found = conic_path(gram, penalties=PENALTIES)
-    assert found.certified
-    for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
 # --- certificates --------------------------------------------------------------------------------
@@ -216,30 +179,6 @@ def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> Non
     assert np.append(row.w, row.b) == pytest.approx(np.append(machine["w"], machine["b"]), rel=1e-4)
 
 
-def test_beyond_the_hard_margin_a_bound_is_carried_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "hard_margin_limit", lambda problem: None)
-    data = points("separable", 0, n=14)
-    path = conic_path(data, penalties=np.geomspace(1.0, 1e5, 12).tolist())
-    assert path.certified
-    assert path.fallbacks <= 1
-    assert path.rows[-1].spent < 1e-12
-
-
-def test_only_separable_points_have_a_hard_margin_machine() -> None:
-    rng = np.random.default_rng(0)
-    wide = TrainingData(rng.standard_normal((9, 20)), np.where(np.arange(9) < 4, 1.0, -1.0))
-    for data in (points("separable", 0, n=14), wide):
-        problem = low_rank_problem(data, "none" if data is wide else "penalised")
-        found = hard_margin_limit(problem)
-        u = problem.signed @ found.F[0]
-        assert u.min() >= 1 - 1e-12
-        assert found.alpha.min() >= 0
-        assert found.alpha @ (u - 1) == pytest.approx(0.0, abs=1e-9 * found.alpha.sum())
-        assert problem.signed.T @ found.alpha == pytest.approx(found.F[0], rel=1e-6, abs=1e-9)
-    assert hard_margin_limit(low_rank_problem(small(1), "penalised")) is None
-    assert hard_margin_limit(low_rank_problem(ORIGIN, "none")) is None
-
-
 def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
     path = conic_path(small(1), penalties=[1.3, 6.0], time_limit=1e-9)
     assert [row.verdict for row in path.rows] == [Verdict.NOT_CERTIFIED] * 2
@@ -282,21 +221,6 @@ def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
     path = conic_path(data, budgets=[0.01 * share for share in range(30, 51, 4)])
     assert path.certified
     assert path.fallbacks <= 1  # the budget that is spent at the jump itself
-
-
-@pytest.mark.parametrize("r", [0, 2])
-def test_derivatives_are_those_of_the_value(r: int) -> None:
-    rng = np.random.default_rng(r)
-    problem = low_rank_problem(clustered(30, 2), "penalised")
-    F, step = rng.standard_normal((1 + r, 3)), 1e-6
-    gradient = problem.value_and_gradient(F, 1.7)[1]
-    hessian = problem.hessian(F, 1.7)
-    assert hessian == pytest.approx(hessian.T)
-    for i in range(F.size):
-        move = step * np.eye(F.size)[i].reshape(F.shape)
-        ahead, behind = (problem.value_and_gradient(G, 1.7) for G in (F + move, F - move))
-        assert gradient.ravel()[i] == pytest.approx((ahead[0] - behind[0]) / (2 * step), abs=1e-5)
-        assert hessian[i] == pytest.approx((ahead[1] - behind[1]).ravel() / (2 * step), abs=1e-4)
 
 
 # --- grids and ends ------------------------------------------------------------------------------
@@ -359,6 +283,3 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(steps.ConicRows, "visit", interrupting(0, steps.ConicRows.visit))
     with pytest.raises(KeyboardInterrupt):
         conic_path(small(1), penalties=PENALTIES)
-
-
-ORIGIN = TrainingData(np.array([[0.0], [1.0], [2.0], [0.0]]), np.array([1.0, 1.0, -1.0, -1.0]))

@@ -14,11 +14,8 @@ import pytest
 import tightmargin as tm
 from tests.inside.formulations import StrengtheningBound, augmented
 from tests.inside.solvers import ConicRow, LowRank
-from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
-
-SCALES = (1e-5, 3e-3, 1.0, 40.0, 1e5)
 
 
 def value_from_above(data: TrainingData, row: ConicRow, mode: str) -> Fraction:
@@ -59,24 +56,6 @@ def test_seeds_at_which_a_negative_factor_made_a_bound(seed: int) -> None:
     assert path.certified
     for row in path.rows:
         assert_true(data, row, mode)
-
-
-@pytest.mark.parametrize(
-    ("mode", "scale", "seed"), covering(["penalised", "none"], SCALES, range(2))
-)
-def test_any_units(mode: str, scale: float, seed: int) -> None:
-    rng = np.random.default_rng([seed, 77])
-    n, d = int(rng.integers(2, 13)), int(rng.integers(1, 5))
-    X, w = rng.normal(size=(n, d)), rng.normal(size=d)
-    noise = rng.choice([0.0, 0.3, 1.0]) * rng.normal(size=n)
-    y = np.where(X @ w + noise > 0, 1, -1)
-    y[:2] = 1, -1
-    data = TrainingData(scale * X, y)
-    prices = [float(10.0 ** rng.uniform(-2, 5)) for _ in range(3)]
-    path = tm.paths.conic_path(data, penalties=prices, intercept=mode)
-    for row in path.rows:
-        assert_true(data, row, mode)
-        assert "exceeds" not in row.stop
 
 
 def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

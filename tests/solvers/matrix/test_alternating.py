@@ -11,7 +11,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import MatrixStart, alternating
-from tests.references.matrix import full, matrix_points, rank_one_on_circle
+from tests.references.matrix import matrix_points, rank_one_on_circle
 from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.solvers import matrix_alternating
 
@@ -40,12 +40,6 @@ def test_every_start_ends_above_the_optimum_and_never_rises(mode: str) -> None:
         assert each.converged == (len(each.trace) < 2 * alternating.SWEEPS + 1)
     assert found.objective == min(each.objective for each in found.solutions)
     assert found.objective <= best * 1.05, "four starts are near it"
-
-
-def test_at_full_rank_the_first_machine_is_the_optimum() -> None:
-    found = matrix_alternating(DATA, ridge=RIDGE, shape="2x3", rank=2, starts=1)
-    assert found.objective == pytest.approx(full(DATA, (2, 3), "free", RIDGE), rel=1e-7)
-    assert found.solutions[0].trace[1] == pytest.approx(found.objective, rel=1e-7)
 
 
 def test_ctrl_c_keeps_the_starts_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:

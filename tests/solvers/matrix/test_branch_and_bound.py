@@ -13,7 +13,6 @@ import tightmargin as tm
 from tests.inside.solvers import (
     SOLVERS,
     CellProblem,
-    _halves,
     direction_cells,
     fixed_columns,
 )
@@ -91,19 +90,6 @@ def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> N
         assert loose <= tight + 1e-6, "the solver's own are the best"
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
-def test_the_halves_of_a_cone_hold_all_of_it(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    cone = rng.standard_normal((3, 3))
-    cone /= np.linalg.norm(cone, axis=0)
-    halves = _halves(cone)
-    for u in (cone @ rng.exponential(size=(3, 10))).T:
-        assert max(np.linalg.solve(half, u).min() for half in halves) >= -1e-9
-    for half in halves:
-        assert np.linalg.solve(cone, half).min() >= -1e-9
-
-
 # --- stopped on the way --------------------------------------------------------------------------
 
 
@@ -152,16 +138,6 @@ def test_a_solver_that_breaks_down_proves_less_and_nothing_false(monkeypatch: An
 
 
 # --- as the bound of a certificate ---------------------------------------------------------------
-
-
-def test_a_bound_from_a_bad_point_is_that_of_the_optimum() -> None:
-    origin = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1).origin
-    best = rank_one_on_circle(SMALL, 3, "free", RIDGE)
-    found = closing_bounds.matrix_bound(origin, {"w": np.ones(6), "b": np.array(0.0)})
-    assert found.words.startswith("search over")
-    assert found.hypotheses
-    assert all(found.hypotheses.values())
-    assert best - 2e-6 <= found.value <= best * (1 + 1e-9)
 
 
 def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None:

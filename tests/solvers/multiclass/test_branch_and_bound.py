@@ -18,8 +18,7 @@ from tests.inside.solvers import branch_and_bound as searching
 from tests.inside.solvers import multiclass_machine_space as machine_space
 from tests.references.multiclass import Machine, class_points
 from tests.references.reference_solutions import INTERCEPTS
-from tests.support.covering import FULL
-from tightmargin.solvers import Verdict, truncated_search
+from tightmargin.solvers import truncated_search
 
 FIFTEEN = class_points(27, n=15)
 WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5}
@@ -60,20 +59,6 @@ def test_any_multipliers_give_a_bound(seed: int, mode: str) -> None:
     assert hinge_bounds(space, costs, noise, reach)[0] <= value + 1e-8
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS if FULL else ["free"])
-def test_fifteen_points_of_three_classes_are_proven_twice(mode: str) -> None:
-    """By SCIP, and by the search that does not know of it."""
-    words = WORDS | {"intercept": mode}
-    model = tm.build("multiclass_truncated", FIFTEEN, **words, big_m="derived")
-    result = tm.solve(model, "scip")
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.certificate.solver_bound == pytest.approx(result.objective, rel=1e-5)
-    assert "branch and bound over" in result.certificate.bound_method
-    found = truncated_search(FIFTEEN, **words)
-    assert found.objective == pytest.approx(result.objective, rel=1e-6)
-    assert found.bound == pytest.approx(result.objective, rel=2e-6)
-
-
 @functools.cache
 def proven() -> Any:
     return truncated_search(FIFTEEN, **WORDS)
@@ -99,16 +84,6 @@ def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.Mo
     broken = truncated_search(FIFTEEN, **WORDS)
     assert broken.stop is StopReason.INTERRUPTED
     assert 0 < broken.bound <= whole.objective
-
-
-def test_nodes_left_at_a_wide_gap_keep_their_bounds() -> None:
-    """The point is not the optimum then, and what was left undone is what is proven."""
-    whole = proven()
-    wide = truncated_search(FIFTEEN, **WORDS, gap=0.6)
-    assert wide.stop is StopReason.PROVEN
-    assert wide.nodes < whole.nodes
-    assert wide.objective > whole.objective * 1.001
-    assert 0.4 * wide.objective <= wide.bound <= whole.objective
 
 
 def test_multipliers_that_cannot_be_balanced_pay_for_the_intercepts() -> None:

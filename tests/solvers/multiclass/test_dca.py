@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import tightmargin as tm
 from tests.inside.formulations import smallest_leads
-from tests.inside.solvers import DcaBatch, hinge_batch
+from tests.inside.solvers import DcaBatch
 from tests.inside.solvers import dca as module
 from tests.inside.solvers import multiclass_space_machine_space as machine_space
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
@@ -51,24 +51,6 @@ def value_by_hand(
 
 
 # --- the machines inside -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("K", "d", "mode"), [(2, 3, "free"), (3, 2, "penalised"), (4, 2, "none")])
-def test_many_hinge_machines_at_once_are_those_of_another_layer(K: int, d: int, mode: str) -> None:
-    data = class_points(5, n=4 * K, K=K, d=d)
-    rng = np.random.default_rng(K)
-    costs = rng.random((3, data.n)) / data.n
-    costs[2, : data.n // 3] = 0.0
-    for ridge in (1e-3, 0.3):
-        space = machine_space(data, ridge, mode)
-        B, b = space.machine(hinge_batch(space, costs))
-        for row in range(3):
-            norm = (B[row] ** 2).sum() + ((b[row] ** 2).sum() if mode == "penalised" else 0.0)
-            loss = np.maximum(0.0, 1 - smallest_leads(data, B[row], b[row]))
-            theirs = hinge_of_classes(data, mode, ridge, costs[row]).problem.value
-            assert ridge * norm + costs[row] @ loss == pytest.approx(theirs, rel=2e-7)
-        np.testing.assert_allclose(B.sum(axis=1), 0.0, atol=1e-9)
-        np.testing.assert_allclose(b.sum(axis=1), 0.0, atol=1e-9)
 
 
 def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
@@ -120,22 +102,6 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
     assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
-
-
-def test_seeds_repeat_and_starts_only_add() -> None:
-    data = wrong_labels(18)
-    words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
-    many, again = (truncated_dca(data, **words, starts=12, seed=5) for _ in range(2))
-    assert many.objective == again.objective
-    assert [run.trace for run in many.runs] == [run.trace for run in again.runs]
-    assert {run.start for run in many.runs} == {"hinge", "label noise", "subset", "random"}
-    one = truncated_dca(data, **words)
-    for kind in ("label noise", "subset", "random"):
-        begun = [run.trace[0] for run in many.runs if run.start == kind]
-        assert max(begun) > many.runs[0].trace[0] * 1.01
-        assert len(set(begun)) > 2
-    assert many.runs[0].trace == one.runs[0].trace
-    assert many.objective <= one.objective
 
 
 # --- the gap to the proven optimum ---------------------------------------------------------------

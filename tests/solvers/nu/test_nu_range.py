@@ -57,11 +57,6 @@ def test_nu_bar_is_the_same_in_every_unit(powers: tuple[int, int]) -> None:
     assert high <= known + 1e-9
 
 
-def test_the_lower_bound_is_0_where_no_multipliers_can_be_repaired(monkeypatch: Any) -> None:
-    monkeypatch.setattr(ranges, "exact_lp_bound", lambda form, y: None)
-    assert nu_bar_bounds(two_clouds())[0] == 0
-
-
 def overlapping(seed: int, n: int = 80, d: int = 3, unit: float = 1.0) -> TrainingData:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))

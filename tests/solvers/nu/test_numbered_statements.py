@@ -100,21 +100,6 @@ def test_lemma_9_below_nu_bar_nothing_outside_the_ball_is_lower_than_on_the_sphe
         assert longer > nearest * np.linalg.norm(w) - 1e-9  # hence above it unless ||w|| = 1
 
 
-def test_lemma_9_is_false_above_nu_bar_and_says_little_at_it() -> None:
-    """Above, some w has a negative value, and its multiples any other."""
-    data = points("overlapping", 1, n=10)
-    costs, ends = np.full(data.n, 1 / data.n), tm.theory.nu_range(data)
-    above = (ends.nu_bar + ends.nu_max) / 2
-    w = tm.solve(tm.extended_nu_svc_ball(data, nu=above)).values["w"]
-    first = level_by_lp(data, "free", above, costs, w)
-    assert first < 0
-    assert level_by_lp(data, "free", above, costs, 7 * w) == pytest.approx(7 * first, rel=1e-9)
-    with pytest.raises(ValueError, match="extended_nu_svc_reverse is unbounded there"):
-        tm.solve(tm.extended_nu_svc_reverse(data, nu=above))
-    corners = all_vertices(data, "free", ends.nu_bar, costs)
-    assert abs((-ConvexHull(corners).equations[:, -1]).min()) < 1e-9  # 0 is on the boundary of U
-
-
 def lemma_12(level: float, radius: float, m: int, c: float, delta: float) -> float:
     """The deviation as it is printed."""
     inner = 4 * c**2 * radius**2 / level**2 * math.log2(2 * m) - 1 + math.log(2 / delta)

@@ -48,19 +48,6 @@ def test_the_optimum_is_the_best_choice_of_outliers(seed: int, mode: str) -> Non
     assert sorted(local.outliers) == [0, N - 1]
 
 
-def test_the_risk_is_a_difference_of_two_tails() -> None:
-    """CVaR of the worst share s of n errors, added up from its definition as a least value."""
-    data, w, b = noisy(4), np.array([0.6, -0.8]), 0.2
-    errors = -data.y * (data.X @ w + b)
-
-    def tail(share: float) -> float:
-        return min(share * a + np.maximum(errors - a, 0).sum() / N for a in errors)
-
-    for nu, mu in ((0.75, 0.3), (0.5, 0.0), (1.0, 0.1)):
-        found, _ = robust_risk(data, w, b, nu=nu, mu=mu)
-        assert found == pytest.approx(tail(nu) - (tail(mu) if mu else 0.0), rel=1e-12)
-
-
 @pytest.mark.parametrize(("mode", "power"), [("free", -600), ("none", 100)])
 def test_the_unit_of_the_data_is_no_matter(power: int, mode: str) -> None:
     """Both modes are homogeneous: the risk has the unit of the data."""

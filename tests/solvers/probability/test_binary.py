@@ -63,22 +63,6 @@ def test_every_machine_is_that_of_scikit_learn(method: str, data: TrainingData) 
         assert row.b == pytest.approx(float(other.intercept_[0]), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("method", "intercept"),
-    [("interior", "free"), ("model", "penalised"), ("interior", "none"), ("interior", "penalised")],
-)
-def test_every_machine_has_another_layers_value(
-    method: str, intercept: str, data: TrainingData
-) -> None:
-    found = class_probabilities(data, ridge=RIDGE, grid=GRID, method=method, intercept=intercept)
-    for row in found.rows:
-        expected = reference_solutions.hinge(data, intercept, RIDGE, costs(data, row.pi))
-        assert row.objective == pytest.approx(expected.value, rel=1e-6)
-        assert row.bound <= expected.value * (1 + 1e-8)
-        assert row.verdict is Verdict.CERTIFIED
-        np.testing.assert_allclose(row.w, expected.w, atol=1e-3)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_of_many_optimal_intercepts_the_middle_is_taken(method: str) -> None:
     """Two points x = y = +-1: at w = 0.1 every b in [-0.9, 0.9] costs the same."""
@@ -183,40 +167,10 @@ def test_the_rule_is_the_published_one(table: list[list[float]]) -> None:
     assert (read.labels[read.probabilities < 0.5 - 1e-9] == -1).all()
 
 
-def test_a_tie_at_one_half_goes_by_the_nearest_machines() -> None:
-    """A grid without 1/2 says 1/2 of all between its two middle values."""
-    pis = np.array([0.2, 0.4, 0.6, 0.8])
-    values = np.array([[1.0, 0.9, -0.2, -1.0], [1.0, 0.1, -0.2, -1.0], [1.0, 0.5, -0.5, -1.0]])
-    read = SignReading(pis, values)
-    np.testing.assert_allclose(read.probabilities, 0.5)
-    assert read.labels.tolist() == [1, -1, -1]
-
-
 def test_grids() -> None:
     np.testing.assert_allclose(checked_grid(19), np.arange(1, 20) * 0.05)
     assert checked_grid([0.5, 0.25, 0.5]).tolist() == [0.25, 0.5]
     assert checked_grid(np.array([0.5])).tolist() == [0.5]
-
-
-# --- the estimates -------------------------------------------------------------------------------
-
-
-def test_a_linear_kernel_and_swapped_labels_give_the_same(data: TrainingData) -> None:
-    points = class_probabilities(data, ridge=RIDGE, grid=7)
-    swapped = class_probabilities(TrainingData(data.X, -data.y), ridge=RIDGE, grid=7)
-    np.testing.assert_allclose(
-        swapped.probabilities(data.X), 1 - points.probabilities(data.X), atol=1e-12
-    )
-    kernel = class_probabilities(GramData(data.X @ data.X.T, data.y), ridge=RIDGE, grid=7)
-    rng = np.random.default_rng(0)
-    fresh = rng.standard_normal((30, data.d))
-    np.testing.assert_allclose(
-        kernel.decision_values(fresh @ data.X.T), points.decision_values(fresh), atol=1e-6
-    )
-    np.testing.assert_array_equal(
-        kernel.probabilities(fresh @ data.X.T), points.probabilities(fresh)
-    )
-    np.testing.assert_array_equal(kernel.signs(fresh @ data.X.T), points.signs(fresh))
 
 
 # --- as a document -------------------------------------------------------------------------------
@@ -309,10 +263,3 @@ def test_a_bound_that_a_file_states_is_no_proof(data: TrainingData) -> None:
     assert without["rows"][0]["bound"] is None
     row = ClassProbabilities.from_document(without).rows[0]
     assert (row.bound, row.verdict) == (-np.inf, Verdict.NOT_CERTIFIED)
-
-
-def test_a_gap_of_one_in_a_million_is_the_most_that_counts_as_proof() -> None:
-    row = machine_at(2.0, 2.0 * (1 - 0.9e-6))
-    assert row.verdict is Verdict.CERTIFIED
-    assert machine_at(2.0, 2.0 * (1 - 1.1e-6)).verdict is Verdict.NOT_CERTIFIED
-    assert row.gap == pytest.approx(1.8e-6, rel=1e-6)

@@ -31,7 +31,7 @@ from tests.inside.solvers import (
     simplex_grid,
 )
 from tests.inside.solvers import multiclass as module
-from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
+from tests.references.multiclass import class_points, truncated_by_sets
 from tightmargin.formulations import MulticlassData
 from tightmargin.solvers import direct_probabilities
 
@@ -77,24 +77,6 @@ def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
         assert ((inside > 0).all(axis=1)).sum() == 1
 
 
-@given(data=st.data(), K=st.integers(2, 5))
-@settings(max_examples=30)
-def test_every_sperner_labelling_has_an_odd_number_of_complete_cells(data: Any, K: int) -> None:
-    N = data.draw(st.integers(K, {2: 12, 3: 9, 4: 7, 5: 6}[K]))
-    grid = simplex_grid(K, N)
-    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
-    noise = np.where(grid.counts > 0, rng.random((20, *grid.counts.shape)), -1.0)
-    labels = noise.argmax(axis=2)
-    rainbow = rainbow_cells(grid, labels)
-    assert (rainbow.sum(axis=1) % 2 == 1).all()
-    row = int(rng.integers(20))
-    by_hand = [len(set(labels[row, cell].tolist())) == K for cell in grid.cells]
-    np.testing.assert_array_equal(rainbow[row], by_hand)
-    p = probabilities_at(border_weights(grid, rainbow))
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert (p > 0).all()
-
-
 # --- exact labels --------------------------------------------------------------------------------
 
 
@@ -129,24 +111,6 @@ def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
 
 
 # --- fitted machines -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", ["free", "none"])
-def test_each_weight_has_the_machine_of_another_layer(intercept: str) -> None:
-    data = class_points(2, n=15)
-    fit = direct_probabilities(data, ridge=0.02, grid=4, machine="hinge", intercept=intercept)
-    for counts, B, b in zip(fit.grid.counts, fit.B, fit.b, strict=True):
-        positive = np.flatnonzero(counts)
-        mine = np.isin(data.y, positive)
-        assert not B[counts == 0].any()
-        if len(positive) == 1:
-            assert not B.any()
-            continue
-        part = MulticlassData(data.X[mine], np.searchsorted(positive, data.y[mine]))
-        costs = counts[positive][part.y] / 4 / data.n
-        theirs = hinge_of_classes(part, intercept, 0.02, costs).problem.value
-        loss = np.maximum(0.0, 1 - smallest_leads(part, B[positive], b[positive]))
-        assert 0.02 * (B**2).sum() + costs @ loss == pytest.approx(theirs, rel=1e-6)
 
 
 def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
@@ -253,26 +217,6 @@ def test_a_time_limit_ends_the_searches_or_says_what_is_missing(monkeypatch: Any
     assert not fit.converged
     assert None not in seen
     assert (fit.rainbow_cells(new) % 2 == 1).all()
-
-
-def test_searches_that_do_not_converge_are_complete_and_proven(monkeypatch: Any) -> None:
-    """One step each is neither time nor Ctrl-C; and proofs do not need searches that converged."""
-    data = class_points(2, n=9)
-    words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": 500.0}
-    proven = direct_probabilities(data, machine="exact", **words)
-    original = DcaBatch.run
-
-    def one_step(self: DcaBatch, deadline: float | None = None, iterations: int = 100) -> None:
-        original(self, deadline, min(1, iterations))
-
-    monkeypatch.setattr(DcaBatch, "run", one_step)
-    fit = direct_probabilities(data, **words)
-    assert fit.complete
-    assert not fit.converged
-    exact = direct_probabilities(data, machine="exact", **words)
-    assert (exact.complete, exact.converged) == (True, False)
-    assert exact.gaps.max() < 1e-6
-    np.testing.assert_allclose(exact.B, proven.B, atol=1e-3)
 
 
 def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: Path) -> None:

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
     Decomposition,
     Iterate,
-    Run,
     StopReason,
     even_start,
     go_to_start,
@@ -35,7 +33,6 @@ from tests.support.covering import covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Verdict, decomposition
 
-Array = NDArray[np.float64]
 Data = TrainingData | GramData
 
 EXACT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
@@ -83,13 +80,6 @@ def problem(kind: str, balanced: bool) -> Data:
     return linear(balanced)
 
 
-def with_equal_points() -> TrainingData:
-    """Inseparable in any kernel: every point of the inner third has a twin of the other class."""
-    data = points("overlapping", 2, n=18)
-    X = np.vstack([data.X, data.X[6:12]])
-    return TrainingData(X, np.concatenate([data.y, -data.y[6:12]]))
-
-
 def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
     found = decomposition(data, norm_bound=norm_bound, **options)
     assert found.stop is StopReason.CONVERGED
@@ -111,17 +101,6 @@ def test_the_optimum_is_that_of_c_svc(kind: str, balanced: bool, C: float, q: in
     # gamma may be an interval: then C-SVC has one hyperplane for an interval of costs.
     assert at_cost(data, 1 / point.gamma)[0] == pytest.approx(norm_bound, rel=1e-5)
     assert np.linalg.norm(point.w) == pytest.approx(norm_bound, rel=1e-8)
-
-
-@pytest.mark.parametrize(("twins", "share"), [(True, 0.02), (False, 0.5), (True, 0.97)])
-def test_the_optimum_is_that_of_the_primal_program(twins: bool, share: float) -> None:
-    data = with_equal_points() if twins else points("unbalanced", 5, n=30)
-    norm_bound = share * limit_of(data)
-    w, b, xi = cp.Variable(data.d), cp.Variable(), cp.Variable(data.n, nonneg=True)
-    rows = [cp.multiply(data.y, data.X @ w + b) >= 1 - xi, cp.norm(w) <= norm_bound]
-    witness = cp.Problem(cp.Minimize(cp.sum(xi)), rows)
-    witness.solve(solver="CLARABEL", **EXACT)
-    assert converged(data, norm_bound).point.objective == pytest.approx(witness.value, rel=1e-8)
 
 
 # --- the step of two variables -------------------------------------------------------------------
@@ -303,19 +282,6 @@ def test_f_and_s_are_true_after_a_long_run(q: int, monkeypatch: pytest.MonkeyPat
     assert abs(iterate.pairs.S - signed @ direct) <= 1e-11 * iterate.pairs.S
 
 
-def test_s_is_computed_anew_where_it_has_fallen_far() -> None:
-    """What rounding left at S = 400 would be all there is of S at 1e-5."""
-    x = np.array([[-10.0], [-1e-4], [10.0], [1e-4]])
-    data = TrainingData(x, np.array([-1.0, -1.0, 1.0, 1.0]))
-    iterate = Iterate(data, 1.0, 2, even_start(data))
-    iterate.pairs.alpha[:] = [0.0, 1.0, 0.0, 1.0]
-    before = iterate.pairs.S
-    iterate.pairs.S = 1e-7 * before
-    iterate.pairs.f[:] = 0.0
-    iterate.step()
-    assert iterate.length <= 1e-3
-
-
 def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     data = points("overlapping", 193, n=28, d=3)
     norm_bound = 0.99 * limit_of(data)
@@ -354,38 +320,6 @@ def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatc
     assert 150 <= found.steps <= 250
     assert "shrinks no further" in found.message
     assert found.point.gap > 1e-9 * found.point.objective
-
-
-def test_no_step_is_left_only_if_f_and_s_are_exact() -> None:
-    data = rbf(True)
-    norm_bound = at_cost(data, 1.0)[0]
-    iterate = Iterate(data, norm_bound, 2, even_start(data))
-    run = Run(data, iterate, 1e-9)
-    iterate.pairs.f[:] = data.y * iterate.pairs.radius / norm_bound  # all conditions seem to hold
-    assert not iterate.pairs.step()
-    assert not run._some_steps(5)
-    assert run.steps == 5
-
-
-# --- degenerate problems -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("apart", [1e-3, 1e3])
-def test_two_points_have_the_closed_form(apart: float) -> None:
-    data = TrainingData(np.array([[0.0, 7.0], [apart, 7.0]]), np.array([1.0, -1.0]))
-    for share in (0.1, 0.9):  # of 2 / apart, the limit
-        point = converged(data, share * 2 / apart).point
-        assert point.objective == pytest.approx(2 - 2 * share, rel=1e-12)
-        assert point.alpha.tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize("far", [0.0, 1e6])
-def test_where_all_points_are_one_the_smaller_class_is_lost(far: float) -> None:
-    y = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
-    for data in (TrainingData(np.full((5, 2), far), y), GramData(np.full((5, 5), far), y)):
-        point = converged(data, 3.0).point
-        assert point.objective == pytest.approx(4, rel=1e-9)
-        assert point.bound == pytest.approx(4, rel=1e-9)
 
 
 # --- rows of the kernel matrix -------------------------------------------------------------------

@@ -10,14 +10,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.formulations import Lemma, gram_data
+from tests.inside.formulations import Lemma
 from tests.inside.solvers import FACTS, by_lemma, rsvm_point
 from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
 from tests.inside.solvers import PATH_RESULT_METHODS as METHODS
 from tests.inside.solvers import rigorous_svm_methods as methods
 from tests.references import reference_solutions
 from tightmargin.formulations import CATALOGUE, GramData, TrainingData
-from tightmargin.solvers import SolveResult, Status, Verdict, compare, solve
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 H = 0.7
 DATA = reference_solutions.points("overlapping", 3, n=14)
@@ -91,15 +91,6 @@ def hyperplane(result: SolveResult, data: TrainingData) -> tuple[np.ndarray, flo
     return entry.classifier(built.origin, result.values, result.duals)
 
 
-def test_the_equivalence_names_the_c_svc_with_this_hyperplane() -> None:
-    result = solve(model("rsvm"))
-    C = result.certificate.facts["equivalence"]["C"]
-    other = reference_solutions.hinge(DATA, "free", 0.5, C)
-    np.testing.assert_allclose(result.values["w"], other.w, atol=1e-5)
-    low, high = result.certificate.facts["intercepts"]
-    assert low - 1e-12 <= float(result.values["b"]) <= high + 1e-12
-
-
 def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = methods.solve_rsvm
 
@@ -152,32 +143,6 @@ def test_what_is_stopped_keeps_its_ends(
     assert (result.status, result.certificate.facts["stop"]) == (status, stop)
     optimum = reference_solutions.least_loss(DATA, "free", H).value
     assert 0 < result.bound < optimum <= result.objective * (1 + 1e-8)
-
-
-def edited() -> pyo.ConcreteModel:
-    built = model("rsvm")
-    built.w[0].fix(0.0)
-    return built
-
-
-def test_gap_tables_leave_the_exact_problem_to_the_methods_that_can() -> None:
-    without = CATALOGUE["rsvm"].build(DATA, norm_bound=1.0, intercept="none")
-    for left, own in (
-        (model("rsvm"), True),
-        (model("rsvm_dual", gram_data(DATA, kernel="rbf", width=1.0)), True),
-        (edited(), False),
-        (without, False),
-        (CATALOGUE["rsvm_relaxed"].build(DATA), False),
-    ):
-        assert (solve(left).solver == "tightmargin") is own
-    for asked, used in (("auto", "tightmargin"), ("clarabel", "clarabel")):
-        found = compare(DATA, ["rsvm_relaxed"], exact=model("rsvm"), solver=asked)
-        assert found.exact.solver == used
-        gap = (
-            reference_solutions.least_loss(DATA, "free", H).value
-            - reference_solutions.least_loss(DATA, "free").value
-        )
-        assert found.absolute_gap(found.rows[0]) == pytest.approx(gap, abs=1e-5)
 
 
 def test_a_norm_bound_changed_in_place_is_solved_for() -> None:

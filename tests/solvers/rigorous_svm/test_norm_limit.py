@@ -10,18 +10,16 @@ import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.svm import SVC
 
 import tightmargin as tm
-from tests.inside.formulations import gram_data, hinge_sum, normalise
-from tests.inside.solvers import NormLimit, Proofs, exact_hyperplane, rsvm_at_limit, rsvm_point
+from tests.inside.formulations import gram_data, hinge_sum
+from tests.inside.solvers import NormLimit, Proofs, exact_hyperplane, rsvm_at_limit
 from tests.inside.solvers import norm_limit_search as search
 from tests.references.reference_solutions import least_loss, max_margin, points
 from tests.support.covering import FULL
@@ -32,14 +30,6 @@ Array = np.ndarray[Any, Any]
 
 
 LINE = TrainingData([[1], [-1], [0.25], [-0.25], [-0.25], [0.25]], [1, -1, 1, -1, 1, -1])
-
-
-def digits(folder: Path, n: int) -> TrainingData:
-    """Odd against even among the first MNIST digits, prepared as in section 6 of the paper."""
-    with np.load(folder / "mnist_subset.npz") as saved:
-        X, digit = saved["X_first1000"][:n], saved["y_first1000"][:n]
-    data = TrainingData(X.astype(float), np.where(digit % 2 == 1, 1.0, -1.0))
-    return normalise(data, "zscore_unit")[0]
 
 
 def certified_at(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> None:
@@ -189,37 +179,7 @@ def test_less_norm_costs_loss_and_more_gains_none(seed: int, n: int, d: int) -> 
         assert dearer >= 0.02 * g * H**2 * (1 - 1e-4), "E is convex in H, with slope -g H at H_lim"
 
 
-@pytest.mark.parametrize("kind", ["separable", "overlapping"])
-def test_gamma_is_positive_below_the_limit_and_zero_above(kind: str) -> None:
-    data = points(kind, 2)
-    limit = norm_limit(data)
-    below = tm.solve(tm.rsvm_dual(data, norm_bound=0.99 * limit.value), "clarabel")
-    above = tm.solve(tm.rsvm_dual(data, norm_bound=1.01 * limit.value), "clarabel")
-    assert below.certificate.facts["gamma"] >= limit.gamma_range * 0.99
-    assert above.certificate.facts["gamma"] <= 1e-6 * limit.gamma_range
-    places = [limit.place(share * limit.value) for share in (0.99, 1 - 6e-9, 1)]
-    assert places == ["below", "at", "at"]
-    just_below = rsvm_at_limit(data, limit.value * (1 - 6e-9), limit)
-    assert just_below.verdict is Verdict.CERTIFIED
-    assert limit.place(1.01 * limit.value) == "above"
-
-
 # --- kernels
-
-
-@pytest.mark.parametrize("normalise", ["none", "centred"])
-def test_a_gaussian_kernel_separates_distinct_points_of_any_labels(normalise: str) -> None:
-    """A centred matrix has the eigenvalue 0, and one dimension fewer than points."""
-    data = points("overlapping", 3, n=40)
-    gram = gram_data(data, kernel="rbf", width=8.0, normalise=normalise)
-    limit = norm_limit(gram)
-    consistent(gram, limit)
-    assert limit.separable
-    assert limit.proven
-    machine = SVC(C=1e7, kernel="precomputed", tol=1e-9, max_iter=10**6).fit(gram.gram, gram.y)
-    beta, members = machine.dual_coef_[0], machine.support_
-    square = beta @ gram.gram[np.ix_(members, members)] @ beta
-    assert limit.value**2 == pytest.approx(square, rel=1e-5)
 
 
 @pytest.mark.parametrize("seed", [3, 20])
@@ -238,17 +198,6 @@ def test_a_kernel_too_smooth_for_double_precision_has_no_contradicting_limit(see
         assert (f"add up to {mass:.10g}, not to that loss" in limit.proof) == off
 
 
-def test_contradicting_points_of_a_kernel_contradict_in_its_factor_too() -> None:
-    """Rows that differ by rounding alone could be told apart, by a norm of 1e13."""
-    data = points("overlapping", 3, n=30)
-    X, y = np.vstack([data.X, data.X[:4]]), np.append(data.y, -data.y[:4])
-    limit = norm_limit(gram_data(TrainingData(X, y), kernel="rbf", width=1.0))
-    assert not limit.separable
-    assert limit.least_loss == pytest.approx(8, rel=1e-9), "2 for each pair of opposite labels"
-    assert limit.proven
-    assert limit.value < 1e4
-
-
 def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     """Five points with both labels among 200: E0 = 10, whatever the solver meets on the way."""
     rng = np.random.default_rng(0)
@@ -260,67 +209,6 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     consistent(gram, limit)
     assert limit.least_loss == pytest.approx(10, rel=1e-9)
     assert not limit.separable
-
-
-# --- changes of the data with a known effect
-
-
-@pytest.mark.parametrize("kind", ["separable", "overlapping"])
-def test_scale_shift_copies_and_turns_change_what_they_should(kind: str) -> None:
-    data = points(kind, 5, n=16)
-    limit = norm_limit(data)
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
-    for changed, norm, loss in [
-        (TrainingData(1e5 * data.X, data.y), 1e-5, 1),
-        (TrainingData(1e-5 * data.X, data.y), 1e5, 1),
-        (TrainingData(data.X + np.array([300.0, -20.0]), data.y), 1, 1),
-        (TrainingData(data.X @ turn, data.y), 1, 1),
-        (TrainingData(data.X, -data.y), 1, 1),
-        (TrainingData(np.vstack([data.X] * 3), np.tile(data.y, 3)), 1, 3),
-        (TrainingData(np.column_stack([data.X, np.ones(data.n)]), data.y), 1, 1),
-        (TrainingData(np.column_stack([data.X, data.X]), data.y), math.sqrt(0.5), 1),
-    ]:
-        other = norm_limit(changed)
-        consistent(changed, other)
-        assert other.proven
-        assert other.value == pytest.approx(norm * limit.value, rel=1e-10)
-        assert other.least_loss == pytest.approx(loss * limit.least_loss, rel=1e-10)
-        expected = limit.gamma_range * loss / norm**2
-        assert other.gamma_range == pytest.approx(expected, rel=1e-7)
-
-
-# --- the real data of the paper
-
-
-@pytest.mark.parametrize(("n", "square"), [(100, 90.4815), (200, 182.2801)])
-def test_the_printed_limits_of_the_digits(n: int, square: float, data_folder: Path) -> None:
-    data = digits(data_folder, n)
-    limit = norm_limit(data)
-    assert limit.separable
-    assert limit.proven
-    assert limit.value**2 == pytest.approx(square, rel=1.5e-5)
-    certified_at(data, limit.value, limit)
-
-
-def test_flat_faces_of_the_adult_data_are_bounded_but_not_called_proven(data_folder: Path) -> None:
-    """Dummies that sum to 1 depend on one another to rounding: nothing holds for all w."""
-    with np.load(data_folder / "adult_a4a.npz") as saved:
-        X, y = saved["X"].astype(float), saved["y"].astype(float)
-    rng = np.random.default_rng(1)
-    sizes = ((1.0, 100), (-1.0, 300))
-    chosen = [rng.choice(np.flatnonzero(y == s), k, replace=False) for s, k in sizes]
-    rows = np.concatenate(chosen)
-    data = normalise(TrainingData(X[rows], y[rows]), "zscore_unit")[0]
-    limit = norm_limit(data)
-    assert not limit.separable
-    assert limit.value**2 > 5 * data.n
-    assert limit.lower >= limit.value * (1 - 1e-5)
-    assert not limit.proven
-    assert "NOT proven" in limit.proof
-    certified_at(data, limit.value, limit)
-    certified_at(data, 10 * limit.value, limit)
-    below = rsvm_point(data, 0.9 * limit.value, limit.alpha_at_limit)
-    assert below.bound > limit.least_loss
 
 
 # --- proofs

@@ -11,32 +11,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from sklearn.svm import SVC
 
-from tests.inside.formulations import kernel_matrix, normalise
+from tests.inside.formulations import kernel_matrix
+from tests.inside.solvers import PATH_METHODS as METHODS
 from tests.inside.solvers import (
-    FREE,
     PointFound,
     RsvmRow,
     by_fits,
-    even_multipliers,
     libsvm_fits,
-    segment,
     single_bound,
 )
-from tests.inside.solvers import PATH_METHODS as METHODS
 from tests.inside.solvers import path_path_rows as path_rows
-from tests.inside.solvers import scaled_problem_scaled as scaled
 from tests.references.reference_solutions import capacity_dual, least_loss, points
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
 
-Array = NDArray[np.float64]
-
 XOR = TrainingData(np.array([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]), np.array([1.0, 1, -1, -1]))
-PAIR = TrainingData(np.array([[1.0], [-1.0]]), np.array([1.0, -1]))
 
 
 def certified(row: RsvmRow) -> RsvmRow:
@@ -87,36 +78,6 @@ def test_kernels_have_the_optimum_of_the_dual_cone_program(kind: str, method: st
         assert row.point.objective == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", ["segments", "interior"])
-def test_libsvm_at_the_mapped_cost_has_the_same_hyperplane(method: str) -> None:
-    data = points("overlapping", 1, n=60, d=3)
-    for norm_bound in (0.8,):
-        row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
-        machine = SVC(C=1 / row.point.gamma, kernel="linear", tol=1e-10).fit(data.X, data.y)
-        np.testing.assert_allclose(machine.coef_[0], row.point.w, rtol=1e-6)
-        assert machine.intercept_[0] == pytest.approx(row.point.b, abs=1e-6)
-        assert row.support_vectors == len(machine.support_)
-        assert row.errors == int((machine.predict(data.X) != data.y).sum())
-
-
-def test_the_costs_of_table_2_are_found_again(data_folder: Any) -> None:
-    """Bi & Vapnik 2003, 200 digits; the last is printed 4.50, and is no rounded value."""
-    with np.load(data_folder / "mnist_subset.npz") as saved:
-        X, digit = saved["X_first1000"][:200], saved["y_first1000"][:200]
-    y = np.where(digit % 2 == 1, 1.0, -1.0)
-    data, _ = normalise(TrainingData(X.astype(float), y), "zscore_unit")
-    ratios = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-    path = rsvm_path(data, [(200 * ratio) ** 0.5 for ratio in ratios])
-    assert path.certified
-    printed = (0.075, 0.129, 0.298, 0.476, 0.712, 0.982, 1.21, 1.71, 2.25, 2.90, 3.64)
-    costs = [1 / row.point.gamma for row in path.rows]
-    digits = [3] * 6 + [2] * 5
-    assert [round(C, k) for C, k in zip(costs, digits, strict=False)] == list(printed)
-    assert costs[-1] == pytest.approx(4.5186, abs=5e-5)
-    assert max(row.point.relative_gap or 0 for row in path.rows) <= 1e-11
-    assert path.limit is None
-
-
 @st.composite
 def problems(draw: Any) -> TrainingData | GramData:
     """Few points in few dimensions: with duplicates, contradictions, ties, or none of them."""
@@ -156,32 +117,7 @@ def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: s
             assert row.point.objective == pytest.approx(limit.least_loss, abs=1e-9 * data.n)
 
 
-def test_the_unit_of_the_points_only_divides_the_norm_bound_and_a_shift_changes_b() -> None:
-    data, size = points("overlapping", 4, n=30, d=3), 1e-6
-    for method in ("interior", "segments"):
-        plain = certified(solve_rsvm(data, norm_bound=0.7, method=method)).point
-        other = TrainingData(data.X * size, data.y)
-        small = certified(solve_rsvm(other, norm_bound=0.7 / size, method=method)).point
-        assert small.objective == pytest.approx(plain.objective, rel=1e-10)
-        np.testing.assert_allclose(small.w * size, plain.w, rtol=1e-7)
-        far = TrainingData(data.X + 50, data.y)
-        moved = certified(solve_rsvm(far, norm_bound=0.7, method=method)).point
-        np.testing.assert_allclose(moved.w, plain.w, rtol=1e-8)
-        assert moved.b == pytest.approx(plain.b - 50 * plain.w.sum(), rel=1e-8)
-
-
 # --- where H is small, or too large --------------------------------------------------------------
-
-
-def test_two_points_have_a_closed_form() -> None:
-    """x = 1 and -1: E = 2 (1 - H), and every |b| <= 1 - H is optimal."""
-    for method in ("interior", "segments"):
-        row = certified(solve_rsvm(PAIR, norm_bound=0.25, method=method))
-        assert row.point.objective == pytest.approx(1.5, rel=1e-12)
-        assert row.b_interval == pytest.approx((-0.75, 0.75), rel=1e-12)
-        assert (row.free, row.at_cap, row.zero, row.errors) == (0, 2, 0, 0)
-        beyond = certified(solve_rsvm(PAIR, norm_bound=3.0, method=method))
-        assert (beyond.point.objective, beyond.point.gamma) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -263,29 +199,6 @@ def test_a_program_that_fails_under_the_limit_is_told_in_the_row(monkeypatch: An
     assert "the linear program broke down" in row.stop
 
 
-@pytest.mark.parametrize("kind", ["separable", "overlapping"])
-def test_libsvm_gives_up_where_the_norm_does_not_grow(kind: str, monkeypatch: Any) -> None:
-    """Above the limit libsvm needs many minutes without an end; patient fits pass a plateau."""
-    costs, fit = [], libsvm_fits._fit
-
-    def counted(problem: Any, C: float, tolerance: float) -> Array:
-        costs.append(C)
-        return fit(problem, C, tolerance)
-
-    monkeypatch.setattr(libsvm_fits, "_fit", counted)
-    data = points(kind, 5, n=60, d=2)
-    problem = scaled(data)
-    bound = problem.bound(3 * norm_limit(data).value)
-    found = by_fits(problem, bound)
-    assert found.found is None
-    assert found.settled
-    assert max(costs) < 1e-2 * libsvm_fits.LARGEST
-    if kind == "separable":
-        patient = by_fits(problem, bound, patient=True)
-        assert patient.settled
-        assert found.count < patient.count <= libsvm_fits.FITS
-
-
 # --- paths ---------------------------------------------------------------------------------------
 
 
@@ -306,26 +219,6 @@ def test_loss_and_nu_fall_and_the_cost_rises_along_a_path(data: Any) -> None:
         fall = (value[k] - value[k + 1]) / step
         assert path.rows[k + 1].point.length <= fall * (1 + 1e-9)
         assert fall <= path.rows[k].point.length * (1 + 1e-9)
-
-
-def test_a_path_goes_past_the_limit_and_finds_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def counted(data: Any, **named: Any) -> Any:
-        asked.append(data)
-        return norm_limit(data, **named)
-
-    monkeypatch.setattr(path_rows, "norm_limit", counted)
-    data = points("overlapping", 2, n=24, d=2)
-    top = norm_limit(data).value
-    path = rsvm_path(data, [top * share for share in (0.5, 1.01, 2.0, 3.0)])
-    assert path.certified
-    assert len(asked) == 1
-    assert path.limit.value == pytest.approx(top)
-    assert [row.method == "limit" for row in path.rows] == [False, True, True, True]
-    given_limit = rsvm_path(data, [2 * top], limit=path.limit)
-    assert given_limit.certified
-    assert len(asked) == 1
 
 
 def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,16 +278,6 @@ def test_ctrl_c_leaves_a_single_solve_with_its_best_point(monkeypatch: pytest.Mo
     assert (row.stop, row.steps) == ("interrupted", 3)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_time_limit_keeps_the_best_point(method: str) -> None:
-    data = kernel("rbf")
-    row = solve_rsvm(data, norm_bound=2.0, method=method, time_limit=1e-9)
-    assert row.stop.startswith("time limit")
-    assert row.verdict is Verdict.NOT_CERTIFIED
-    optimum = capacity_dual(data.gram, data.y, 2.0, "free")
-    assert row.point.bound <= optimum <= row.point.objective
-
-
 @pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
 def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = kernel("rbf")
@@ -426,24 +309,3 @@ def test_an_interrupted_solver_interrupts_the_row(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(single_bound, "solve", lambda *given, **named: result)
     row = solve_rsvm(kernel("rbf"), norm_bound=2.0, method="socp")
     assert (row.stop, row.steps) == ("interrupted", 1)
-
-
-# --- parts ---------------------------------------------------------------------------------------
-
-
-def test_a_segment_satisfies_the_equations_of_its_partition() -> None:
-    problem = scaled(kernel("rbf"))
-    labels = np.random.default_rng(0).integers(0, 3, problem.n).astype(np.int8)
-    part = segment(problem, labels)
-    for gamma in (0.3, 2.0):
-        alpha = part.v1 + gamma * part.v0
-        w = problem.factor.T @ (problem.y * alpha) / gamma
-        np.testing.assert_allclose((part.p1 + gamma * part.p0) / gamma, w, atol=1e-8)
-        margins = problem.y * (problem.factor @ w + part.b0 + part.b1 / gamma)
-        np.testing.assert_allclose(margins[labels == FREE], 1.0, atol=1e-8)
-        assert abs(problem.y @ alpha) <= 1e-9
-
-
-def test_even_multipliers_are_feasible_and_have_the_largest_sum() -> None:
-    alpha = even_multipliers(np.array([1.0, 1, -1, -1, -1]))
-    np.testing.assert_allclose(alpha, [1, 1, 2 / 3, 2 / 3, 2 / 3])

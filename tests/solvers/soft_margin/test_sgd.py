@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,23 +171,6 @@ def test_its_multipliers_are_feasible_and_prove_the_bound(seed: int, ridge: floa
     assert found.bound <= found.objective
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_its_multipliers_are_the_shares_of_draws_that_moved_theta(seed: int) -> None:
-    """A draw j weighs (1/T) sum_{t > j} 1/t, added up one by one."""
-    T = 800
-    words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": seed}
-    draws = _draws_of(DATA, **words)
-    iterates = by_the_book(DATA, RIDGE, draws, "printed")
-    moved, drawn = np.zeros((2, DATA.n))
-    for j, (i, w) in enumerate(zip(draws, iterates, strict=True), start=1):
-        weight = sum(1 / t for t in range(j + 1, T + 1)) / T
-        drawn[i] += weight
-        moved[i] += weight * (DATA.y[i] * (w @ DATA.X[i]) < 1)
-    found = sgd(DATA, **words)
-    assert found.trace[-1].bound > found.trace[-2].bound, "the last are the best"
-    np.testing.assert_allclose(found.alpha, moved / drawn / DATA.n, rtol=1e-8, atol=1e-12)
-
-
 def test_the_rate_in_numbers() -> None:
     """R = 2, lambda = 1/2, T = 3: 2 * 4 * 11/6 / (3/2), and 4 * (1 + 4 * 13/12) / (2 * 3/2)."""
     data = tm.TrainingData([[2.0, 0.0], [0.0, 1.0]], [1, -1])
@@ -197,11 +179,6 @@ def test_the_rate_in_numbers() -> None:
         assert update == pytest.approx(8 * (11 / 6) / 1.5, rel=1e-12)
         printed = sgd_rate(given_data, ridge=0.25, steps=3)
         assert printed == pytest.approx(4 * (1 + 4 * 13 / 12) / 3, rel=1e-12)
-
-
-@pytest.mark.parametrize("k", [0, 1, 256, 257, 40_000])
-def test_harmonic_numbers(k: int) -> None:
-    assert harmonic(k) == pytest.approx(math.fsum(1 / t for t in range(1, k + 1)), rel=1e-13)
 
 
 # --- time, Ctrl-C, refusals ----------------------------------------------------------------------

@@ -5,32 +5,19 @@ Compiling takes longer than all that is computed here: these are the only tests 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 
 from tests.inside.solvers import (
-    Count,
     Nodes,
-    SideRows,
-    SignedPoints,
     StopReason,
     bounded,
-    cell_bounds,
-    cone_problem,
-    conflict_of,
-    empty_sets,
-    faces,
-    proven,
     refreshed,
     zero_one_enumeration,
 )
-from tests.inside.solvers import halved_boxes_halves as halves
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.references.brute_force import zero_one_optima
-from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, overlapping
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import cone_search, conflict_search
 
@@ -38,37 +25,6 @@ SLOW = pytest.mark.slow("numba compiles the kernels of this process")
 
 
 # --- cones ---------------------------------------------------------------------------------------
-
-
-@SLOW
-def test_bounds_of_cells_are_those_of_numpy() -> None:
-    pytest.importorskip("numba")
-    from tests.inside.solvers import compiled_levels
-
-    compared = 0
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        data = clustered(24, 2, seed)
-        sides = SideRows(
-            rng.normal(size=(1, 2)), np.zeros(1), rng.normal(size=1), np.zeros(24, dtype=bool),
-            np.arange(24) == 3, (Count(np.ones(24, dtype=bool), 9),), np.zeros(24),
-        )  # fmt: skip
-        problem = cone_problem(
-            data.X, data.y, np.full(24, 0.7), intercept="free", sides=sides if seed % 2 else None
-        )
-        best = zero_one_enumeration(data, penalty=0.7, intercept="free")
-        known = proven(problem, [c for c in [conflict_of(problem, best.w, best.b)] if c])
-        centre, half = faces(problem.k)
-        for _ in range(6):
-            centre, half = halves(centre, half)
-            for ceiling in (3.0, 1e300):
-                for conflicts in ((), known):
-                    words = (problem, centre, half, ceiling, conflicts)
-                    own = cell_bounds(*words)
-                    other = cell_bounds(*words, compiled_levels.cheapest_levels)
-                    np.testing.assert_allclose(other, own, rtol=1e-13)
-                    compared += int((own < ceiling).sum())
-    assert compared > 500
 
 
 @SLOW
@@ -130,46 +86,6 @@ def test_rows_that_nobody_meets_are_proven_so_if_members_nearly_depend(compiled:
         nodes = Nodes(kept[None], ~kept[None], sets)
         found = bounds(points, nodes, penalty=1.0, target=1e12, suspects=~kept)
         assert np.isinf(found.bound[0])
-
-
-def random_nodes(points: SignedPoints, rng: np.random.Generator, rows: int) -> Nodes:
-    places = np.array([rng.permutation(points.n) for _ in range(rows)])
-    side = np.zeros((rows, len(points.right) - points.n), dtype=bool)
-    return Nodes(
-        np.hstack([places < 2, ~side]),
-        np.hstack([(places >= 2) & (places < 6), side]),
-        empty_sets(points, rows),
-    )
-
-
-@SLOW
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_bounds_of_nodes_are_those_of_numpy(intercept: str) -> None:
-    pytest.importorskip("numba")
-    from tests.inside.solvers import nodes as compiled_nodes
-
-    data = overlapping(30, 4, 7)
-    side = replace(
-        SideRows.nothing(30, 4), weights=np.array([[1.0, 0.5, 0.0, 0.0]]), of_b=np.zeros(1),
-        most=np.array([0.4]), paid=np.arange(30) == 4,
-        counts=(Count(np.ones(30, dtype=bool), 12), Count(np.arange(30) < 9, 4)),
-    )  # fmt: skip
-    points = signed_points(data, intercept=intercept, side=side)
-    nodes = random_nodes(points, np.random.default_rng(3), 40)
-    suspects = np.r_[np.arange(30) % 3 == 0, np.zeros(1, dtype=bool)]
-    words: dict[str, Any] = {"penalty": 1.0, "target": 18.0, "suspects": suspects}
-    own, other = bounded(points, nodes, **words), compiled_nodes.bounded(points, nodes, **words)
-    open_ones = np.flatnonzero(np.isfinite(own.bound))
-    assert 5 < len(open_ones) < 40
-    with np.errstate(invalid="ignore"):
-        same = (own.bound == other.bound) | (np.abs(own.bound - other.bound) < 1e-7 * own.bound)
-    same &= np.isinf(own.bound) | (own.branch == other.branch)
-    for mask in ("kept", "violated"):
-        equal = getattr(own.nodes, mask) == getattr(other.nodes, mask)
-        same &= np.isinf(own.bound) | equal.all(axis=1)
-    # A multiplier of 0 or of 1e-17 sends the packing of a few nodes another way.
-    assert same.mean() >= 0.9
-    assert other.steps == pytest.approx(own.steps, rel=0.05)
 
 
 @SLOW

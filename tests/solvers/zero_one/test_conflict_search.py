@@ -15,7 +15,6 @@ from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import (
     ConflictSearch,
     StopReason,
-    TracePoint,
     certified_norm2,
     dual_active_set,
     empty_sets,
@@ -25,7 +24,6 @@ from tests.inside.solvers import (
     kept_gram,
     probed_norm2,
     probing,
-    values_along,
     zero_one_enumeration,
 )
 from tests.inside.solvers import node_bounds_packed as packed
@@ -33,7 +31,6 @@ from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import tree as growing
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import INTERCEPTS, least_norm2, overlapping
-from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
@@ -59,21 +56,6 @@ def check_result(data: TrainingData, penalty: float, intercept: str, found: Conf
 
 
 # --- against other ways --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("penalty", "intercept", "seed"), covering([0.05, 0.7, 40.0], INTERCEPTS, [0, 1])
-)
-def test_the_optimum_is_that_of_enumeration(penalty: float, intercept: str, seed: int) -> None:
-    data, told = overlapping(20, 3, seed), list[TracePoint]()
-    found = from_scratch(data, penalty, intercept, progress=told.append)
-    exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
-    check_result(data, penalty, intercept, found)
-    assert found.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
-    assert found.objective * (1 - 2 * GAP) <= found.bound <= exact.objective
-    assert tuple(told) == found.trace
-    assert told[-1].bound == found.bound
 
 
 coordinates = st.integers(-3, 3)
@@ -144,48 +126,7 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
         assert found.objective >= optimum * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(("seed", "short"), [(0, 1e-5), (1, 1e-8)])
-def test_points_a_hair_below_the_margin_are_kept_if_cheap(seed: int, short: float) -> None:
-    """The search's own hyperplanes are exact to 1e-5 or so with a free intercept."""
-    data = overlapping(18, 2, seed)
-    far = TrainingData(data.X + np.array([40.0, -30.0]) * (data.y[:, None] > 0), data.y)
-    first = zero_one_enumeration(far, penalty=0.01, intercept="free")
-    near = np.flatnonzero(np.abs(margins(far, first.w, first.b) - 1) < 1e-9)
-    across = np.array([-first.w[1], first.w[0]]) / np.linalg.norm(first.w)
-    step = first.w / (first.w @ first.w)
-    new = [far.X[i] - short * far.y[i] * step + t * across for i in near for t in (-0.5, 0.5)]
-    y = [far.y[i] for i in near for _ in (0, 1)]
-    more = TrainingData(np.vstack([far.X, new]), np.r_[far.y, y])
-    found = conflict_search(more, penalty=0.01, intercept="free")
-    exact = zero_one_enumeration(more, penalty=0.01, intercept="free")
-    assert exact.objective < first.objective + 0.01
-    assert found.objective == pytest.approx(exact.objective, rel=2 * GAP)
-    assert found.gap <= 2 * GAP
-
-
 # --- limits --------------------------------------------------------------------------------------
-
-
-def test_every_limit_leaves_a_valid_bound_and_the_better_the_later() -> None:
-    data, bounds = overlapping(30, 3, 5), []
-    optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
-    words: dict[str, Any] = {"penalty": 1.0, "intercept": "free", "incumbent": (np.zeros(3), 1.0)}
-    for limit in (1, 200, 1500):
-        first, again = (conflict_search(data, **words, step_limit=limit) for _ in range(2))
-        check_result(data, 1.0, "free", first)
-        assert first.stop is StopReason.STEP_LIMIT
-        assert (first.bound, first.objective, first.steps, first.nodes) == (
-            again.bound, again.objective, again.steps, again.nodes,
-        )  # fmt: skip
-        assert first.bound <= optimum
-        bounds.append(first.bound)
-    assert bounds == sorted(bounds)
-    assert bounds[0] < bounds[-1]
-    ticks = itertools.count()
-    late = conflict_search(data, **words, time_limit=3.0, clock=lambda: float(next(ticks)))
-    assert late.stop is StopReason.TIME_LIMIT
-    assert 0 < late.bound < late.objective
-    assert late.seconds >= 3.0
 
 
 def test_an_interrupt_keeps_the_incumbent_and_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,30 +165,6 @@ def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any)
 
 
 # --- parts ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_growing_ends_at_the_least_norm_that_another_solver_finds(intercept: str) -> None:
-    """With points that are kept, and in the second half also with some that are short."""
-    data = overlapping(12, 3, 21)
-    points = signed_points(data, intercept=intercept)
-    rng = np.random.default_rng(0)
-    places = np.array([rng.permutation(12) for _ in range(10)])
-    kept, short = places < 4, (places >= 4) & (places < 8)
-    short[:3], kept[:3] = False, places[:3] < 5
-    found = grow(points, empty_sets(points, 10), kept, np.full(10, 1e6), short=short)
-    raised = 0
-    for k in range(10):
-        some, others = (np.flatnonzero(mask[k]).tolist() for mask in (kept, short))
-        expected = least_norm2(data, some, others, intercept)
-        if found.finished[k]:
-            assert found.norm2[k] == pytest.approx(expected, rel=1e-4)
-            assert found.norm2[k] <= expected * (1 + 1e-6)
-            raised += expected > 1.01 * least_norm2(data, some, [], intercept)
-        else:
-            assert found.conflict[k]
-            assert expected == np.inf
-    assert raised
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -303,39 +220,3 @@ def test_the_packing_bound_is_the_least_objective_the_heights_allow(
     levels = [norm2 for norm2 in (own, *heights) if norm2 >= own]
     expected = min(norm2 + penalty * sum(h > norm2 for h in heights) for norm2 in levels)
     assert packed(np.array(heights), own, penalty) == pytest.approx(max(own, expected))
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_no_multiple_of_a_direction_is_better_than_its_value(intercept: str) -> None:
-    """Every b, and every length, at which some point is on the margin."""
-    data = overlapping(9, 2, 6)
-    data = TrainingData(np.round(data.X * 2), data.y)
-    points = signed_points(data, intercept=intercept)
-    directions = np.random.default_rng(2).normal(size=(6, points.rows.shape[1]))
-    values = values_along(points, directions, 0.8, np.inf)
-    for v, value in zip(directions, values, strict=True):
-        w, longer = v[:2] / points.scale, 1 + 1e-12
-        b = float(v[-1]) / points.scale if intercept == "penalised" else 0.0
-        best = min(
-            zero_one_objective(data, w * t * longer, c * longer, penalty=0.8, intercept=intercept)
-            for t, c in planes_along(data, data.X @ w, b, intercept)
-        )
-        assert value == pytest.approx(best, rel=1e-9)
-        least = values_along(points, v[None, :], 0.8, value * 1.01)
-        assert least[0] == pytest.approx(value, rel=1e-12)
-
-
-def planes_along(
-    data: TrainingData, scores: NDArray[np.float64], b: float, intercept: str
-) -> list[tuple[float, float]]:
-    """Factors of w, and the b beside each."""
-    if intercept == "free":
-        pairs = [
-            (2 / (scores[i] - scores[j]), -(scores[i] + scores[j]) / (scores[i] - scores[j]))
-            for i in np.flatnonzero(data.y > 0)
-            for j in np.flatnonzero(data.y < 0)
-            if scores[i] > scores[j]
-        ]
-        return pairs or [(0.0, 0.0)]
-    u = data.y * (scores + b)
-    return [(1 / v, b / v) for v in u[u > 0].tolist()]

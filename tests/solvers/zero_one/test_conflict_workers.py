@@ -134,20 +134,6 @@ def test_an_interrupt_counts_lent_nodes(at: int, own: ConflictSearch, monkeypatc
     assert 0 < found.bound < own.objective * (1 - 1e-5)
 
 
-def test_the_search_does_not_wait_for_processes(own: ConflictSearch, monkeypatch: Any) -> None:
-    class Starting(Here):
-        def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-            next(self.calls)
-            called.append(function.__name__)
-            return Future()
-
-    called: list[str] = []
-    found = with_workers(monkeypatch, Starting(), hard())
-    assert called == ["woken", "woken"]
-    assert found.stop is StopReason.PROVEN
-    assert (found.objective, found.bound) == (own.objective, own.bound)
-
-
 def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(monkeypatch: Any) -> None:
     class Failing(Here):
         def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -186,16 +172,3 @@ def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(opened) > 1
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
-
-
-@pytest.mark.full("starts a scheduler and a worker; the studies start one in make test")
-def test_a_cluster_has_the_same_tree(own: ConflictSearch, tmp_path: Any, monkeypatch: Any) -> None:
-    pytest.importorskip("distributed", reason="dask and distributed are optional")
-    from tests.experiments.studies.test_cluster import cluster
-
-    monkeypatch.setattr(searching, "FRONTIER", 0.0)
-    with cluster(tmp_path, 1) as (address, _):
-        found = conflict_search(hard(), **WORDS, scheduler=address)
-    assert found.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(own.objective, rel=2e-6)
-    assert found.bound == pytest.approx(own.bound, rel=4e-6)

@@ -75,22 +75,6 @@ def test_two_points_on_a_line(centre: float, rel: float) -> None:
     assert found.n_sets == 1
 
 
-def test_rational_points_solve_without_rounding() -> None:
-    # <w, (3, 1)> = 1 with least norm: w = (3, 1) / 10 and alpha = norm2 = 1 / 10.
-    data = TrainingData([[3.0, 1.0], [6.0, 2.0], [0.5, -0.25]], [1, -1, -1])
-    one = RationalPoints(data, "none").solve(np.array([0]))
-    assert (one.w, one.norm2) == ([Fraction(3, 10), Fraction(1, 10)], Fraction(1, 10))
-    assert one.alpha == [Fraction(1, 10)]
-    assert RationalPoints(data, "none").solve(np.array([0, 1])) is None
-    # Free: w = 2 D / ||D||^2 with D = (2.5, 1.25), so norm2 = 4 / 7.8125 and both alpha half of it.
-    pair = RationalPoints(data, "free").solve(np.array([0, 2]))
-    assert pair.norm2 == Fraction(4 * 10000, 78125)
-    assert pair.alpha == [pair.norm2 / 2] * 2
-    assert pair.w[0] * 3 + pair.w[1] + pair.b == 1
-    both = RationalPoints(data, "penalised").solve(np.array([0, 1]))
-    assert [w * 6 + v * 2 + both.b for w, v in [both.w]] == [-1]
-
-
 def exact_optimum(data: TrainingData, penalty: float, intercept: str) -> Fraction:
     """Least objective of all active sets in rational arithmetic, nothing rounded."""
     exact = RationalPoints(data, intercept)
@@ -142,16 +126,6 @@ def test_a_nearly_dependent_pair_can_be_needed_in_a_larger_set() -> None:
 
 
 # --- counting and refusing -----------------------------------------------------------------------
-
-
-def test_count_sets_lists_the_sets() -> None:
-    for n_pos, d in itertools.product((1, 3, 6), (1, 2, 3)):
-        sets = [s for size in range(1, d + 2) for s in itertools.combinations(range(7), size)]
-        assert count_sets(7, d, "penalised") == len(sets)
-        assert count_sets(7, d, "none") == sum(len(s) <= d for s in sets)
-        mixed = sum(min(s) < n_pos <= max(s) for s in sets)
-        assert count_sets(7, d, "free", n_pos) == mixed
-        assert count_sets(7, d, "free") >= mixed
 
 
 def test_too_many_sets_are_refused_with_their_number() -> None:

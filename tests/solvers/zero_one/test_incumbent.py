@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import margins, trivial_points, zero_one_objective
+from tests.inside.formulations import trivial_points, zero_one_objective
 from tests.inside.solvers import (
-    best_along,
     distinct_points,
     from_members,
     least_norm_members,
@@ -73,47 +70,7 @@ def test_reaches_the_enumerated_optimum(intercept: str, seed: int, n: int, d: in
         assert (found.b, found.objective, found.source) == (again.b, again.objective, again.source)
 
 
-# --- what it returns -----------------------------------------------------------------------------
-
-
 # --- its parts -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("seed", "penalty"), [(0, 0.01), (1, 0.5), (2, 20.0), (3, 0.01), (5, 20.0), (4, 0.5)]
-)
-def test_best_band_along_a_direction(seed: int, penalty: float) -> None:
-    """Every pair (positive, negative) of projections as ends of the band."""
-    data = noisy(seed, 40, 3)
-    if seed % 2:
-        data = TrainingData(np.round(data.X), data.y)  # repeated projections
-    w = np.array([1.0, 0.0, 0.0 if seed % 2 else 0.4])
-    projection = data.X @ w
-    values = []
-    for high, low in itertools.product(projection[data.y > 0], projection[data.y < 0]):
-        if high > low:
-            lost = (projection[data.y > 0] < high).sum() + (projection[data.y < 0] > low).sum()
-            values.append(4 * float(w @ w) / (high - low) ** 2 + penalty * lost)
-    along = best_along(data, w, 0.0, penalty, "free")
-    v, b = along
-    lost = int((margins(data, v, b) < 1 - 1e-9).sum())
-    assert float(v @ v) + penalty * lost == pytest.approx(min(values), rel=1e-9)
-    assert np.linalg.norm(np.cross(v, w)) <= 1e-12 * np.linalg.norm(v)
-
-
-@pytest.mark.parametrize(
-    ("intercept", "penalty"), [("penalised", 0.01), ("none", 0.5), ("penalised", 20.0)]
-)
-def test_best_multiple_of_a_hyperplane(intercept: str, penalty: float) -> None:
-    data = noisy(3, 40, 2)
-    w, b = np.array([1.0, 0.3]), 0.2 if intercept == "penalised" else 0.0
-    along = best_along(data, w, b, penalty, intercept)
-    u = margins(data, w, b)
-    norm2 = float(w @ w) + b * b
-    values = [norm2 / v**2 + penalty * int((u < v).sum()) for v in u[u > 0]]
-    v, c = along
-    lost = int((margins(data, v, c) < 1 - 1e-9).sum())
-    assert float(v @ v) + c * c + penalty * lost == pytest.approx(min(values), rel=1e-9)
 
 
 @pytest.mark.parametrize(("seed", "intercept"), [(s, INTERCEPTS[s % 3]) for s in range(9)])

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.inside.experiments import met_its_limit
 from tests.inside.formulations import Lemma
 from tests.inside.solvers import WORDS as CONFLICTS
 from tests.inside.solvers import ZERO_ONE_SEARCHED as SEARCHED
-from tests.inside.solvers import ConflictSearch, StopReason, zero_one_enumeration
+from tests.inside.solvers import ConflictSearch, zero_one_enumeration
 from tests.inside.solvers import zero_one_closing_bounds as closing_bounds
 from tests.inside.solvers import zero_one_methods as searched_module
 from tests.solvers.zero_one.clouds import overlapping
-from tests.support.command_line import run, write_csv
 from tightmargin.formulations import CATALOGUE, zero_one_big_m
 from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
@@ -43,31 +37,6 @@ def test_a_searched_model_is_certified_at_the_optimum(name: str, intercept: str)
     trace = result.certificate.facts["trace"]
     assert trace[-1][1] == result.bound
     assert trace[-1][2] == pytest.approx(result.objective)
-
-
-def test_a_saved_result_is_proven_again(tmp_path: Path) -> None:
-    file, data = tmp_path / "r.json", write_csv(tmp_path / "points.csv", DATA)
-    words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "--set", "big_m=derived"]
-    done = run("solve", *words, "--method", "conflict-search", "--out", str(file))
-    assert done.code == 0
-    assert "conflict search over" in done.stdout
-    again = run("certify", str(file))
-    assert again.code == 0
-    assert "CERTIFIED" in again.stdout
-
-
-def test_a_time_limit_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, ticks = searched_module.conflict_search, itertools.count()
-    ticking = functools.partial(search, clock=lambda: float(next(ticks)))
-    monkeypatch.setattr(searched_module, "conflict_search", ticking)
-    data = overlapping(40, 4, 1)
-    model = zero_one_big_m(data, penalty=1.0, big_m="derived", incumbent=(np.zeros(4), 1.0))
-    result = solve(model, method="conflict-search", time_limit=20.0)
-    assert result.status is Status.FEASIBLE
-    assert result.certificate.facts["stop"] == StopReason.TIME_LIMIT
-    assert 0 <= result.bound < result.objective
-    assert "time limit" in result.message
-    assert met_its_limit(result)
 
 
 def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:
@@ -159,18 +128,3 @@ def test_workers_and_a_scheduler_are_passed_on(method: str, edited: bool, monkey
         result = solve(model, method=method, options=options)
         assert result.certificate.verdict is Verdict.CERTIFIED
     assert asked == [(1, None), (3, None), (1, address)]
-
-
-def test_an_edited_search_that_ends_early_is_not_given_up(monkeypatch: Any) -> None:
-    search = searched_module.conflict_search
-
-    def stopped(*args: Any, workers: int, **words: Any) -> Any:
-        return search(*args, **words, step_limit=1)
-
-    monkeypatch.setattr(searched_module, "conflict_search", stopped)
-    monkeypatch.setattr(searched_module, "suits", lambda *args: False)
-    model = CATALOGUE["zero_one_bilinear"].build(DATA, penalty=1.0)
-    model.w[0].setlb(0.1)
-    result = solve(model, options={"workers": 2})
-    assert result.solver == "tightmargin"
-    assert "step limit" in result.message

@@ -131,12 +131,3 @@ def test_what_a_part_has_proven_when_it_is_interrupted_counts(monkeypatch: Any) 
     first = optimum(TrainingData(data.X[own], data.y[own]), 3.0, "free") / 3
     assert found.stop is StopReason.INTERRUPTED
     assert first < found.bound <= exact
-
-
-def test_other_searches_are_not_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of few points, and with little open."""
-    monkeypatch.setattr(searching, "_search_parts", lambda *rest: pytest.fail("split"))
-    few = TrainingData(points(0).X[:29], points(0).y[:29])
-    assert conflict_search(few, penalty=1.0, intercept="free").stop is StopReason.PROVEN
-    monkeypatch.setattr(parts, "OPEN", 0.99)
-    assert conflict_search(points(0), penalty=1.0, intercept="free").stop is StopReason.PROVEN

@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import tightmargin as tm
 from tests.inside.formulations import ramp_objective
-from tests.inside.solvers import capped_sets_capped_sets as capped_sets
-from tests.inside.solvers import distinct_points, hinge_machines, ramp_enumeration
 from tests.inside.solvers import enumeration_capped_sets as sets_module
+from tests.inside.solvers import ramp_enumeration
 from tests.references import reference_solutions
-from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Status, Verdict
 
-Array = NDArray[np.float64]
 C = 0.7
 
 
@@ -43,24 +40,6 @@ def test_the_optimum_is_that_of_trying_every_set(kind: str, intercept: str) -> N
 
 
 @pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
-def test_no_hyperplane_leaves_out_a_set_that_is_missing(intercept: str) -> None:
-    """Also sets near w = 0, where a whole class is at u = -1."""
-    data, rng = reference_solutions.points("overlapping", 3, n=12), np.random.default_rng(0)
-    points = distinct_points(data, intercept)
-    rows = points.rows
-    if intercept == "free":
-        rows = np.column_stack([rows, np.ones(len(rows))])
-    found = capped_sets(data, points, rows, most=np.inf)
-    known = {row.tobytes() for row in found}
-    v = rng.standard_normal((4000, rows.shape[1])) * 10 ** rng.uniform(-3, 1, (4000, 1))
-    if intercept != "none":
-        v[::2, -1] += np.where(rng.random(2000) < 0.5, 1.0, -1.0)
-    below = (v @ rows.T) * points.y < -1
-    assert len({row.tobytes() for row in below}) > 30
-    assert {row.tobytes() for row in below if row.any()} <= known
-
-
-@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
 def test_nearly_dependent_vertices_are_exact(intercept: str, monkeypatch: Any) -> None:
     data = reference_solutions.points("overlapping", 4, n=6)
     rounded = ramp_enumeration(data, C=C, intercept=intercept)
@@ -70,32 +49,6 @@ def test_nearly_dependent_vertices_are_exact(intercept: str, monkeypatch: Any) -
     assert exact.bound == pytest.approx(rounded.bound, rel=1e-9)
     monkeypatch.setattr(sets_module, "RATIONAL_LIMIT", 3)
     assert ramp_enumeration(data, C=C, intercept=intercept) is None
-
-
-@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
-def test_machines_are_enclosed(intercept: str) -> None:
-    data, rng = reference_solutions.points("overlapping", 5, n=10), np.random.default_rng(1)
-    rows = data.X if intercept == "none" else np.column_stack([data.X, np.ones(data.n)])
-    price = np.ones(rows.shape[1])
-    price[-1] = 0.0 if intercept == "free" else 1.0
-    costs = np.where(rng.random((4, data.n)) < 0.7, rng.uniform(0.1, 2, (4, data.n)), 0.0)
-    found = hinge_machines(data.y[:, None] * rows, price, costs, reach=100.0)
-    for k, row in enumerate(costs):
-        truth = reference_solutions.hinge(data, intercept, 0.5, row).value
-        assert found.lower[k] <= truth + 1e-9
-        assert found.lower[k] == pytest.approx(truth, rel=1e-8)
-
-
-def test_a_ramp_model_is_certified_by_enumeration() -> None:
-    data = reference_solutions.points("overlapping", 7, n=8)
-    model = tm.ramp_big_m(data, C=C, big_m="derived")
-    result = tm.solve(model, method="direct")
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.certificate.bound_method.startswith("enumeration of ")
-    assert result.certificate.bound_method.endswith("sets of capped points")
-    assert result.objective == pytest.approx(
-        reference_solutions.ramp_optimum(data, "free", C), rel=1e-6
-    )
 
 
 @pytest.mark.usefixtures("no_search_of_ours")
@@ -121,23 +74,6 @@ def test_the_relaxation_is_what_it_is_said_to_be(size: float, intercept: str) ->
     truth = reference_solutions.ramp_relaxation(data, intercept, 2.0, size)
     assert result.objective == pytest.approx(truth, rel=1e-7)
     assert result.certificate.primal_residual <= 1e-7
-
-
-def test_a_relaxation_with_a_derived_m_is_a_weighted_hinge_loss_and_a_bound() -> None:
-    data = reference_solutions.points("overlapping", 9, n=8)
-    model = tm.ramp_relaxed(data, C=C, big_m="derived")
-    result = tm.solve(model)
-    costs = 2 * C / model.big_m_proof.values
-    assert result.objective == pytest.approx(
-        reference_solutions.hinge(data, "free", 0.5, costs).value, rel=1e-7
-    )
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert not result.certificate.unproven
-    truth = reference_solutions.ramp_optimum(data, "free", C)
-    assert result.bound < 0.9 * truth
-    assert CATALOGUE["ramp_relaxed"].relaxes == "ramp_big_m"
-    small = tm.solve(tm.ramp_relaxed(data, C=C, big_m=1.5))
-    assert "below the proven value" in small.certificate.unproven
 
 
 @pytest.mark.parametrize(("place", "intercept"), [(0.5, "free"), (0.0, "none")])

@@ -12,8 +12,6 @@ import pytest
 
 from tests.inside.solvers import Count, SideRows, StopReason
 from tests.inside.solvers import checker_read as read
-from tests.inside.solvers import node_bounds_packed as packed
-from tests.inside.solvers import zero_one_methods as methods
 from tests.references.reference_solutions import points
 from tests.solvers.zero_one.clouds import clustered
 from tests.support.both_checkers import accepted
@@ -74,55 +72,7 @@ def test_models_whose_limits_take_the_place_of_m_give_the_same(seed: int) -> Non
         side_by_side(edit, result, optimum)
 
 
-# --- lost statements -----------------------------------------------------------------------------
-
-
-def _without(side: SideRows, k: int) -> SideRows:
-    rest = np.arange(len(side.most)) != k
-    return replace(side, weights=side.weights[rest], of_b=side.of_b[rest], most=side.most[rest])
-
-
-@pytest.mark.parametrize("seed", range(20 if FULL else 6))
-def test_a_lost_statement_is_no_verdict(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search may lose any one of them: the kernel knows the model, and the bound is lower."""
-    edit = side_edit(seed)
-    model, optimum, real = edit.model(), edit.optimum(), methods.side_rows
-    read = []
-
-    def noted(*args: Any) -> Any:
-        read.append(real(*args))
-        return read[-1]
-
-    monkeypatch.setattr(methods, "side_rows", noted)
-    solve(model, method=SEARCH)
-    for k in range(len(read[-1].most)):
-        monkeypatch.setattr(methods, "side_rows", lambda *args, k=k: _without(real(*args), k))
-        found = solve(edit.model(), method=SEARCH)
-        assert found.bound is None or found.bound <= optimum * (1 + 1e-7) + 1e-9
-        if found.certificate.verdict is Verdict.CERTIFIED:
-            assert found.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
-
-
 # --- what a node proves --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("room", range(4))
-def test_a_packing_with_little_room_is_worth_no_more_than_it_says(room: int) -> None:
-    """By trying which sets are violated: at most `room` of them, and nothing else is kept."""
-    rng = np.random.default_rng(room)
-    raised = 0
-    for _ in range(60):
-        heights, own, penalty = rng.uniform(0, 10, 3), float(rng.uniform(0, 4)), 1.5
-        values = [
-            max(own, *(h for h, hit in zip(heights, hits, strict=True) if not hit), 0.0)
-            + penalty * sum(hits)
-            for hits in np.ndindex(2, 2, 2)
-            if sum(hits) <= room
-        ]
-        bound = packed(heights.tolist(), own, penalty, float(room))
-        assert bound <= min(values) + 1e-9
-        raised += bound > packed(heights.tolist(), own, penalty) + 1e-9
-    assert (raised > 0) == (room < 3)
 
 
 @pytest.mark.parametrize("seed", range(24 if FULL else 8))
