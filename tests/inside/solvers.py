@@ -357,6 +357,7 @@ from tightmargin.solvers.rigorous_svm.path.single_bound import PointFound
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint, rsvm_point
 from tightmargin.solvers.showing.expressions import expression_node, relation_node
 from tightmargin.solvers.showing.statements import of_text
+from tightmargin.solvers.soft_margin import sgd as soft_margin_sgd
 from tightmargin.solvers.soft_margin.methods import DESCENDED
 from tightmargin.solvers.soft_margin.sgd import _dual_at_least
 from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate

@@ -62,7 +62,6 @@ def test_an_empty_or_dearer_model_is_no_relaxation(table: Comparison) -> None:
 
 
 def test_an_unproven_best_point_may_be_the_wrong_one(table: Comparison) -> None:
-    assert table.exact is not None
     doubtful = replace(table.exact.certificate, verdict=Verdict.SOLVER_BOUND)
     unsure = replace(table, exact=replace(table.exact, certificate=doubtful))
     assert "if that is one" in unsure.why_no_relaxation(row(unsure, "dear"))

@@ -19,6 +19,7 @@ import tightmargin as tm
 from tests.inside.experiments import GapStudy, gaps
 from tests.inside.solvers import compare as comparing
 from tests.support.command_line import Answer, run
+from tests.support.covering import FULL
 from tightmargin.solvers import SolveResult, Status, Verdict
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
@@ -68,27 +69,19 @@ def line(text: str, name: str) -> str:
 # --- every way out --------------------------------------------------------------------------------
 
 
-def test_the_page_marks_it_and_gives_no_gap(inject: Inject) -> None:
-    inject("conic_sdp", stopped_early)
-    answer = table()
-    assert answer.code == 1
-    row = line(answer.stdout, "conic_sdp")
-    assert "no bound" in row
-    assert "inaccurate" in row
-    assert f"NOT_CERTIFIED: {WHY}" in row
-    assert f"conic_sdp: NOT_CERTIFIED: {WHY}" in answer.stderr
-    assert "?" not in answer.stdout
-
-
-def test_the_page_shows_its_gap_when_asked_and_marks_it_still(inject: Inject) -> None:
+def test_the_page_marks_it_and_shows_a_gap_only_when_asked(inject: Inject) -> None:
     plain = table("--json").json["studies"][0]["rows"][0]
     inject("conic_sdp", stopped_early)
-    answer = table("--include-uncertified")
-    assert answer.code == 1, "a table with such a row is no success"
-    row = line(answer.stdout, "conic_sdp")
-    assert f"{plain['certified_bound']:#.6g} ?" in row
-    assert f"{100 * plain['relative_gap']:.1f}" in row.split()
-    assert "NOT_CERTIFIED" in row
+    for asked in (False, True):
+        answer = table(*(["--include-uncertified"] if asked else []))
+        assert answer.code == 1, "a table with such a row is no success"
+        row = line(answer.stdout, "conic_sdp")
+        assert f"NOT_CERTIFIED: {WHY}" in row
+        assert "inaccurate" in row
+        assert f"conic_sdp: NOT_CERTIFIED: {WHY}" in answer.stderr
+        assert ("no bound" in row) is ("?" not in answer.stdout) is (not asked)
+        assert (f"{plain['certified_bound']:#.6g} ?" in row) is asked
+        assert (f"{100 * plain['relative_gap']:.1f}" in row.split()) is asked
 
 
 def test_json_csv_and_latex_mark_it(inject: Inject, tmp_path: Path) -> None:
@@ -133,15 +126,10 @@ def test_the_table_for_python_marks_it(inject: Inject) -> None:
     (row,) = asked.rows
     assert asked.bound_of(row) == row.value == row.claimed, "no bound is proven: its value"
     assert row.bound is None
-    assert asked.upper is not None
     assert asked.absolute_gap(row) == pytest.approx(asked.upper - row.value)
-    with pytest.raises(ValueError, match="include_uncertified is about gaps"):
-        tm.compare(data, ["c_svc"], parameters={"C": 1.0}, solvers="all", include_uncertified=True)
 
 
-def test_the_picture_hatches_it(
-    inject: Inject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_picture_hatches_it(inject: Inject, tmp_path: Any, monkeypatch: Any) -> None:
     drawn: list[Figure] = []
     honest = gaps.gap_figure
 
@@ -180,10 +168,8 @@ def test_an_inaccurate_exact_value_is_the_upper_end_of_no_gap(inject: Inject) ->
 # --- negative gaps --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_a_bound_above_the_incumbent_is_flagged_by_name_and_never_a_number(
-    asked: bool, inject: Inject
-) -> None:
+@pytest.mark.parametrize("asked", [False, True] if FULL else [True])
+def test_a_bound_above_the_incumbent_is_flagged_and_no_number(asked: bool, inject: Inject) -> None:
     def too_good(result: SolveResult) -> SolveResult:
         return replace(result, bound=1e3, certificate=replace(result.certificate, bound=1e3))
 
@@ -201,25 +187,3 @@ def test_a_bound_above_the_incumbent_is_flagged_by_name_and_never_a_number(
     page = table(*words).stdout
     assert "WRONG: conic_sdp: bound 1000 exceeds the best point" in page
     assert line(page, "conic_sdp").split().count("-") == 2, "neither gap is a number"
-
-
-def test_a_claim_above_the_incumbent_is_flagged_when_it_is_included(inject: Inject) -> None:
-    inject("conic_sdp", lambda result: replace(without_bound(result), objective=1e3))
-    assert "exceeds" not in table().stdout
-    page = table("--include-uncertified").stdout
-    assert "WRONG: conic_sdp: bound 1000 exceeds the best point" in page
-
-
-def test_a_small_objective_is_flagged_in_its_own_units() -> None:
-    """Points in units 2^-13: the bound exceeds an optimum of 1e-7 by 1e-8, not by 1e-6."""
-    c = 2.0**13
-    data = tm.TrainingData([[0.0], [c], [0.4 * c], [0.6 * c], [0.8 * c]], [-1, 1, 1, -1, 1])
-    common = {"penalty": 1.0 / c**2, "big_m": "derived", "intercept": "none"}
-    rows = tm.compare(data, ["zero_one_relaxed"], parameters=common)
-    assert rows.upper is not None
-    assert 0 < rows.upper < 1e-6
-    assert rows.violations() == []
-    wrong = replace(rows.rows[0], bound=1.1 * rows.upper)
-    flagged = replace(rows, rows=(wrong,))
-    assert flagged.absolute_gap(wrong) is None
-    assert "exceeds the best point" in flagged.violations()[0]

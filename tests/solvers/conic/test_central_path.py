@@ -1,55 +1,28 @@
-"""The barrier of the conic SDP: two points that enclose the optimum, where solvers lose digits."""
+"""The end of the central path of the SDP: points that enclose the optimum, and proof files."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import augmented, intercept_bound_value, strengthening_bound
-from tests.inside.solvers import central_point
-from tests.references.reference_solutions import INTERCEPTS, points
+from tests.inside.solvers import (
+    Case,
+    NotProvenError,
+    Subject,
+    central_point,
+    standard_form,
+    without_quotients,
+    write_proof,
+)
+from tests.inside.solvers import conic_document as document
+from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Verdict, build
-
-
-def far_apart(seed: int) -> TrainingData:
-    """Separable: the optimum is small, and the derived bound on a free intercept is far from b."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(30) % 2 == 0, 1, -1)
-    X = rng.standard_normal((30, 4))
-    X[:, 0] += 4 * y
-    return TrainingData(X, y)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("power", [-20, 0, 20])
-def test_the_two_points_enclose_the_optimum(mode: str, penalty: float, power: int) -> None:
-    """The primal value from its rows, the dual one from the closed form, each computed here."""
-    scale = 2.0**power
-    for data in (points("overlapping", 3, n=20), far_apart(3)):
-        X, cost = scale * augmented(data, mode), penalty / scale**2
-        if mode == "free":
-            X[:, -1] = 1.0
-        B = None
-        if mode == "free":
-            B = intercept_bound_value(TrainingData(X[:, :-1], data.y), cost, mode, "derived")
-        found = central_point(X, data.y, cost, B)
-        assert found is not None
-        size = np.sqrt(np.diag(found.W))
-        lack = (found.W - np.outer(found.weight, found.weight)) / np.outer(size, size)
-        assert np.linalg.eigvalsh(lack)[0] >= -1e-15
-        assert B is None or found.W[-1, -1] <= B**2
-        u = data.y * (X @ found.weight)
-        T = np.einsum("ij,jk,ik->i", X, found.W, X) - 2 * u + 1
-        p = np.maximum(1 - u, 0.0)
-        norm = np.diag(found.W)[: data.d + (mode == "penalised")].sum()
-        upper = norm + cost * (p[p > 0] ** 2 / T[p > 0]).sum()
-        lower = strengthening_bound(X, data.y, found.gamma, found.alpha, penalty=cost, bound_on_b=B)
-        assert lower is not None
-        assert lower.value <= upper * (1 + 1e-9)
-        assert upper - lower.value <= 2e-7 * upper
+from tightmargin.solvers import Verdict
 
 
 def test_points_without_a_size_have_no_path() -> None:
@@ -57,18 +30,48 @@ def test_points_without_a_size_have_no_path() -> None:
     assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
 
 
-@pytest.mark.parametrize("power", [-10, 0, 20])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_every_form_of_the_sdp_is_certified_where_solvers_lose_digits(
-    seed: int, power: int
+def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() -> None:
+    """A bound that is stated belongs to the model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    data = TrainingData(X, np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1))
+    results = [
+        tm.solve(build(data, penalty=40.0, intercept="free", intercept_bound=0.25), "clarabel")
+        for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
+    ]
+    assert {r.certificate.verdict for r in results} == {Verdict.CERTIFIED}
+    assert max(r.bound for r in results) <= min(r.certificate.upper for r in results)
+    assert results[0].objective == pytest.approx(results[2].objective, rel=2e-6)
+
+
+def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(14, 3))
+    y = np.where(X[:, 0] + rng.normal(size=14) > 0, 1, -1)
+    limit = {"intercept_bound": 1.5} if intercept == "free" else {}
+    model = tm.build(entry, tm.TrainingData(X, y), penalty=penalty, intercept=intercept, **limit)
+    result = tm.solve(model, "clarabel")
+    ready = without_quotients(model)
+    return Case(ready, Subject(standard_form(ready)), model.origin), result
+
+
+@pytest.mark.parametrize(
+    ("entry", "intercept", "penalty"),
+    covering(document.ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
+)
+def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
+    entry: str, intercept: str, penalty: float, tmp_path: Path
 ) -> None:
-    data, penalty = far_apart(seed), 40.0 / 4.0**power
-    data = TrainingData(2.0**power * data.X, data.y)
-    found = []
-    for name in ("conic_sdp", "conic_sdp_literal", "conic_sdp_eliminated", "conic_sdp_dual"):
-        model = build(name, data, penalty=penalty, intercept="free", intercept_bound="derived")
-        result = tm.solve(model)
-        assert result.certificate.verdict is Verdict.CERTIFIED, (name, result.certificate)
-        assert result.objective is not None
-        found.append(abs(result.objective))
-    np.testing.assert_allclose(found, found[0], rtol=2e-6)
+    case, result = solved(entry, intercept, penalty)
+    proof = write_proof(tmp_path / "proof.json", case, replace(result, duals={}))
+    # The interval of the kernel and that of the checker hold the same optimum.
+    assert float(proof.lower) <= result.certificate.upper
+    assert result.certificate.bound <= float(proof.upper)
+    assert float(proof.upper - proof.lower) <= 1e-6 * float(proof.upper)
+
+
+def test_too_many_points_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, result = solved("conic_sdp", "penalised", 1.0)
+    monkeypatch.setattr(document, "POINT_LIMIT", 10)
+    with pytest.raises(NotProvenError, match="10 points are the most"):
+        document.sdp_document(case, result, None)

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
@@ -20,7 +18,6 @@ from tests.inside.solvers import (
     LOW_RANK,
     ConicPath,
     ConicRow,
-    hard_margin_limit,
     low_rank_minimum,
     low_rank_problem,
     within_budget,
@@ -69,7 +66,7 @@ def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]
 # --- values --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (1, "none"), (4, "penalised")])
+@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (4, "none")])
 def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
     path = path_of(seed, mode)
     assert path.certified
@@ -84,29 +81,6 @@ def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
         assert spent == pytest.approx(row.z.sum(), rel=1e-12)
         assert row.budget == row.spent == pytest.approx(spent / 12, rel=1e-12)
         assert row.errors == (small(seed).y * (small(seed).X @ row.w + row.b) <= 0).sum()
-
-
-def test_a_larger_instance_has_the_values_of_clarabel() -> None:
-    data = clustered()
-    path = conic_path(data, penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
-    for row in path.rows:
-        result = tm.solve(tm.conic_sdp_dual(data, penalty=row.penalty), "clarabel")
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert row.objective == pytest.approx(-float(result.objective or 0.0), rel=2e-6)
-        w, b = tm.catalogue["conic_sdp_dual"].classifier(  # type: ignore[misc]
-            tm.conic_sdp_dual(data, penalty=row.penalty).origin, result.values, result.duals
-        )
-        assert np.append(row.w, row.b) == pytest.approx(np.append(w, b), abs=2e-3)
-
-
-def test_sum_z_falls_and_the_value_is_concave_in_the_penalty() -> None:
-    rows = conic_path(clustered(), penalties=np.geomspace(1e-3, 1e3, 25).tolist()).rows
-    assert all(a.spent > b.spent for a, b in itertools.pairwise(rows[3:]))
-    for one, other in itertools.permutations(rows, 2):  # the slope is sum z
-        tangent = one.objective + (other.penalty - one.penalty) * one.z.sum()
-        assert other.bound <= tangent * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
@@ -127,54 +101,10 @@ def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[flo
         assert row.bound <= dual + 1e-6 * expected
 
 
-def test_clarabel_agrees_on_a_budget_and_on_its_multiplier() -> None:
-    data = clustered()
-    (row,) = conic_path(data, budgets=[0.15]).rows
-    result = tm.solve(tm.conic_sdp_budget(data, budget=0.15), "clarabel")
-    assert row.objective == pytest.approx(result.objective, rel=2e-6)
-    assert row.penalty == pytest.approx(-float(result.duals["spend"]), rel=1e-3)
-
-
-def test_the_kernel_matrix_of_the_points_gives_their_path() -> None:
-    data = small(1)
-    gram = tm.GramData(data.X @ data.X.T, data.y)
-    found = conic_path(gram, penalties=PENALTIES)
-    assert found.certified
-    for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
-
-
-def test_the_same_path_twice_is_the_same_to_the_last_bit() -> None:
-    one, other = (conic_path(clustered(), penalties=PENALTIES) for _ in range(2))
-    for a, b in zip(one.rows, other.rows, strict=True):
-        assert np.array_equal(a.factor, b.factor)
-        assert (a.objective, a.bound) == (b.objective, b.bound)
-
-
-def test_the_order_and_repeats_of_the_penalties_do_not_matter() -> None:
-    given_twice = [*PENALTIES[::-1], PENALTIES[0]]
-    found = conic_path(small(1), penalties=given_twice)
-    assert [row.penalty for row in found.rows] == list(PENALTIES)
-
-
-@settings(max_examples=12)
-@given(seed=st.integers(0, 10_000), n=st.integers(4, 14), d=st.integers(1, 4))
-def test_any_data_gives_a_proven_path(seed: int, n: int, d: int) -> None:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2, 1.0, -1.0)
-    data = TrainingData(rng.standard_normal((n, d)) * 10 ** rng.uniform(-2, 2, d), y)
-    path = conic_path(data, penalties=(0.05, 1.0, 20.0))
-    assert path.certified
-    for row in path.rows:
-        assert row.bound <= row.objective
-        loss = row.penalty * (data.y * (data.X @ row.w + row.b) < 1).sum()  # as a 0-1 machine
-        assert row.bound <= row.w @ row.w + row.b**2 + loss
-
-
 # --- certificates --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", [1e-3, 1e-2, 1e-1, 1.0])
+@pytest.mark.parametrize("noise", [1e-3, 1.0])
 def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) -> None:
     data, rng = small(1), np.random.default_rng(5)
     problem = low_rank_problem(data, "penalised")
@@ -207,29 +137,22 @@ def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("spoiled")
 def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
-    path = conic_path(small(1), penalties=PENALTIES[1:4])
+    path = conic_path(small(1), penalties=PENALTIES[1:3])
     assert path.certified
-    assert path.fallbacks == 3
+    assert path.fallbacks == 2
     for row in path.rows:
         assert row.method == INTERIOR
         assert "clarabel" in row.stop
         assert row.objective == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
-
-
-@pytest.mark.usefixtures("spoiled")
-def test_a_spoiled_budget_goes_to_the_interior_point_solver() -> None:
     (row,) = conic_path(small(1), budgets=[0.2]).rows
     expected = reference_solutions.theorem_2(small(1), "penalised", budget=0.2).value
-    assert row.method == INTERIOR
-    assert row.verdict is Verdict.CERTIFIED
+    assert (row.method, row.verdict) == (INTERIOR, Verdict.CERTIFIED)
     assert row.objective == pytest.approx(expected, rel=2e-6)
     assert by_hand(small(1), row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
 
 
 @pytest.mark.usefixtures("spoiled")
-def test_without_a_solver_the_row_says_so_and_claims_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_solver_the_row_says_so_and_claims_nothing(monkeypatch: Any) -> None:
     def missing(*words: Any) -> Any:
         raise SolverNotInstalledError("nothing here takes an SDP")
 
@@ -256,31 +179,6 @@ def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> Non
     assert np.append(row.w, row.b) == pytest.approx(np.append(machine["w"], machine["b"]), rel=1e-4)
 
 
-def test_beyond_the_hard_margin_a_bound_is_carried_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "hard_margin_limit", lambda problem: None)
-    data = points("separable", 0, n=14)
-    path = conic_path(data, penalties=np.geomspace(1.0, 1e5, 12).tolist())
-    assert path.certified
-    assert path.fallbacks <= 1
-    assert path.rows[-1].spent < 1e-12
-
-
-def test_only_separable_points_have_a_hard_margin_machine() -> None:
-    rng = np.random.default_rng(0)
-    wide = TrainingData(rng.standard_normal((9, 20)), np.where(np.arange(9) < 4, 1.0, -1.0))
-    for data in (points("separable", 0, n=14), wide):
-        problem = low_rank_problem(data, "none" if data is wide else "penalised")
-        found = hard_margin_limit(problem)
-        assert found is not None
-        u = problem.signed @ found.F[0]
-        assert u.min() >= 1 - 1e-12
-        assert found.alpha.min() >= 0
-        assert found.alpha @ (u - 1) == pytest.approx(0.0, abs=1e-9 * found.alpha.sum())
-        assert problem.signed.T @ found.alpha == pytest.approx(found.F[0], rel=1e-6, abs=1e-9)
-    assert hard_margin_limit(low_rank_problem(small(1), "penalised")) is None
-    assert hard_margin_limit(low_rank_problem(ORIGIN, "none")) is None
-
-
 def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
     path = conic_path(small(1), penalties=[1.3, 6.0], time_limit=1e-9)
     assert [row.verdict for row in path.rows] == [Verdict.NOT_CERTIFIED] * 2
@@ -294,23 +192,19 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
 
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
-    monkeypatch.setattr(low_rank_minimum, "_newton", None)
-    path = conic_path(small(1), penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
-    for row, other in zip(path.rows, path_of(1, "penalised").rows, strict=True):
-        assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
-
-
-def test_a_large_point_that_lbfgs_leaves_unproven_is_refined(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(low_rank_minimum, "_newton", None)
+        path = conic_path(small(1), penalties=PENALTIES)
+    # A large point that L-BFGS leaves unproven is refined.
     minimum = steps.low_rank_minimum
     monkeypatch.setattr(steps, "LARGE", 0)
     monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
-    path = conic_path(small(1), penalties=PENALTIES)
-    assert path.certified
-    assert path.fallbacks == 0
+    refined = conic_path(small(1), penalties=PENALTIES)
+    for found in (path, refined):
+        assert found.certified
+        assert found.fallbacks == 0
+        for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
+            assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
 def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
@@ -323,33 +217,10 @@ def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
         F = low_rank_minimum.low_rank_minimum(problem, penalty, jump)
         value = problem.value_and_gradient(F, penalty)[0]
         proof = problem.proof(F, penalty)
-        assert proof is not None
         assert proof.value == pytest.approx(value, rel=TOLERANCE)
-    path = conic_path(data, budgets=[0.01 * share for share in range(30, 51)])
+    path = conic_path(data, budgets=[0.01 * share for share in range(30, 51, 4)])
     assert path.certified
     assert path.fallbacks <= 1  # the budget that is spent at the jump itself
-
-
-def test_the_rank_grows_where_one_row_is_not_enough() -> None:
-    data = outlier_data("spread", n=60, d=8, sigma=0.5, seed=7)
-    (row,) = conic_path(data, penalties=[20.0], intercept="none").rows
-    assert row.verdict is Verdict.CERTIFIED
-    assert row.rank == np.linalg.matrix_rank(row.W - np.outer(row.w, row.w), tol=1e-6) > 1
-
-
-@pytest.mark.parametrize("r", [0, 1, 2, 3])
-def test_derivatives_are_those_of_the_value(r: int) -> None:
-    rng = np.random.default_rng(r)
-    problem = low_rank_problem(clustered(30, 2), "penalised")
-    F, step = rng.standard_normal((1 + r, 3)), 1e-6
-    gradient = problem.value_and_gradient(F, 1.7)[1]
-    hessian = problem.hessian(F, 1.7)
-    assert hessian == pytest.approx(hessian.T)
-    for i in range(F.size):
-        move = step * np.eye(F.size)[i].reshape(F.shape)
-        ahead, behind = (problem.value_and_gradient(G, 1.7) for G in (F + move, F - move))
-        assert gradient.ravel()[i] == pytest.approx((ahead[0] - behind[0]) / (2 * step), abs=1e-5)
-        assert hessian[i] == pytest.approx((ahead[1] - behind[1]).ravel() / (2 * step), abs=1e-4)
 
 
 # --- grids and ends ------------------------------------------------------------------------------
@@ -362,7 +233,7 @@ def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
     rows = conic_path(data, penalties=grid.tolist()).rows
     assert rows[0].spent == pytest.approx(0.5, rel=1e-2)
     assert rows[-1].spent == pytest.approx(0.01, rel=1e-2)
-    assert len(conic_path(data).rows) == 100
+    assert len(penalty_grid(data)) == 100
 
 
 def test_all_points_may_be_given_up() -> None:
@@ -412,54 +283,3 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(steps.ConicRows, "visit", interrupting(0, steps.ConicRows.visit))
     with pytest.raises(KeyboardInterrupt):
         conic_path(small(1), penalties=PENALTIES)
-
-
-ORIGIN = TrainingData(np.array([[0.0], [1.0], [2.0], [0.0]]), np.array([1.0, 1.0, -1.0, -1.0]))
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"penalties": [1.0, 0.0]}, "penalty must be a positive finite number"),
-        ({"penalties": [np.nan]}, "penalty must be a positive finite number"),
-        ({"penalties": [np.inf]}, "penalty must be a positive finite number"),
-        ({"penalties": ["1"]}, "penalty must be a number"),
-        ({"penalties": []}, "penalties is empty"),
-        ({"budgets": []}, "budgets is empty"),
-        ({"budgets": [0.2, 0]}, "hard-margin problem"),
-        ({"budgets": [1.5]}, r"budget must lie in \(0, 1\]"),
-        ({"budgets": [-0.1]}, "budget must be a positive"),
-        ({"penalties": [1.0], "budgets": [0.2]}, "not both"),
-        ({"penalties": [1.0], "intercept": "free"}, "conic_sdp_dual with intercept_bound"),
-        ({"penalties": [1.0], "intercept": "fre"}, "intercept must be one of"),
-        ({"penalties": [1.0], "tolerance": 0.0}, "tolerance"),
-        ({"penalties": [1.0], "time_limit": -1.0}, "time_limit"),
-        ({"penalties": [1.0], "solver": "clarable"}, "did you mean clarabel"),
-        ({"budgets": [0.5], "intercept": "none"}, "2 of 4 points are 0"),
-    ],
-)
-def test_bad_input_is_refused_by_name(words: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        conic_path(ORIGIN, **words)
-
-
-def test_points_at_the_origin_can_be_paid_for_by_a_larger_budget() -> None:
-    (row,) = conic_path(ORIGIN, budgets=[0.6], intercept="none").rows
-    assert row.verdict is Verdict.CERTIFIED
-    expected = reference_solutions.theorem_2(ORIGIN, "none", budget=0.6).value
-    assert row.objective == pytest.approx(expected, rel=2e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"count": 1}, "count must be a whole number"),
-        ({"count": 2.5}, "count must be a whole number"),
-        ({"intercept": "free"}, "needs intercept=penalised"),
-        ({"budgets": (0.1, 0.5)}, "budgets must fall"),
-        ({"budgets": (0.5, 0.0)}, "hard-margin"),
-    ],
-)
-def test_a_grid_that_is_none_is_refused(words: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        penalty_grid(small(1), **words)

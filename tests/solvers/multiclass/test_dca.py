@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tightmargin as tm
-from tests.inside.formulations import class_costs, smallest_leads
-from tests.inside.solvers import DcaBatch, hinge_batch
+from tests.inside.formulations import smallest_leads
+from tests.inside.solvers import DcaBatch
 from tests.inside.solvers import dca as module
 from tests.inside.solvers import multiclass_space_machine_space as machine_space
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
@@ -54,37 +53,6 @@ def value_by_hand(
 # --- the machines inside -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("K", "d"), [(2, 3), (3, 2), (4, 2)])
-def test_many_hinge_machines_at_once_are_those_of_another_layer(mode: str, K: int, d: int) -> None:
-    data = class_points(5, n=4 * K, K=K, d=d)
-    rng = np.random.default_rng(K)
-    costs = rng.random((3, data.n)) / data.n
-    costs[2, : data.n // 3] = 0.0
-    for ridge in (1e-3, 0.3):
-        space = machine_space(data, ridge, mode)
-        B, b = space.machine(hinge_batch(space, costs))
-        for row in range(3):
-            norm = (B[row] ** 2).sum() + ((b[row] ** 2).sum() if mode == "penalised" else 0.0)
-            loss = np.maximum(0.0, 1 - smallest_leads(data, B[row], b[row]))
-            theirs = hinge_of_classes(data, mode, ridge, costs[row]).problem.value
-            assert ridge * norm + costs[row] @ loss == pytest.approx(theirs, rel=2e-7)
-        np.testing.assert_allclose(B.sum(axis=1), 0.0, atol=1e-9)
-        np.testing.assert_allclose(b.sum(axis=1), 0.0, atol=1e-9)
-
-
-def test_classes_of_their_own_for_each_machine() -> None:
-    data = class_points(6, n=12)
-    other = MulticlassData(data.X, np.roll(data.y, 1))
-    costs = np.full((2, 12), 1 / 12)
-    space = machine_space(data, 0.05)
-    B, b = space.machine(hinge_batch(space, costs, y=np.array([data.y, other.y])))
-    for row, points in enumerate((data, other)):
-        loss = np.maximum(0.0, 1 - smallest_leads(points, B[row], b[row])).mean()
-        theirs = hinge_of_classes(points, "free", 0.05).problem.value
-        assert 0.05 * (B[row] ** 2).sum() + loss == pytest.approx(theirs, rel=1e-7)
-
-
 def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
     data = class_points(7)
     for mode in MODES:
@@ -97,41 +65,10 @@ def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
         np.testing.assert_allclose(space.scores(A), scores, atol=1e-12)
 
 
-def test_a_step_solves_the_program_with_the_tangent() -> None:
-    """min of the hinge machine minus the tangent of [s - u]_+ at a point, by cvxpy."""
-    data, ridge, s, mode = wrong_labels(3), 0.02, -0.5, "free"
-    space, costs = machine_space(data, ridge, mode), np.full((1, 15), 1 / 15)
-    start = hinge_batch(space, costs)
-    B0, b0 = (numbers[0] for numbers in space.machine(start))
-    descent = DcaBatch(space, costs, s, start)
-    descent.run(iterations=1)
-    B, b = cp.Variable((3, 2)), cp.Variable(3)
-    loss: Any = 0.0
-    capped = 0
-    for x, k in zip(data.X, data.y.tolist(), strict=True):
-        leads = {j: (B[k] - B[j]) @ x + b[k] - b[j] for j in range(3) if j != k}
-        before = {j: float((B0[k] - B0[j]) @ x + b0[k] - b0[j]) for j in leads}
-        loss += cp.pos(1 - cp.minimum(*leads.values())) / 15
-        nearest = min(before, key=before.__getitem__)
-        if before[nearest] < s:
-            capped += 1
-            loss -= (s - leads[nearest]) / 15
-    rows = [cp.sum(B, axis=0) == 0, cp.sum(b) == 0]
-    problem = cp.Problem(cp.Minimize(ridge * cp.sum_squares(B) + loss), rows)
-    problem.solve(solver=cp.CLARABEL)
-    assert capped
-    ours = value_by_hand(
-        data, *(v[0] for v in space.machine(descent.best)), ridge, s, mode, [1] * 3
-    )
-    theirs = value_by_hand(data, B.value, b.value, ridge, s, mode, [1] * 3)
-    assert ours == pytest.approx(theirs, rel=1e-5)
-    assert descent.runs()[0].trace[1] == pytest.approx(ours, rel=1e-12)
-
-
 # --- the algorithm -------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10**6),
     K=st.integers(2, 4),
@@ -167,51 +104,6 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
 
 
-def test_far_truncation_is_the_hinge_machine_and_needs_no_step() -> None:
-    data = class_points(8, n=15)
-    found = truncated_dca(data, ridge=0.05, truncation=-1e6)
-    theirs = hinge_of_classes(data, "free", 0.05).problem.value
-    assert found.objective == pytest.approx(theirs, rel=1e-6)
-    assert found.trace == pytest.approx([theirs] * 2, rel=1e-6)
-
-
-def test_class_weights_and_ridge_scale_together() -> None:
-    data = wrong_labels(12)
-    words: dict[str, Any] = {"truncation": -0.5, "starts": 4}
-    once = truncated_dca(data, ridge=0.01, class_weight=[1.0, 2.0, 0.5], **words)
-    thrice = truncated_dca(data, ridge=0.03, class_weight=[3.0, 6.0, 1.5], **words)
-    assert thrice.objective == pytest.approx(3 * once.objective, rel=1e-7)
-    assert once.objective != pytest.approx(
-        truncated_dca(data, ridge=0.01, **words).objective, rel=1e-3
-    )
-
-
-def test_a_class_that_is_given_up_leaves_finite_intercepts() -> None:
-    """A single point of class 2 in the middle of the others, at hardly any weight."""
-    X = np.vstack([np.eye(2), -np.eye(2), [[1.0, 1.0], [-1.0, -1.0]], np.zeros((1, 2))])
-    data = MulticlassData(X, [0, 0, 1, 1, 0, 1, 2])
-    found = truncated_dca(data, ridge=1e-3, truncation=0.0, class_weight=[1, 1, 1e-3], starts=10)
-    u = smallest_leads(data, found.B, found.b)
-    assert u[-1] < 0 < u[:-1].min()
-    assert np.abs(found.b).max() < 1e3
-
-
-def test_seeds_repeat_and_starts_only_add() -> None:
-    data = wrong_labels(18)
-    words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
-    many, again = (truncated_dca(data, **words, starts=12, seed=5) for _ in range(2))
-    assert many.objective == again.objective
-    assert [run.trace for run in many.runs] == [run.trace for run in again.runs]
-    assert {run.start for run in many.runs} == {"hinge", "label noise", "subset", "random"}
-    one = truncated_dca(data, **words)
-    for kind in ("label noise", "subset", "random"):
-        begun = [run.trace[0] for run in many.runs if run.start == kind]
-        assert max(begun) > many.runs[0].trace[0] * 1.01
-        assert len(set(begun)) > 2
-    assert many.runs[0].trace == one.runs[0].trace
-    assert many.objective <= one.objective
-
-
 # --- the gap to the proven optimum ---------------------------------------------------------------
 
 
@@ -227,17 +119,12 @@ def proven() -> SolveResult:
     )  # fmt: skip
 
 
-def test_the_hinge_start_misses_the_proven_optimum_by_more_than_5_percent(
-    proven: SolveResult,
-) -> None:
+def test_the_hinge_start_misses_the_proven_optimum_by_5_percent(proven: SolveResult) -> None:
     data = wrong_labels(MISSED)
     assert proven.certificate.verdict is Verdict.CERTIFIED
     words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
     one = certified_gap(truncated_dca(data, **words), proven)
     many = certified_gap(truncated_dca(data, **words, starts=40), proven)
-    assert one.hinge_excess is not None
-    assert one.gap is not None
-    assert many.gap is not None
     assert one.hinge_excess > 0.05
     assert one.gap > 0.05
     # One is V of (B, b) point by point, the other V in the coordinates of the search.
@@ -282,7 +169,7 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
 
 def test_a_time_limit_keeps_what_was_found() -> None:
     data = class_points(9, n=60)
-    found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.3)
+    found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.05)
     assert found.seconds < 60, "all starts would take hours"
     assert 1 <= found.starts < 10**6
     assert not found.complete
@@ -291,7 +178,7 @@ def test_a_time_limit_keeps_what_was_found() -> None:
     assert found.objective == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("after", [0, 2])
 def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, step = [], DcaBatch._step
 
@@ -316,39 +203,3 @@ def test_ctrl_c_before_the_first_machine_goes_on(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "start_batches", pressed)
     with pytest.raises(KeyboardInterrupt):
         truncated_dca(wrong_labels(12), ridge=0.01, truncation=-0.5)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"ridge": 0.0}, "ridge"),
-        ({"ridge": np.inf}, "ridge"),
-        ({"truncation": 0.1}, "truncation"),
-        ({"truncation": np.nan}, "truncation"),
-        ({"intercept": "some"}, "intercept"),
-        ({"class_weight": [1.0, 0.0, 1.0]}, "class_weight"),
-        ({"class_weight": [1.0, 1.0]}, "class_weight"),
-        ({"starts": 0}, "starts"),
-        ({"starts": 2.5}, "starts"),
-        ({"starts": True}, "starts"),
-        ({"seed": -1}, "seed"),
-        ({"time_limit": 0.0}, "time_limit"),
-    ],
-)
-def test_bad_arguments_are_named(words: dict[str, Any], named: str) -> None:
-    good: dict[str, Any] = {"ridge": 0.1, "truncation": -0.5}
-    with pytest.raises(ValueError, match=named):
-        truncated_dca(class_points(1), **(good | words))
-
-
-def test_other_data_and_too_many_unknowns_are_refused() -> None:
-    with pytest.raises(TypeError, match="takes MulticlassData, got ndarray"):
-        truncated_dca(np.zeros((3, 2)), ridge=0.1, truncation=0.0)  # type: ignore[arg-type]
-    wide = MulticlassData(np.random.default_rng(0).standard_normal((6, 1600)), [0, 1, 2, 0, 1, 2])
-    with pytest.raises(ValueError, match="data: 3 classes in 1600 dimensions"):
-        truncated_dca(wide, ridge=0.1, truncation=0.0)
-
-
-def test_costs_are_those_of_the_classes() -> None:
-    data = class_points(1)
-    np.testing.assert_allclose(class_costs(data, [1.0, 2.0, 3.0]), (data.y + 1) / data.n)

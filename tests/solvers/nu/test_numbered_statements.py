@@ -39,7 +39,7 @@ def step(data: TrainingData, nu: float, w_ref: np.ndarray) -> np.ndarray:
     return found.x[:d]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_theorem_8_ends_after_no_more_steps_than_corners_in_a_local_minimum(seed: int) -> None:
     """Each step is another corner (the normal of another facet of U), and lower than the last.
 
@@ -49,7 +49,7 @@ def test_theorem_8_ends_after_no_more_steps_than_corners_in_a_local_minimum(seed
     data, nu, facets = planar(seed)
     costs = np.full(data.n, 1 / data.n)
     ends = set()
-    for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
+    for angle in np.linspace(0, 2 * np.pi, 6, endpoint=False):
         w, seen = np.array([np.cos(angle), np.sin(angle)]), []
         for _ in range(len(facets) + 1):
             other = step(data, nu, w)
@@ -81,7 +81,7 @@ def test_theorem_8_ends_after_no_more_steps_than_corners_in_a_local_minimum(seed
         assert step(data, nu, facets[k, :2]) == pytest.approx(facets[k, :2], abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_lemma_9_below_nu_bar_nothing_outside_the_ball_is_lower_than_on_the_sphere(
     seed: int,
 ) -> None:
@@ -98,21 +98,6 @@ def test_lemma_9_below_nu_bar_nothing_outside_the_ball_is_lower_than_on_the_sphe
         w *= draw.uniform(1.0, 3.0) / np.linalg.norm(w)
         longer = level_by_lp(data, "free", nu, costs, w)
         assert longer > nearest * np.linalg.norm(w) - 1e-9  # hence above it unless ||w|| = 1
-
-
-def test_lemma_9_is_false_above_nu_bar_and_says_little_at_it() -> None:
-    """Above, some w has a negative value, and its multiples any other."""
-    data = points("overlapping", 1, n=10)
-    costs, ends = np.full(data.n, 1 / data.n), tm.theory.nu_range(data)
-    above = (ends.nu_bar + ends.nu_max) / 2
-    w = tm.solve(tm.extended_nu_svc_ball(data, nu=above)).values["w"]
-    first = level_by_lp(data, "free", above, costs, w)
-    assert first < 0
-    assert level_by_lp(data, "free", above, costs, 7 * w) == pytest.approx(7 * first, rel=1e-9)
-    with pytest.raises(ValueError, match="extended_nu_svc_reverse is unbounded there"):
-        tm.solve(tm.extended_nu_svc_reverse(data, nu=above))
-    corners = all_vertices(data, "free", ends.nu_bar, costs)
-    assert abs((-ConvexHull(corners).equations[:, -1]).min()) < 1e-9  # 0 is on the boundary of U
 
 
 def lemma_12(level: float, radius: float, m: int, c: float, delta: float) -> float:

@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -32,7 +31,7 @@ from tests.inside.solvers import (
     simplex_grid,
 )
 from tests.inside.solvers import multiclass as module
-from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
+from tests.references.multiclass import class_points, truncated_by_sets
 from tightmargin.formulations import MulticlassData
 from tightmargin.solvers import direct_probabilities
 
@@ -59,7 +58,7 @@ def gaussians(seed: int, n: int, m: int = 200) -> tuple[MulticlassData, Array, A
 # --- the grid ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (4, 5), (5, 5)])
+@pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (5, 5)])
 def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
     grid = simplex_grid(K, N)
     every = {a for a in itertools.product(range(N + 1), repeat=K) if sum(a) == N}
@@ -78,35 +77,13 @@ def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
         assert ((inside > 0).all(axis=1)).sum() == 1
 
 
-@given(data=st.data(), K=st.integers(2, 5))
-def test_every_sperner_labelling_has_an_odd_number_of_complete_cells(data: Any, K: int) -> None:
-    N = data.draw(st.integers(K, {2: 12, 3: 9, 4: 7, 5: 6}[K]))
-    grid = simplex_grid(K, N)
-    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
-    noise = np.where(grid.counts > 0, rng.random((20, *grid.counts.shape)), -1.0)
-    labels = noise.argmax(axis=2)
-    rainbow = rainbow_cells(grid, labels)
-    assert (rainbow.sum(axis=1) % 2 == 1).all()
-    row = int(rng.integers(20))
-    by_hand = [len(set(labels[row, cell].tolist())) == K for cell in grid.cells]
-    np.testing.assert_array_equal(rainbow[row], by_hand)
-    p = probabilities_at(border_weights(grid, rainbow))
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert (p > 0).all()
-
-
-def test_a_label_without_weight_is_refused_since_no_cell_need_be_complete() -> None:
-    grid = simplex_grid(3, 4)
-    with pytest.raises(ValueError, match="has weight 0 at grid point"):
-        rainbow_cells(grid, np.zeros((1, len(grid.counts)), dtype=np.int64))
-
-
 # --- exact labels --------------------------------------------------------------------------------
 
 
 @given(
     K=st.integers(2, 4), N=st.integers(4, 20), seed=st.integers(0, 10**6), even=st.floats(0.3, 5)
 )
+@settings(max_examples=30)
 def test_the_intervals_hold_the_probabilities_that_made_the_labels(
     K: int, N: int, seed: int, even: float
 ) -> None:
@@ -119,23 +96,6 @@ def test_the_intervals_hold_the_probabilities_that_made_the_labels(
     assert ((low <= truth + 1e-12) & (truth <= high + 1e-12)).all()
     p = probabilities_at(border_weights(grid, rainbow))
     assert ((low <= p + 1e-12) & (p <= high + 1e-12)).all()
-
-
-@pytest.mark.parametrize("K", [3, 4])
-def test_the_error_of_exact_labels_falls_as_one_over_the_steps(K: int) -> None:
-    rng = np.random.default_rng(0)
-    truth = 0.4 / K + 0.6 * rng.dirichlet(np.ones(K), size=300 if K == 3 else 60)
-    errors, widths = [], []
-    for N in (10, 20, 40):
-        grid = simplex_grid(K, N)
-        labels = bayes_labels(grid, truth)
-        rainbow = rainbow_cells(grid, labels)
-        errors.append(np.abs(probabilities_at(border_weights(grid, rainbow)) - truth).mean())
-        low, high = probability_intervals(grid, labels, rainbow)
-        widths.append((high - low).mean())
-    for numbers in (errors, widths):
-        for coarse, fine in itertools.pairwise(numbers):
-            assert 1.7 < coarse / fine < 2.4
 
 
 def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
@@ -151,47 +111,6 @@ def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
 
 
 # --- fitted machines -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", ["free", "none"])
-def test_each_weight_has_the_machine_of_another_layer(intercept: str) -> None:
-    data = class_points(2, n=15)
-    fit = direct_probabilities(data, ridge=0.02, grid=4, machine="hinge", intercept=intercept)
-    for counts, B, b in zip(fit.grid.counts, fit.B, fit.b, strict=True):
-        positive = np.flatnonzero(counts)
-        mine = np.isin(data.y, positive)
-        assert not B[counts == 0].any()
-        if len(positive) == 1:
-            assert not B.any()
-            continue
-        part = MulticlassData(data.X[mine], np.searchsorted(positive, data.y[mine]))
-        costs = counts[positive][part.y] / 4 / data.n
-        theirs = hinge_of_classes(part, intercept, 0.02, costs).problem.value
-        loss = np.maximum(0.0, 1 - smallest_leads(part, B[positive], b[positive]))
-        assert 0.02 * (B**2).sum() + costs @ loss == pytest.approx(theirs, rel=1e-6)
-
-
-def test_a_class_of_weight_zero_may_as_well_stay_with_its_intercept_far_down() -> None:
-    """All three functions, and no cost for class 0: the same optimum as without class 0."""
-    data = class_points(2, n=15)
-    fit = direct_probabilities(data, ridge=0.02, grid=4, machine="hinge")
-    costs = np.array([0.0, 0.75, 0.25])[data.y] / data.n
-    place = fit.grid.counts.tolist().index([0, 3, 1])
-    keep = data.y > 0
-    part = MulticlassData(data.X[keep], data.y[keep] - 1)
-    B, b = fit.B[place], fit.b[place]
-    loss = np.maximum(0.0, 1 - smallest_leads(part, B[1:], b[1:]))
-    ours = 0.02 * (B**2).sum() + costs[keep] @ loss
-    all_b, all_B = cp.Variable(3), cp.Variable((3, 2))
-    xi = cp.Variable(data.n, nonneg=True)
-    rows = [cp.sum(all_B, axis=0) == 0, cp.sum(all_b) == 0, cp.abs(all_b) <= 100]
-    for i, k in enumerate(data.y.tolist()):
-        rows += [
-            (all_B[k] - all_B[j]) @ data.X[i] + all_b[k] - all_b[j] + xi[i] >= 1
-            for j in range(3) if j != k
-        ]  # fmt: skip
-    problem = cp.Problem(cp.Minimize(0.02 * cp.sum_squares(all_B) + costs @ xi), rows)
-    assert problem.solve(solver=cp.CLARABEL) == pytest.approx(ours, rel=1e-5)
 
 
 def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
@@ -217,33 +136,12 @@ def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
         assert np.mean(errors[machine]) < 0.5 * np.mean(errors["equal"])
 
 
-def test_the_d_c_search_lowers_the_truncated_loss_of_every_weight() -> None:
-    data, _, _ = gaussians(4, 60)
-    words: dict[str, Any] = {"ridge": 0.01, "grid": 5}
-    hinge, truncated = (
-        direct_probabilities(data, machine=machine, **words) for machine in ("hinge", "truncated")
-    )
-    less = 0
-    for place, pi in enumerate(hinge.grid.weights):
-        values = []
-        for fit in (hinge, truncated):
-            B, b = fit.B[place], np.where(pi > 0, fit.b[place], -1e9)
-            mine = pi[data.y] > 0
-            u = smallest_leads(data, B, b)[mine]
-            cut = np.minimum(np.maximum(0.0, 1 - u), 1.5)
-            values.append(0.01 * (B**2).sum() + pi[data.y[mine]] @ cut / data.n)
-        assert values[1] <= values[0] * (1 + 1e-6)
-        less += values[1] < values[0] * 0.99
-    assert less > len(hinge.grid.weights) / 4
-
-
 def test_exact_machines_are_those_of_brute_force() -> None:
     data = class_points(4, n=7)
     words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "truncation": -0.5}
     exact = direct_probabilities(data, machine="exact", **words)
     local = direct_probabilities(data, **words)
     assert exact.complete
-    assert exact.gaps is not None
     assert exact.gaps.max() < 1e-6
     assert local.gaps is None
     improved = 0
@@ -278,27 +176,9 @@ def test_proofs_that_are_cut_short_keep_the_machines(monkeypatch: pytest.MonkeyP
     fit = direct_probabilities(data, ridge=0.02, grid=3, machine="exact", time_limit=100.0)
     assert len(calls) == 1
     assert not fit.complete
-    assert fit.gaps is not None
     assert (fit.gaps[fit.grid.counts.max(axis=1) == 3] == 0).all()
     assert (fit.gaps == 1).sum() == 6
     np.testing.assert_array_equal(fit.B[fit.gaps == 1], local.B[fit.gaps == 1])
-
-
-def test_four_classes() -> None:
-    data = class_points(3, n=24, K=4)
-    fit = direct_probabilities(data, ridge=0.01, grid=5)
-    reading = fit.reading(data.X)
-    assert reading.probabilities.shape == (24, 4)
-    assert (reading.cells % 2 == 1).all()
-    assert (fit.labels(data.X) == data.y).mean() > 0.7
-    # Most largest probabilities are shared by two classes on so coarse a grid: the first of them
-    # is often the wrong one.
-    largest = reading.probabilities.max(axis=1, keepdims=True)
-    shared = (reading.probabilities > largest * (1 - 1e-9)).sum(axis=1) > 1
-    assert shared.mean() > 0.5
-    chosen = np.take_along_axis(reading.probabilities, reading.labels[:, None], axis=1)
-    np.testing.assert_allclose(chosen, largest)
-    assert (reading.probabilities.argmax(axis=1) == data.y).mean() < 0.6
 
 
 # --- limits, Ctrl-C, bad input -------------------------------------------------------------------
@@ -321,9 +201,7 @@ def test_ctrl_c_in_the_searches_keeps_the_hinge_machines(monkeypatch: pytest.Mon
         direct_probabilities(data, ridge=0.02, grid=4)
 
 
-def test_a_time_limit_ends_the_searches_or_says_that_too_few_machines_are_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_time_limit_ends_the_searches_or_says_what_is_missing(monkeypatch: Any) -> None:
     data, new, _ = gaussians(1, 60)
     with pytest.raises(TimeoutError, match=r"time_limit: 0 of \d+ hinge machines"):
         direct_probabilities(data, ridge=0.01, grid=8, time_limit=1e-6)
@@ -341,64 +219,6 @@ def test_a_time_limit_ends_the_searches_or_says_that_too_few_machines_are_there(
     assert (fit.rainbow_cells(new) % 2 == 1).all()
 
 
-@pytest.mark.parametrize("limit", [None, 500.0])
-def test_searches_that_do_not_converge_are_complete_and_are_still_followed_by_proofs(
-    monkeypatch: pytest.MonkeyPatch, limit: float | None
-) -> None:
-    """One step each is neither time nor Ctrl-C; and proofs do not need searches that converged."""
-    data = class_points(2, n=9)
-    words: dict[str, Any] = {"ridge": 0.02, "grid": 3, "time_limit": limit}
-    proven = direct_probabilities(data, machine="exact", **words)
-    original = DcaBatch.run
-
-    def one_step(self: DcaBatch, deadline: float | None = None, iterations: int = 100) -> None:
-        original(self, deadline, min(1, iterations))
-
-    monkeypatch.setattr(DcaBatch, "run", one_step)
-    fit = direct_probabilities(data, **words)
-    assert fit.complete
-    assert not fit.converged
-    exact = direct_probabilities(data, machine="exact", **words)
-    assert (exact.complete, exact.converged) == (True, False)
-    assert exact.gaps is not None
-    assert exact.gaps.max() < 1e-6
-    np.testing.assert_allclose(exact.B, proven.B, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"grid": 2}, "grid must be a whole number of at least 3"),
-        ({"grid": 4.5}, "grid"),
-        ({"grid": 1000}, "grid=1000 for 3 classes has"),
-        ({"machine": "exactly"}, "machine must be one of"),
-        ({"machine": "hinge", "truncation": -0.5}, "truncation belongs to"),
-        ({"truncation": -0.7}, r"truncation must lie in \[-0.5, 0\] for 3 classes"),
-        ({"truncation": 0.2}, "truncation"),
-        ({"ridge": -1.0}, "ridge"),
-        ({"intercept": "some"}, "intercept"),
-        ({"time_limit": -1.0}, "time_limit"),
-    ],
-)
-def test_bad_arguments_are_named(words: dict[str, Any], named: str) -> None:
-    good: dict[str, Any] = {"ridge": 0.1, "grid": 4}
-    with pytest.raises(ValueError, match=named):
-        direct_probabilities(class_points(1), **(good | words))
-
-
-def test_points_of_another_kind_are_refused() -> None:
-    fit = direct_probabilities(class_points(1), ridge=0.1, grid=3, machine="hinge")
-    with pytest.raises(ValueError, match=r"X must have shape \(m, 2\)"):
-        fit.probabilities(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="X holds nan"):
-        fit.probabilities(np.full((1, 2), np.nan))
-    with pytest.raises(TypeError, match="takes MulticlassData"):
-        direct_probabilities(np.zeros((3, 2)), ridge=0.1, grid=3)  # type: ignore[arg-type]
-
-
-# --- the picture ---------------------------------------------------------------------------------
-
-
 def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: Path) -> None:
     data, new, truth = gaussians(0, 60)
     fit = direct_probabilities(data, ridge=0.01, grid=6, machine="hinge")
@@ -411,16 +231,3 @@ def test_the_picture_shows_every_weight_with_its_label_and_the_cells(tmp_path: P
     assert f"{fit.probabilities(new[:1])[0, 0]:.3f}" in axes.get_title()
     save_simplex(fit, new[0], tmp_path / "simplex.png")
     assert (tmp_path / "simplex.png").stat().st_size > 10_000
-    with pytest.raises(ValueError, match="truth must be three positive numbers"):
-        simplex_figure(fit, new[0], [0.5, 0.5])
-    four = direct_probabilities(class_points(3, n=12, K=4), ridge=0.1, grid=4, machine="hinge")
-    with pytest.raises(ValueError, match="4 classes is no triangle"):
-        simplex_figure(four, np.zeros(2))
-
-
-def test_an_interval_holds_its_probability_where_cells_disagree() -> None:
-    data, new, _ = gaussians(2, 60)
-    reading = direct_probabilities(data, ridge=0.01, grid=12, machine="hinge").reading(new)
-    assert (reading.cells > 1).any()
-    assert (reading.low <= reading.probabilities).all()
-    assert (reading.probabilities <= reading.high).all()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import hinge_sum
 from tests.inside.solvers import rsvm_point
 from tests.references.reference_solutions import points
-from tightmargin.formulations import GramData, TrainingData
+from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
 
 
@@ -29,20 +27,8 @@ def optimum(data: TrainingData, norm_bound: float) -> tuple[float, np.ndarray, n
     return float(problem.value), margin.dual_value, w.value, float(b.value)
 
 
-@pytest.mark.parametrize("kind", ["separable", "overlapping", "unbalanced"])
-@pytest.mark.parametrize("norm_bound", [0.05, 0.4, 1.0, 20.0])
-def test_the_bound_and_the_value_enclose_the_optimum(kind: str, norm_bound: float) -> None:
-    data = points(kind, 3, n=16)
-    value, alpha, w, b = optimum(data, norm_bound)
-    found = rsvm_point(data, norm_bound, alpha, (w, b))
-    assert found.bound <= value + 1e-7
-    assert found.objective >= value - 1e-7
-    assert found.gap <= 1e-6
-    assert np.linalg.norm(found.w) <= norm_bound * (1 + 1e-14)
-    assert found.objective == hinge_sum(data, found.w, found.b)
-
-
 @given(st.integers(0, 10**6), st.floats(0.01, 30.0))
+@settings(max_examples=30)
 def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bound: float) -> None:
     data = points("overlapping", seed % 7, n=12)
     rng = np.random.default_rng(seed)
@@ -57,24 +43,7 @@ def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bou
     assert abs(data.y @ found.alpha) <= 1e-12
 
 
-def test_without_any_multiplier_the_given_hyperplane_is_kept() -> None:
-    data = points("separable", 1, n=12)
-    value, _, w, b = optimum(data, 100.0)
-    assert value == pytest.approx(0, abs=1e-7)
-    found = rsvm_point(data, 100.0, np.zeros(data.n), (w * (1 + 1e-6), b * (1 + 1e-6)))
-    assert (found.objective, found.bound, found.gamma) == (0.0, 0.0, 0.0)
-    assert found.verdict is Verdict.CERTIFIED
-    assert found.relative_gap is None
-
-
-def test_without_anything_the_loss_of_the_smaller_class_is_all_there_is() -> None:
-    data = points("unbalanced", 1, n=12)
-    found = rsvm_point(data, 1.0, np.zeros(data.n))
-    assert found.objective == 2 * min(data.n_pos, data.n_neg)
-    assert found.verdict is Verdict.NOT_CERTIFIED
-
-
-@pytest.mark.parametrize("far", [0.0, 1e4, 2.0**27])
+@pytest.mark.parametrize("far", [0.0, 2.0**27])
 def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> None:
     """w.x and b cancel there; a loss from rounded sums was 0 with a certificate, and is not."""
     data = points("separable", 4, n=16)
@@ -90,62 +59,9 @@ def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> No
         assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
 
 
-def test_the_bound_of_points_far_from_0_is_that_of_the_same_points_around_it() -> None:
-    rng = np.random.default_rng(5)
-    X = rng.integers(-(2**10), 2**10, size=(20, 3)) / 2**10
-    y = np.where(X[:, 0] + rng.normal(scale=0.3, size=20) > 0, 1.0, -1.0)
-    alpha = rng.uniform(0.4, 0.6, 20)
-    near = rsvm_point(TrainingData(X, y), 0.5, alpha)
-    far = rsvm_point(TrainingData(X + 2.0**20, y), 0.5, alpha)
-    assert near.bound > 1
-    assert far.bound == pytest.approx(near.bound, rel=1e-13)
-
-
-@pytest.mark.parametrize("n", [20, 2000])
-def test_the_bound_is_below_the_exact_one_by_a_small_part_of_the_gap(n: int) -> None:
-    """Numbers of few bits, so that integers give sum alpha - H sqrt(S) to any digit."""
-    rng = np.random.default_rng(n)
-    wholes = rng.integers(-(2**20), 2**20, size=(n, 3))
-    y = np.where(np.arange(n) % 2 == 0, 1, -1)
-    eighths = np.repeat(rng.integers(0, 9, n // 2), 2)  # y'alpha = 0 exactly
-    direction = (y * eighths) @ wholes
-    norm_bound = 0.25
-    found = rsvm_point(TrainingData(wholes / 2**20, y), norm_bound, eighths / 8)
-    with localcontext(prec=40):
-        length = Decimal(sum(int(entry) ** 2 for entry in direction)).sqrt() / 2**23
-        exact = Decimal(int(eighths.sum())) / 8 - Decimal(norm_bound) * length
-        lost = exact - Decimal(found.bound)
-    assert found.alpha == pytest.approx(eighths / 8, abs=0)
-    assert found.gap > 0.01
-    assert 0 <= lost <= 2e-3 * found.gap
-
-
-def test_a_kernel_matrix_and_its_points_agree() -> None:
-    data = points("overlapping", 5, n=14)
-    _, alpha, _, _ = optimum(data, 0.7)
-    linear = rsvm_point(data, 0.7, alpha)
-    gram = rsvm_point(GramData(data.X @ data.X.T, data.y), 0.7, alpha)
-    assert gram.objective == pytest.approx(linear.objective, rel=1e-10)
-    assert gram.bound == pytest.approx(linear.bound, rel=1e-10)
-
-
 def test_a_wrong_multiplier_is_not_certified() -> None:
     data = points("overlapping", 5, n=14)
     _, alpha, w, b = optimum(data, 0.7)
     wrong = np.where(np.arange(data.n) == int(np.argmax(alpha)), alpha - 1e-3, alpha)
     found = rsvm_point(data, 0.7, wrong, (w, b))
     assert found.verdict is Verdict.NOT_CERTIFIED
-
-
-@pytest.mark.parametrize("far", [1e4, 1e6])
-def test_points_far_from_zero_are_proven_like_those_near_it(far: float) -> None:
-    drawn = points("overlapping", 1, n=60, d=3)
-    moved = TrainingData(drawn.X + far, drawn.y)
-    data = TrainingData(moved.X - far, drawn.y)  # rounded in the same way
-    _, alpha, w, b = optimum(data, 0.5)
-    near = rsvm_point(data, 0.5, alpha, (w, b))
-    there = rsvm_point(moved, 0.5, alpha, (w, b - far * float(w.sum())))
-    assert near.length > 0.1
-    assert there.bound == pytest.approx(near.bound, rel=1e-11)
-    assert there.length == pytest.approx(near.length, rel=1e-11)
-    assert there.objective == pytest.approx(near.objective, rel=1e-14 * far)

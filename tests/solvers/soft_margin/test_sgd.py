@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 import tightmargin as tm
 from tests.inside.experiments import save_sgd, sgd_figure, sgd_study
 from tests.inside.formulations import gram_data
-from tests.inside.solvers import DESCENDED, FACTS, RULES, StopReason, Walk, harmonic, sgd_rate
+from tests.inside.solvers import (
+    DESCENDED,
+    FACTS,
+    RULES,
+    StopReason,
+    Walk,
+    harmonic,
+    sgd_rate,
+    soft_margin_sgd,
+)
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
@@ -64,7 +73,7 @@ def optimum(kind: str) -> float:
 # --- the iterates --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("T", [1, 2, 7, 5000])
+@pytest.mark.parametrize("T", [1, 2, 5000])
 def test_two_mirrored_points_by_hand(T: int) -> None:
     """With a large ridge both always lack margin: theta_t = t - 1, and w* = 1 / lambda."""
     ridge, strength = 3.0, 6.0
@@ -79,12 +88,11 @@ def test_two_mirrored_points_by_hand(T: int) -> None:
     assert update.objective == pytest.approx(objective(PAIR, update.w, ridge), rel=1e-12)
 
 
-@pytest.mark.parametrize("average", ["all", "last"])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("average", "rule"), [("all", RULES[0]), ("last", RULES[1])])
 @given(seed=st.integers(0, 10**6), T=st.integers(1, 60))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10)
 def test_the_iterate_is_that_of_the_algorithm_line_by_line(
-    rule: str, average: str, seed: int, T: int
+    average: str, rule: str, seed: int, T: int
 ) -> None:
     draws = np.random.default_rng(seed).integers(DATA.n, size=10**3)
     words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": seed, "rule": rule}
@@ -116,7 +124,7 @@ def _draws_of(data: Data, **words: Any) -> list[int]:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
-    for T in [*range(1, 41), 3000]:
+    for T in (1, 2, 3, 17, 3000):
         words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": 2, "rule": rule}
         there, here = sgd(LINEAR, **words), sgd(DATA, **words)
         np.testing.assert_allclose(there.coefficients, here.coefficients, rtol=1e-9, atol=1e-14)
@@ -124,27 +132,20 @@ def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
         assert there.bound == pytest.approx(here.bound, rel=1e-9, abs=1e-12)
 
 
-def test_a_seed_is_a_run() -> None:
-    first, again, other = (sgd(DATA, ridge=RIDGE, steps=500, seed=seed) for seed in (4, 4, 5))
-    assert first.w.tolist() == again.w.tolist()
-    assert first.trace == again.trace
-    assert first.w.tolist() != other.w.tolist()
-
-
 # --- against the optimum -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("kind", "data"), [("points", DATA), ("kernel", KERNEL)])
-def test_the_averaged_iterate_approaches_the_certified_optimum(
-    kind: str, data: Data, rule: str
-) -> None:
+@pytest.mark.parametrize(
+    ("kind", "data", "rule"), [("points", DATA, RULES[0]), ("kernel", KERNEL, RULES[1])]
+)
+def test_the_averaged_iterate_approaches_the_optimum(kind: str, data: Data, rule: str) -> None:
     best = optimum(kind)
     build = tm.soft_margin_svc if kind == "points" else tm.kernel_soft_margin_svc
     certified = tm.solve(build(data, ridge=RIDGE, intercept="none"))
     assert certified.certificate.verdict is Verdict.CERTIFIED
     assert certified.objective == pytest.approx(best, rel=1e-6)
-    found = sgd(data, ridge=RIDGE, steps=50_000, seed=0, rule=rule)
+    found, again = (sgd(data, ridge=RIDGE, steps=50_000, seed=0, rule=rule) for _ in range(2))
+    assert found.trace == again.trace, "a seed is a run"
     assert best - 1e-9 <= found.objective <= best + 2e-3
     assert found.stop is StopReason.FINISHED
     assert [point.steps for point in found.trace] == sorted({p.steps for p in found.trace})
@@ -157,10 +158,8 @@ def test_the_averaged_iterate_approaches_the_certified_optimum(
 
 
 @given(seed=st.integers(0, 10**6), ridge=st.floats(1e-3, 1e2), T=st.integers(1, 300))
-@settings(max_examples=20, deadline=None)
-def test_its_multipliers_are_feasible_and_their_value_is_the_bound(
-    seed: int, ridge: float, T: int
-) -> None:
+@settings(max_examples=12)
+def test_its_multipliers_are_feasible_and_prove_the_bound(seed: int, ridge: float, T: int) -> None:
     data = points("overlapping", seed, n=8)
     found = sgd(data, ridge=ridge, steps=T, seed=seed)
     assert (found.alpha >= 0).all()
@@ -170,51 +169,6 @@ def test_its_multipliers_are_feasible_and_their_value_is_the_bound(
     assert found.bound == pytest.approx(value, rel=1e-9, abs=1e-12)
     assert found.bound <= value
     assert found.bound <= found.objective
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_its_multipliers_are_the_shares_of_draws_that_moved_theta(seed: int) -> None:
-    """A draw j weighs (1/T) sum_{t > j} 1/t, added up one by one."""
-    T = 2000
-    words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": seed}
-    draws = _draws_of(DATA, **words)
-    iterates = by_the_book(DATA, RIDGE, draws, "printed")
-    moved, drawn = np.zeros((2, DATA.n))
-    for j, (i, w) in enumerate(zip(draws, iterates, strict=True), start=1):
-        weight = sum(1 / t for t in range(j + 1, T + 1)) / T
-        drawn[i] += weight
-        moved[i] += weight * (DATA.y[i] * (w @ DATA.X[i]) < 1)
-    found = sgd(DATA, **words)
-    assert found.trace[-1].bound > found.trace[-2].bound, "the last are the best"
-    np.testing.assert_allclose(found.alpha, moved / drawn / DATA.n, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("kind", "data"), [("points", DATA), ("kernel", KERNEL)])
-def test_the_mean_over_seeds_stays_under_the_rate(kind: str, data: Data, rule: str) -> None:
-    """And falls about as 1/T: by more than 4 from 1,000 to 10,000 steps."""
-    means = []
-    for T in (30, 1000, 10_000):
-        runs = [sgd(data, ridge=RIDGE, steps=T, seed=seed, rule=rule) for seed in range(12)]
-        mean = float(np.mean([run.objective for run in runs])) - optimum(kind)
-        assert 0 <= mean <= sgd_rate(data, ridge=RIDGE, steps=T, rule=rule)
-        means.append(mean)
-    assert means[1] / means[2] > 4
-
-
-@pytest.mark.parametrize("ridge", [0.02, 0.2, 1.0])
-@pytest.mark.parametrize("rule", RULES)
-def test_the_exact_mean_over_all_draws_stays_under_the_rate(rule: str, ridge: float) -> None:
-    """Over every sequence of five draws from three points, without any chance."""
-    data = tm.TrainingData([[1.0, 0.2], [-0.6, 0.5], [0.4, -0.9]], [1, -1, -1])
-    best = reference_solutions.hinge(data, "none", ridge, 1 / 3).value
-    for T in (1, 3, 5):
-        values = [
-            objective(data, np.mean(by_the_book(data, ridge, draws, rule), axis=0), ridge)
-            for draws in itertools.product(range(3), repeat=T)
-        ]
-        rate = sgd_rate(data, ridge=ridge, steps=T, rule=rule)
-        assert 0 < np.mean(values) - best <= rate
 
 
 def test_the_rate_in_numbers() -> None:
@@ -227,16 +181,14 @@ def test_the_rate_in_numbers() -> None:
         assert printed == pytest.approx(4 * (1 + 4 * 13 / 12) / 3, rel=1e-12)
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 256, 257, 40_000])
-def test_harmonic_numbers(k: int) -> None:
-    assert harmonic(k) == pytest.approx(math.fsum(1 / t for t in range(1, k + 1)), rel=1e-13)
-
-
 # --- time, Ctrl-C, refusals ----------------------------------------------------------------------
 
 
-def test_a_time_limit_keeps_what_was_found() -> None:
-    found = sgd(DATA, ridge=RIDGE, steps=10**9, seed=0, time_limit=0.05)
+def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(soft_margin_sgd, "time", clock)
+    found = sgd(DATA, ridge=RIDGE, steps=10**9, seed=0, time_limit=20.0)
     assert found.stop is StopReason.TIME_LIMIT
     assert 0 < found.steps < 10**8
     assert found.trace[-1].steps == found.steps
@@ -245,7 +197,7 @@ def test_a_time_limit_keeps_what_was_found() -> None:
     assert 0 < found.bound <= optimum("points")
 
 
-@pytest.mark.parametrize("blocks", [0, 5, 24])
+@pytest.mark.parametrize("blocks", [0, 5])
 def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     advance, left = Walk.advance, iter(range(blocks))
 
@@ -265,46 +217,14 @@ def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatc
     assert result.message.startswith("interrupted: ")
 
 
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "ridge": ({"ridge": 0.0}, "ridge must be a positive"),
-    "steps": ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
-    "half": ({"steps": 1.5}, "steps must be a whole number"),
-    "true": ({"steps": True}, "steps must be a whole number"),
-    "seed": ({"seed": -1}, "seed must be a whole number"),
-    "no seed": ({"seed": None}, "seed must be a whole number"),
-    "average": ({"average": "half"}, "average must be one of all, last"),
-    "rule": ({"rule": "prnted"}, "did you mean printed"),
-    "limit": ({"time_limit": 0}, "time_limit must be positive"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_before_the_first_step(
-    case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Walk, "advance", lambda *_: pytest.fail("a step was taken"))
-    words, sentence = BAD[case]
-    with pytest.raises(ValueError, match=sentence):
-        sgd(DATA, **({"ridge": RIDGE, "steps": 5, "seed": 0} | words))
-    rated = {word: value for word, value in words.items() if word in ("ridge", "steps", "rule")}
-    if rated:
-        with pytest.raises(ValueError, match=sentence):
-            sgd_rate(DATA, **({"ridge": RIDGE, "steps": 5} | rated))
-
-
-def test_other_data_are_refused() -> None:
-    with pytest.raises(TypeError, match="sgd takes TrainingData or GramData, got list"):
-        sgd([[1.0]], ridge=RIDGE, steps=5, seed=0)  # type: ignore[arg-type]
-
-
 # --- results -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("data", [DATA, KERNEL], ids=["points", "kernel"])
-@pytest.mark.parametrize("name", DESCENDED)
-def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path: Path) -> None:
-    if name == "soft_margin_svc" and isinstance(data, tm.GramData):
-        data = DATA
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [(name, KERNEL if name == "kernel_soft_margin_svc" else DATA) for name in DESCENDED],
+)
+def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data) -> None:
     model = tm.catalogue[name].build(data, ridge=RIDGE, intercept="none")
     result = solve(model, method="sgd", options={"steps": 3000}, seed=6, threads=1)
     found = sgd(data, ridge=RIDGE, steps=3000, seed=6)
@@ -313,7 +233,6 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path
     certificate = result.certificate
     assert certificate.verdict is Verdict.NOT_CERTIFIED
     assert "the proven gap is" in certificate.reason
-    assert certificate.primal_residual is not None
     assert certificate.primal_residual <= 1e-12
     assert result.objective == pytest.approx(found.objective, rel=1e-12)
     best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
@@ -334,9 +253,7 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data, tmp_path
 
 
 @pytest.mark.parametrize(("ridge", "steps"), [(0.05, 3000), (0.001, 20)])
-def test_the_proven_gap_is_proven_again_from_the_saved_file(
-    ridge: float, steps: int, tmp_path: Path
-) -> None:
+def test_the_gap_is_proven_again_from_the_file(ridge: float, steps: int, tmp_path: Any) -> None:
     """By weak duality at the iterate; the second one's multipliers have a w far from that."""
     data = points("overlapping", 0, n=16)
     model = tm.soft_margin_svc(data, ridge=ridge, intercept="none")
@@ -368,37 +285,13 @@ def test_where_the_gap_closes_the_result_is_certified() -> None:
     assert result.objective - result.bound == pytest.approx(gap, rel=1e-3)
 
 
-def _edited() -> Any:
-    model = tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none")
-    model.w[0].fix(0.1)
-    return model
-
-
-REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
-    "intercept": (
-        lambda: tm.soft_margin_svc(DATA, ridge=RIDGE), {},
-        "build with intercept=none, not 'free'",
-    ),
-    "entry": (lambda: tm.c_svc(DATA, C=1.0, intercept="none"), {}, "c_svc has no method 'sgd'"),
-    "edited": (_edited, {}, "as it was built"),
-    "steps": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"),
-              {"options": {"steps": -2}}, "steps must be"),
-    "seed": (lambda: tm.soft_margin_svc(DATA, ridge=RIDGE, intercept="none"), {"seed": -2},
-             "seed must be"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_other_models_are_refused(case: str) -> None:
-    build, words, sentence = REFUSED[case]
-    with pytest.raises(ValueError, match=sentence):
-        solve(build(), method="sgd", **words)
-
-
 # --- the picture ---------------------------------------------------------------------------------
 
 
 def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> None:
+    kernel = sgd_study(KERNEL, ridge=RIDGE, steps=500, seeds=[0]).optimum
+    assert kernel.formulation == "kernel_soft_margin_svc"
+    assert kernel.objective == pytest.approx(optimum("kernel"), rel=1e-7)
     study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(3))
     assert study.gaps.shape == study.proven_gaps.shape == (3, len(study.steps))
     assert (study.gaps >= 0).all()
@@ -415,14 +308,3 @@ def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> N
     assert "3 runs" in drawn
     save_sgd(study, tmp_path / "gaps.png")
     assert (tmp_path / "gaps.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_study_needs_a_seed() -> None:
-    with pytest.raises(ValueError, match="seeds must hold at least one"):
-        sgd_study(DATA, ridge=RIDGE, steps=10, seeds=[])
-
-
-def test_a_kernel_has_its_study() -> None:
-    study = sgd_study(KERNEL, ridge=RIDGE, steps=500, seeds=[0])
-    assert study.optimum.formulation == "kernel_soft_margin_svc"
-    assert study.optimum.objective == pytest.approx(optimum("kernel"), rel=1e-7)

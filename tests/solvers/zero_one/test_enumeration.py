@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,30 +13,11 @@ from hypothesis import strategies as st
 from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import EnumerationResult, RationalPoints, count_sets, zero_one_enumeration
 from tests.references.brute_force import zero_one_optima
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
+from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 
-INTERCEPTS = ("free", "penalised", "none")
 PENALTIES = (0.05, 0.7, 40.0)
-
-
-def clustered_outliers(n: int, p: int, sigma: float, seed: int) -> TrainingData:
-    """Cepeda, Gomez & Han, sec. 5.1.1; class draw first, then one normal block."""
-    rng = np.random.default_rng(seed)
-    direction = rng.uniform(-1, 1, p)
-    centre = 0.5 * direction / np.linalg.norm(direction)
-    u, noise = rng.uniform(size=n), rng.standard_normal((n, p))
-    sign = np.where(u < 0.45, 1.0, np.where(u < 0.9, -1.0, -10.0))
-    spread = np.where(u < 0.9, sigma, np.sqrt(0.001) * sigma)
-    y = np.where((u < 0.45) | (u >= 0.9), 1, -1)
-    return TrainingData(sign[:, None] * centre + spread[:, None] * noise, y)
-
-
-def brooks(folder: Path, name: str) -> TrainingData:
-    """Text: n, d, then label and features of each point."""
-    numbers = (folder / "hard_margin_loss" / name).read_text(encoding="utf-8").split()
-    n, d = int(numbers[0]), int(numbers[1])
-    table = np.array(numbers[2:], dtype=float).reshape(n, d + 1)
-    return TrainingData(table[:, 1:], table[:, 0])
 
 
 def check_consistency(
@@ -76,47 +55,10 @@ def grid_data(draw: st.DrawFn) -> TrainingData:
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=grid_data())
 def test_degenerate_data_agree_with_brute_force(intercept: str, data: TrainingData) -> None:
     check_against_brute_force(data, intercept)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_overlapping_clouds_agree_with_brute_force(seed: int, intercept: str) -> None:
-    rng = np.random.default_rng(seed)
-    y = rng.permutation([-1, 1, -1, 1, -1, 1, -1, 1])
-    X = rng.standard_normal((8, 2)) + 0.6 * y[:, None]
-    check_against_brute_force(TrainingData(X, y), intercept)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("jitter", [1e-13, 1e-10, 1e-7])
-def test_nearly_equal_and_nearly_collinear_points(jitter: float, intercept: str) -> None:
-    # Least distances move by no more than the points do, times the norm squared.
-    rng = np.random.default_rng(5)
-    X = np.array([[0, 0], [0, 0], [1, 1], [2, 2], [3, 3], [1, 0], [1, 0], [3, 2]], dtype=float)
-    y = [-1, -1, -1, 1, 1, 1, 1, -1]
-    moved = TrainingData(X + jitter * rng.standard_normal(X.shape), y)
-    expected = zero_one_optima(TrainingData(X, y), PENALTIES, intercept)
-    for penalty, optimum in zip(PENALTIES, expected, strict=True):
-        found = zero_one_enumeration(moved, penalty=penalty, intercept=intercept)
-        check_consistency(moved, penalty, intercept, found)
-        assert found.objective == pytest.approx(optimum, rel=max(1e-6, 100 * jitter))
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_cheaper_violation_lowers_the_optimum_by_its_share(intercept: str) -> None:
-    """The optimum is the least of lines in the penalty, and its slope is the violations."""
-    rng = np.random.default_rng(11)
-    data = TrainingData(rng.standard_normal((7, 2)), [1, -1, 1, -1, 1, -1, 1])
-    found = zero_one_enumeration(data, penalty=0.7, intercept=intercept)
-    cheaper = zero_one_enumeration(data, penalty=0.7 * 0.99, intercept=intercept)
-    violations = int((~found.kept).sum())
-    assert violations >= 1
-    assert cheaper.objective <= found.objective - 0.007 * violations + 1e-9
-    assert cheaper.objective >= found.bound * 0.99 - 1e-9
 
 
 # --- algebra -------------------------------------------------------------------------------------
@@ -131,97 +73,6 @@ def test_two_points_on_a_line(centre: float, rel: float) -> None:
     assert found.bound == pytest.approx(4.0, rel=rel)
     assert found.w == pytest.approx([2.0], rel=rel)
     assert found.n_sets == 1
-
-
-def test_two_points_with_a_priced_or_missing_intercept() -> None:
-    # u: w + b >= 1 and w - b >= 1 at x = 1, -1, so b = 0; at x = 1, 3 without b: both signs clash.
-    opposite = TrainingData([[1.0], [-1.0]], [1, -1])
-    assert zero_one_enumeration(
-        opposite, penalty=9.0, intercept="penalised"
-    ).objective == pytest.approx(1.0, rel=1e-12)
-    same_side = TrainingData([[1.0], [3.0]], [1, -1])
-    found = zero_one_enumeration(same_side, penalty=9.0, intercept="none")
-    assert found.objective == pytest.approx(9.0 + 1 / 9, rel=1e-12)
-    assert found.kept.tolist() == [False, True]
-
-
-@pytest.mark.parametrize("intercept", ["free", "none"])
-@pytest.mark.parametrize("scale", [1e-3, 1e3, 4e4])
-def test_scaling_the_points_scales_the_objective(scale: float, intercept: str) -> None:
-    """||w||^2 falls with the square of the points' scale; large scales go through integers."""
-    rng = np.random.default_rng(3)
-    X = rng.integers(-4, 5, (30, 2)).astype(float)
-    y = np.where(X @ [1.0, 0.5] + 2 * rng.standard_normal(30) > 0, 1, -1)
-    plain = zero_one_enumeration(TrainingData(X, y), penalty=3.0, intercept=intercept)
-    scaled_data = TrainingData(scale * X, y)
-    penalty = 3.0 / scale**2
-    scaled = zero_one_enumeration(scaled_data, penalty=penalty, intercept=intercept)
-    check_consistency(scaled_data, penalty, intercept, scaled)
-    assert scaled.objective * scale**2 == pytest.approx(plain.objective, rel=2e-8)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_huge_penalty_with_dependent_sets(intercept: str) -> None:
-    """The fewest violations first: with penalty 1e7 the optimum's count is that of 1e4."""
-    rng = np.random.default_rng(8)
-    X = rng.integers(0, 2, (30, 3)).astype(float)
-    data = TrainingData(X, np.where(X.sum(axis=1) + rng.standard_normal(30) > 1.5, 1, -1))
-    low, high = zero_one_enumeration(data, penalty=[1e4, 1e7], intercept=intercept)
-    check_consistency(data, 1e7, intercept, high)
-    assert low.kept.sum() == high.kept.sum()
-    norm2 = low.objective - 1e4 * (~low.kept).sum()
-    assert high.objective - 1e7 * (~high.kept).sum() == pytest.approx(norm2, rel=1e-3)
-
-
-def test_moving_the_points_changes_nothing_for_a_free_intercept() -> None:
-    data = clustered_outliers(40, 2, 0.5, 3)
-    here = zero_one_enumeration(data, penalty=1.0, intercept="free")
-    moved = TrainingData(data.X + np.array([1e3, -2e3]), data.y)
-    there = zero_one_enumeration(moved, penalty=1.0, intercept="free")
-    assert there.objective == pytest.approx(here.objective, rel=1e-8)
-
-
-def test_the_majority_classifier_can_be_optimal() -> None:
-    data = TrainingData([[0.0], [0.1], [0.2], [0.1]], [1, 1, 1, -1])
-    free = zero_one_enumeration(data, penalty=2.0, intercept="free")
-    assert (free.objective, free.w[0], free.b) == (2.0, 0.0, 1.0)
-    assert zero_one_enumeration(data, penalty=2.0, intercept="penalised").objective == 3.0
-
-
-@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 3), ("none", 5)])
-def test_all_points_in_one_place(intercept: str, expected: float) -> None:
-    data = TrainingData(np.zeros((5, 2)), [1, 1, 1, -1, -1])
-    assert zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective == expected
-
-
-def test_repeated_points_count_once_as_sets_and_fully_as_violations() -> None:
-    data = TrainingData([[0.0], [0.0], [0.0], [1.0], [1.0], [2.0]], [1, 1, 1, -1, -1, -1])
-    found = zero_one_enumeration(data, penalty=100.0, intercept="free")
-    assert found.n_sets == 2
-    assert found.objective == pytest.approx(4.0, rel=1e-12)
-    # Giving up the two points at 1 widens the band to 2; giving up a class would cost 3.9.
-    cheap = zero_one_enumeration(data, penalty=1.3, intercept="free")
-    assert cheap.objective == pytest.approx(1.0 + 2 * 1.3, rel=1e-12)
-    assert cheap.kept.tolist() == [True, True, True, False, False, True]
-
-
-def test_rational_points_solve_without_rounding() -> None:
-    # <w, (3, 1)> = 1 with least norm: w = (3, 1) / 10 and alpha = norm2 = 1 / 10.
-    data = TrainingData([[3.0, 1.0], [6.0, 2.0], [0.5, -0.25]], [1, -1, -1])
-    one = RationalPoints(data, "none").solve(np.array([0]))
-    assert one is not None
-    assert (one.w, one.norm2) == ([Fraction(3, 10), Fraction(1, 10)], Fraction(1, 10))
-    assert one.alpha == [Fraction(1, 10)]
-    assert RationalPoints(data, "none").solve(np.array([0, 1])) is None
-    # Free: w = 2 D / ||D||^2 with D = (2.5, 1.25), so norm2 = 4 / 7.8125 and both alpha half of it.
-    pair = RationalPoints(data, "free").solve(np.array([0, 2]))
-    assert pair is not None
-    assert pair.norm2 == Fraction(4 * 10000, 78125)
-    assert pair.alpha == [pair.norm2 / 2] * 2
-    assert pair.w[0] * 3 + pair.w[1] + pair.b == 1
-    both = RationalPoints(data, "penalised").solve(np.array([0, 1]))
-    assert both is not None
-    assert [w * 6 + v * 2 + both.b for w, v in [both.w]] == [-1]
 
 
 def exact_optimum(data: TrainingData, penalty: float, intercept: str) -> Fraction:
@@ -247,14 +98,13 @@ def exact_optimum(data: TrainingData, penalty: float, intercept: str) -> Fractio
     return min(values)
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize(
-    ("offset", "jitter"), [(1e6, 1.0), (1e7, 1.0), (0.0, 1e-6), (0.0, 1e-10), (100.0, 1e-5)]
+    ("place", "intercept"),
+    covering([(1e6, 1.0), (1e7, 1.0), (0.0, 1e-6), (0.0, 1e-10), (100.0, 1e-5)], INTERCEPTS),
 )
-def test_ill_conditioned_sets_against_rational_arithmetic(
-    intercept: str, offset: float, jitter: float
-) -> None:
-    for seed in range(6):
+def test_ill_conditioned_sets_against_fractions(place: tuple[float, float], intercept: str) -> None:
+    offset, jitter = place
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         X = offset + rng.integers(-2, 3, (8, 2)) + jitter * rng.standard_normal((8, 2))
         data = TrainingData(X, rng.permutation([-1, 1] * 4))
@@ -278,70 +128,11 @@ def test_a_nearly_dependent_pair_can_be_needed_in_a_larger_set() -> None:
 # --- counting and refusing -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_pos", range(1, 7))
-def test_count_sets_lists_the_sets(n_pos: int) -> None:
-    for d in (1, 2, 3):
-        sets = [s for size in range(1, d + 2) for s in itertools.combinations(range(7), size)]
-        assert count_sets(7, d, "penalised") == len(sets)
-        assert count_sets(7, d, "none") == sum(len(s) <= d for s in sets)
-        mixed = sum(min(s) < n_pos <= max(s) for s in sets)
-        assert count_sets(7, d, "free", n_pos) == mixed
-        assert count_sets(7, d, "free") >= mixed
-
-
 def test_too_many_sets_are_refused_with_their_number() -> None:
-    data = clustered_outliers(20, 2, 0.5, 0)
+    data = clustered(20, 2, 0)
     expected = count_sets(20, 2, "penalised")
     assert expected == 20 + 190 + 1140
     with pytest.raises(ValueError, match=r"limit = 1,349 is below the 1,350 active sets"):
         zero_one_enumeration(data, penalty=1.0, intercept="penalised", limit=1349)
     found = zero_one_enumeration(data, penalty=1.0, intercept="penalised", limit=1350)
     assert found.n_sets == 1350
-
-
-def test_bad_arguments() -> None:
-    data = clustered_outliers(10, 1, 0.5, 0)
-    with pytest.raises(ValueError, match="penalty must be a positive"):
-        zero_one_enumeration(data, penalty=[1.0, -1.0], intercept="free")
-    with pytest.raises(ValueError, match="penalty must hold at least one number"):
-        zero_one_enumeration(data, penalty=[], intercept="free")
-    with pytest.raises(ValueError, match="intercept must be one of"):
-        zero_one_enumeration(data, penalty=1.0, intercept="some")
-    with pytest.raises(ValueError, match="intercept must be one of"):
-        count_sets(5, 2, "some")
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_several_penalties_share_one_enumeration(intercept: str) -> None:
-    data = clustered_outliers(30, 2, 0.5, 1)
-    together = zero_one_enumeration(data, penalty=[0.2, 1.0, 5.0], intercept=intercept)
-    alone = [zero_one_enumeration(data, penalty=p, intercept=intercept) for p in (0.2, 1.0, 5.0)]
-    for one, other in zip(together, alone, strict=True):
-        assert one.objective == pytest.approx(other.objective, rel=1e-9)
-    assert together[0].objective < together[1].objective < together[2].objective
-
-
-# --- published optima ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("C", [1.0, 100.0])
-@pytest.mark.parametrize("j", range(5))
-def test_brooks_instances_reach_the_published_optimum(data_folder: Path, j: int, C: float) -> None:
-    """Santana et al.: 1/2 ||w||^2 + C #violations with a free intercept, solved to optimality."""
-    name = f"n60d2ATj{j}"
-    table = data_folder / "hard_margin_loss" / "published_bounds.csv"
-    with table.open(encoding="utf-8", newline="") as lines:
-        (row,) = [r for r in csv.DictReader(lines) if (r["instance"], float(r["C"])) == (name, C)]
-    assert row["benders_upper"] == row["benders_lower"]
-    found = zero_one_enumeration(brooks(data_folder, name), penalty=2 * C, intercept="free")
-    assert found.objective / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
-    assert found.bound / 2 == pytest.approx(float(row["benders_upper"]), rel=1e-6)
-
-
-@pytest.mark.slow("REASON")
-def test_clustered_instance_solved_by_branch_and_bound_elsewhere() -> None:
-    """39.981219: optimum and bound of Gurobi 13.0.3 on indicator rows for this instance."""
-    data = clustered_outliers(100, 3, 0.5, 7)
-    found = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
-    assert found.objective == pytest.approx(39.981219, abs=1e-6)
-    assert found.bound == pytest.approx(39.981219, abs=1e-6)

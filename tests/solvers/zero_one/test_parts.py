@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from tests.inside.solvers import (
     COVERED,
     SHARED,
@@ -20,11 +19,9 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
-from tests.references.brute_force import zero_one_beside
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Verdict, conflict_search
-
-INTERCEPTS = ("free", "penalised", "none")
+from tightmargin.solvers import conflict_search
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +31,8 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def points(seed: int, unit: float = 1.0) -> TrainingData:
-    data = tm.data.outlier_data("clustered", n=36, d=3, sigma=0.5, seed=seed)
-    X = data.X * unit
-    if seed == 1:  # ties, and points that are there twice
-        X = np.round(2 * X / unit) / 2 * unit
-        X[-6:] = X[:6]
-    return TrainingData(X, data.y)
+    data = clustered(36, 3, seed, ties=seed == 1)
+    return TrainingData(data.X * unit, data.y)
 
 
 def optimum(data: TrainingData, penalty: float, intercept: str) -> float:
@@ -65,8 +58,7 @@ def left_after_parts(
     return found, before[0]
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
 def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     seed: int, intercept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,9 +78,7 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     assert found.bound >= least * (1 - 2e-6)
     assert found.bound <= exact * (1 + 1e-12)
     assert found.parts > 1
-    assert f"the points in {found.parts} parts" in str(found)
     lemma = conflict_lemma(found)
-    assert lemma is not None
     assert f"the points in {found.parts} parts" in lemma.words
     assert set(lemma.hypotheses) == {COVERED, SHARED}
     assert lemma.value == found.bound
@@ -108,27 +98,22 @@ def test_every_point_is_in_one_part_and_the_parts_are_alike() -> None:
         assert max(sizes) - min(sizes) <= 1
 
 
-def test_parts_leave_a_search_below_its_limit_of_steps_and_repeat_it_exactly() -> None:
+def test_limits_are_kept_with_parts_and_repeat_exactly() -> None:
     words: dict[str, Any] = {"penalty": 1.0, "intercept": "free", "step_limit": 700}
     first, second = (conflict_search(points(2), **words) for _ in range(2))
     assert first.stop is StopReason.STEP_LIMIT
     assert 700 <= first.steps < 1_400
     assert (first.bound, first.steps, first.nodes) == (second.bound, second.steps, second.nodes)
-
-
-def test_time_is_shared_among_parts() -> None:
     ticks = itertools.count()
-    found = conflict_search(
+    late = conflict_search(
         points(2), penalty=1.0, intercept="free", time_limit=20.0, clock=lambda: float(next(ticks))
     )
-    assert found.stop is StopReason.TIME_LIMIT
-    assert 20 <= found.seconds < 40
-    assert 0 < found.bound < found.objective
+    assert late.stop is StopReason.TIME_LIMIT
+    assert 20 <= late.seconds < 40
+    assert 0 < late.bound < late.objective
 
 
-def test_what_a_part_has_proven_when_it_is_interrupted_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_part_has_proven_when_it_is_interrupted_counts(monkeypatch: Any) -> None:
     data = points(0)
     exact = optimum(data, 1.0, "free")
     real, sizes = Tree.expand, []
@@ -146,44 +131,3 @@ def test_what_a_part_has_proven_when_it_is_interrupted_counts(
     first = optimum(TrainingData(data.X[own], data.y[own]), 3.0, "free") / 3
     assert found.stop is StopReason.INTERRUPTED
     assert first < found.bound <= exact
-
-
-@pytest.mark.parametrize("what", ["row", "fixed"])
-def test_rows_of_w_hold_in_every_part(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "POINTS", 4)
-    y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-    data = TrainingData(np.random.default_rng(3).normal(size=(12, 2)), y)
-    model = tm.zero_one_big_m(data, penalty=1.0, big_m=100.0, intercept="free")
-    sides = np.array([[1.0, 0.0, 0.0]]), np.array([-np.inf]), np.array([-0.5])
-    if what == "fixed":
-        sides = sides[0], np.array([-0.5]), sides[2]
-        model.w[0].fix(-0.5)
-    else:
-        model.w[0].setub(-0.5)
-    exact = zero_one_beside(data, 1.0, "free", sides, lambda z: True)
-    tried: list[float] = []
-    real = searching._search_parts
-
-    def counted(search: Tree, *rest: Any) -> None:
-        real(search, *rest)
-        tried.append(search.bound)
-
-    monkeypatch.setattr(searching, "_search_parts", counted)
-    found = tm.solve(model, method="conflict-search")
-    assert found.objective == pytest.approx(exact, rel=2e-6)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert 0 < tried[0] <= exact
-
-
-@pytest.mark.parametrize("what", ["few points", "little open"])
-def test_other_searches_are_not_split(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*rest: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(searching, "_search_parts", fails)
-    data = points(0)
-    if what == "few points":
-        data = TrainingData(data.X[:29], data.y[:29])
-    else:
-        monkeypatch.setattr(parts, "OPEN", 0.99)
-    assert conflict_search(data, penalty=1.0, intercept="free").stop is StopReason.PROVEN

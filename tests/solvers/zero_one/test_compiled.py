@@ -1,0 +1,105 @@
+"""Kernels that numba compiles give what their numpy twins do, and their searches the optimum.
+
+Compiling takes longer than all that is computed here: these are the only tests that do it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.inside.solvers import (
+    Nodes,
+    StopReason,
+    bounded,
+    refreshed,
+    zero_one_enumeration,
+)
+from tests.inside.solvers import signed_points_signed_points as signed_points
+from tests.references.brute_force import zero_one_optima
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import cone_search, conflict_search
+
+SLOW = pytest.mark.slow("numba compiles the kernels of this process")
+
+
+# --- cones ---------------------------------------------------------------------------------------
+
+
+@SLOW
+def test_a_search_over_cones_finds_the_optimum() -> None:
+    pytest.importorskip("numba")
+    for seed in range(3):
+        data = clustered(14, 2, seed)
+        data = TrainingData(np.round(2 * data.X), data.y)
+        exact = zero_one_enumeration(data, penalty=0.9, intercept="free")
+        found = cone_search(data, penalty=0.9, intercept="free", compiled=True)
+        assert found.stop is StopReason.PROVEN
+        assert found.bound <= exact.objective * (1 + 1e-12)
+        assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def nearly_dependent(seed: int) -> tuple[TrainingData, np.ndarray]:
+    """Rows that nobody meets, the last one minus a cone of all others, and which are kept.
+
+    All but the last are met with equality, with multipliers of the right signs, by one v; one of
+    them depends on the rest but for a thousandth, and the cone is long in that direction.
+    """
+    rng = np.random.default_rng(seed)
+    d = 10
+    y = np.where(np.arange(d + 1) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(d + 1, d))
+    share = rng.normal(size=d)
+    X[d] = share / share.sum() @ X[:d] + 1e-3 * rng.normal(size=d)
+    points = signed_points(TrainingData(X, y), intercept="free")
+    alpha = np.linalg.solve(points.rows.T, np.linalg.solve(points.rows, np.ones(d + 1)))
+    senses = np.sign(alpha)
+    cone = 3e3 * alpha / np.abs(alpha).max() + rng.uniform(0.5, 1.0, size=d + 1) * senses
+    pull = float(cone @ y)
+    label = -np.sign(pull)
+    last = -label * (cone * y) @ X / abs(pull)
+    assert cone.sum() / abs(pull) + 1 > 0  # or somebody would meet them all
+    data = TrainingData(np.vstack([X, last]), np.r_[y, label])
+    return data, np.r_[senses > 0, True]
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=SLOW)])
+def test_rows_that_nobody_meets_are_proven_so_if_members_nearly_depend(compiled: bool) -> None:
+    bounds = bounded
+    if compiled:
+        pytest.importorskip("numba")
+        from tests.inside.solvers import nodes as compiled_nodes
+
+        bounds = compiled_nodes.bounded
+    for seed in range(8):
+        data, kept = nearly_dependent(seed)
+        points = signed_points(data, intercept="free")
+        start = np.zeros((1, points.largest), np.intp)
+        start[0, :11] = np.arange(11)
+        senses = np.ones((1, points.largest))
+        senses[0, :11] = np.where(kept[:11], 1.0, -1.0)
+        sets = refreshed(points, start, np.array([11]), senses)
+        nodes = Nodes(kept[None], ~kept[None], sets)
+        found = bounds(points, nodes, penalty=1.0, target=1e12, suspects=~kept)
+        assert np.isinf(found.bound[0])
+
+
+@SLOW
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_search_for_conflicts_finds_the_optimum_of_brute_force(intercept: str) -> None:
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        X = rng.integers(-3, 4, size=(8, 2)).astype(float)
+        data = TrainingData(X, np.where(np.arange(8) < 4, 1.0, -1.0))
+        nothing = (np.zeros(2), 0.0)
+        found = conflict_search(
+            data, penalty=0.9, intercept=intercept, incumbent=nothing, compiled=True
+        )
+        (optimum,) = zero_one_optima(data, (0.9,), intercept)
+        assert found.objective == pytest.approx(optimum, rel=2e-6)
+        assert found.bound <= optimum * (1 + 1e-9)
