@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.experiments.saved_results.test_saved_results import SETTINGS
 from tests.inside.solvers import (
     METHOD,
     Case,
@@ -31,8 +30,9 @@ from tests.inside.solvers import (
     standard_form,
 )
 from tests.references import reference_solutions
-from tests.solvers.transformations.test_least_squares_scaling import form_of
 from tests.support.bounds import plain_bound
+from tests.support.covering import FULL, covering
+from tests.support.documented_models import form_of
 from tightmargin.formulations import psd
 from tightmargin.solvers import Claim, Status, Verdict
 
@@ -65,9 +65,13 @@ def test_limits_pass_through_rows_and_cones() -> None:
     m.objective = pyo.Objective(expr=m.x)
     found = limits_by_name(m, 4.0)
     assert found == pytest.approx({"x": 4.0, "y": 7.0, "z": 7.0}, rel=1e-9)
+    free = pyo.ConcreteModel()
+    free.x, free.y = pyo.Var(), pyo.Var(bounds=(0, 1))
+    free.objective = pyo.Objective(expr=free.x + free.y)
+    assert limits_by_name(free, 5.0) == {"x": np.inf, "y": 1.0}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if FULL else 4))
 def test_rows_of_squares_limit_their_columns_whatever_the_objective(seed: int) -> None:
     """An ellipsoid with its axes along the columns: centre and half-widths in closed form."""
     dice = np.random.default_rng(seed)
@@ -96,16 +100,8 @@ def test_rows_of_squares_limit_their_columns_whatever_the_objective(seed: int) -
     assert (own.low <= found.low).all()
 
 
-def test_what_nothing_limits_is_unlimited() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    m.y = pyo.Var(bounds=(0, 1))
-    m.objective = pyo.Objective(expr=m.x + m.y)
-    assert limits_by_name(m, 5.0) == {"x": np.inf, "y": 1.0}
-
-
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=60)
+@settings(max_examples=60 if FULL else 15)
 def test_no_feasible_point_below_the_value_is_cut_off(seed: int) -> None:
     """Random points of random programs: those no worse than the value are within the limits."""
     rng = np.random.default_rng(seed)
@@ -144,8 +140,11 @@ LIMITED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3])
-@pytest.mark.parametrize("name", LIMITED)
+NOISE = (0.0, 1e-6, 1e-3)
+NOISY = [(name, NOISE[k % 3]) for k, name in enumerate(LIMITED)]
+
+
+@pytest.mark.parametrize(("name", "noise"), covering(LIMITED, NOISE) if FULL else NOISY)
 def test_any_multipliers_give_a_bound_and_the_error_is_in_proportion(
     name: str, noise: float
 ) -> None:
@@ -222,7 +221,3 @@ def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -
 def _duals(case: Case, rows: Any) -> Any:
     zero = multipliers(case.conic, np.zeros(len(case.conic.b)), len(rows))
     return replace(zero, rows=np.array(rows))
-
-
-def test_every_entry_with_limits_is_in_the_list() -> None:
-    assert set(LIMITED) <= set(SETTINGS)

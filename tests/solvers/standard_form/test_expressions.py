@@ -18,7 +18,7 @@ from tests.inside.formulations import ArrayVar, dot, squares
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import Columns, Polynomial
 from tests.inside.solvers import expressions_read as read
-from tightmargin.solvers import NumberError
+from tests.support.covering import FULL
 
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0])
 
@@ -94,7 +94,7 @@ def _nonzero(terms: dict[Any, float]) -> dict[Any, float]:
 
 
 @given(expression=QUADRATIC)
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 100)
 def test_any_quadratic_is_read_as_pyomo_reads_it(expression: Any) -> None:
     constant, linear, pairs = pyomos(expression)
     found = ours(expression)
@@ -119,16 +119,12 @@ def test_what_is_not_quadratic_is_none(write: Any) -> None:
     assert read(write(M), Columns(M), "here") is None
 
 
-def test_fixed_factors_make_higher_degrees_quadratic() -> None:
+def test_products_of_fixed_factors_and_those_that_cancel() -> None:
     """x[2] = 0.75 and y[1] = -2 are numbers: s x0 x2 y1 = -1.5 s x0."""
     _, linear, pairs = ours(M.s * M.x[0] * M.x[2] * M.y[1])
     assert not linear
     assert pairs == pytest.approx({("s", "x[0]"): -1.5})
-
-
-def test_products_that_cancel_are_gone() -> None:
-    columns = Columns(M)
-    found = read(M.s * M.x[0] - M.x[0] * M.s + 2 * M.s, columns, "here")
+    found = read(M.s * M.x[0] - M.x[0] * M.s + 2 * M.s, Columns(M), "here")
     assert found is not None
     assert found.products == []
 
@@ -177,24 +173,10 @@ def test_a_foreign_variable_gets_the_next_column() -> None:
     assert columns.column(other.late) == -1
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
-    m = model()
-    m.p = bad
-    for expression, sentence in (
-        (m.p * m.s, rf"coefficient of s is {bad}"),
-        (m.p * m.s * m.x[0], r"coefficient of s \* x\[0\]|coefficient of x\[0\] \* s"),
-        (m.s + m.p, rf"constant term is {bad}"),
-        (m.p * dot(1.0, m.x), rf"is {bad}|constant term"),
-    ):
-        with pytest.raises(NumberError, match=f"row 7: .*(?:{sentence})"):
-            read(expression, Columns(m), "row 7")
-
-
 FAR = [1e16, -1e16, 1.0, -1.0, 3.0, 0.1, 1e-3, 2.0**60, -(2.0**60), 7e15]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if FULL else 5))
 def test_repeated_terms_add_up_exactly(seed: int) -> None:
     """Every coefficient is the double nearest to the exact sum of its parts, in any order."""
     rng = np.random.default_rng(seed)
@@ -232,21 +214,6 @@ def test_what_cancels_in_doubles_is_proven_as_it_is_written() -> None:
     m.goal.set_value(pyo.exp(1e16 * m.x - m.x - 1e16 * m.x))
     found = tm.solve(m)
     assert found.bound <= math.exp(-50)
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda x: 1e-200 * (1e-200 * (1e300 * (1e200 * x**2))),
-        lambda x: (1e-170 * x) * (1e-170 * x),
-    ],
-)
-def test_a_product_too_small_for_a_double_is_refused(write: Any) -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(2, 3))
-    m.goal = pyo.Objective(expr=write(m.x))
-    with pytest.raises(NumberError, match=r"objective goal: .*too small for a double"):
-        tm.solve(m)
 
 
 def test_powers_and_factors_of_fixed_variables() -> None:

@@ -14,7 +14,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import ExactEnds, InexactError, lost_at, representable, standard_form
+from tests.inside.solvers import ExactEnds, lost_at, representable, standard_form
+from tests.support.covering import FULL
 from tightmargin.solvers import NumberError, Verdict
 
 F = Fraction
@@ -94,6 +95,7 @@ OPTIMA: list[tuple[Written, F]] = [
     (decimals, 1 / (1 + S * S)),
     (third, 3 * F(0.1)),
     (moved, F(12.7) - F(0.1)),
+    (disc, (F(0.1) - 1) / F(0.1)),
     (fit, fitted()),
 ]
 
@@ -108,13 +110,6 @@ def test_the_optimum_is_that_of_the_numbers_as_written(write: Written, optimum: 
     assert F(found.upper) - F(found.bound) <= F(2e-6) * abs(optimum)
 
 
-def test_a_row_of_squares_in_decimals_is_certified() -> None:
-    """The optimum solves 3/10 (x/10 - 1/10)^2 = 3/10 to about 1e-16: x = -9."""
-    found = tm.solve(model(disc))
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == pytest.approx(-9, rel=1e-6)
-
-
 def test_a_row_that_no_whole_number_meets_has_no_point() -> None:
     m = model(lambda m: None)
     m.x.domain = pyo.Integers
@@ -122,7 +117,8 @@ def test_a_row_that_no_whole_number_meets_has_no_point() -> None:
     m.x.setub(2**60)
     m.c = pyo.Constraint(expr=2 * m.x == 2**53 + 1)
     m.o = pyo.Objective(expr=m.x)
-    assert tm.solve(m).certificate.upper is None
+    nodes = {"node_limit": 20}
+    assert tm.solve(m, method="branch-and-bound", options=nodes).certificate.upper is None
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
@@ -160,20 +156,6 @@ def test_beside_an_excluded_bound_there_are_points() -> None:
     found = tm.solve(m)
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert (found.values["x"] > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("domain", "value"),
-    [(pyo.Binary, 0.5), (pyo.Binary, 2), (pyo.NonNegativeReals, -1.0), (pyo.Integers, 2.5)],
-)
-def test_a_value_that_the_domain_excludes_is_refused(domain: Any, value: float) -> None:
-    m = pyo.ConcreteModel()
-    m.z, m.y = pyo.Var(within=domain), pyo.Var(bounds=(0, 1))
-    m.z.fix(value, skip_validation=True)
-    m.c = pyo.Constraint(expr=m.y >= m.z)
-    m.o = pyo.Objective(expr=m.y)
-    with pytest.raises(NumberError, match=f"z is fixed at {value}.* exclude: fix it"):
-        tm.solve(m)
 
 
 def test_the_arrays_are_nowhere_above_the_model() -> None:
@@ -228,11 +210,6 @@ def test_rows_kept_as_arrays_move_fixed_variables_exactly() -> None:
     assert tm.solve(m).certificate.verdict is Verdict.CERTIFIED
 
 
-def test_what_reads_a_model_as_it_is_names_the_number() -> None:
-    with pytest.raises(InexactError, match="row c: the coefficient of x is made of numbers"):
-        standard_form(model(decimals))
-
-
 def test_files_say_what_was_rounded(tmp_path: Path) -> None:
     """A side is the next double; a sum of coefficients comes back exactly, in rows of its own."""
     m = model(lambda m: None)
@@ -268,7 +245,7 @@ def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
     assert found.duals["d"] == 0
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if FULL else 3))
 def test_rows_that_are_scaled_have_the_optimum_of_every_vertex(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m = model(lambda m: None)
