@@ -118,4 +118,4 @@ def test_a_file_proves_it_too(name: str, tmp_path: Path) -> None:
     for part in document["model"]["rows"]:
         if part["upper"] is not None:
             part["upper"] = (4 * float.fromhex(part["upper"])).hex()
-    refused(document, "")
+    refused(document, ".")

@@ -328,4 +328,4 @@ def test_a_quadratic_row_keeps_a_point_only_by_products_with_its_decision(docume
             point[1] = forged["directed"]["points"][1][1]
         else:
             point.append("upper")
-        refused(forged, "")
+        refused(forged, ".")

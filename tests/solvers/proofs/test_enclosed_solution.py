@@ -23,9 +23,9 @@ def hilbert(k: int) -> Array:
 def matrices() -> list[Array]:
     """Of several sizes, scales and conditions."""
     rng = np.random.default_rng(0)
-    plain = [rng.normal(size=(k, k)) for k in (1, 5, 8)]
-    scaled = [2.0 ** rng.integers(-30, 30, size=(6, 1)) * rng.normal(size=(6, 6)) for _ in range(2)]
-    wide = [rng.normal(size=(6, 6)) * 2.0 ** rng.integers(-30, 30, size=6) for _ in range(2)]
+    plain = [rng.normal(size=(k, k)) for k in (1, 2, 5, 12)]
+    scaled = [2.0 ** rng.integers(-30, 30, size=(6, 1)) * rng.normal(size=(6, 6)) for _ in range(3)]
+    wide = [rng.normal(size=(6, 6)) * 2.0 ** rng.integers(-30, 30, size=6) for _ in range(3)]
     whole = [rng.integers(-3, 4, size=(7, 7)) + 10.0 * np.eye(7)]
     return [*plain, *scaled, *wide, *whole, hilbert(4), hilbert(7)]
 

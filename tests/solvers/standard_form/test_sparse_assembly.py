@@ -74,7 +74,7 @@ def test_next_to_nothing_is_made_on_the_way(monkeypatch: pytest.MonkeyPatch) -> 
         return matrix
 
     monkeypatch.setattr("tightmargin.solvers.standard_form.standard_form.assemble", measured)
-    model = c_svc(drawn(1000, 1000, 0.1, 1), C=1.0)
+    model = c_svc(drawn(2000, 2000, 0.1, 1), C=1.0)
     tracemalloc.start()
     try:
         form: StandardForm = standard_form(model)
@@ -82,5 +82,5 @@ def test_next_to_nothing_is_made_on_the_way(monkeypatch: pytest.MonkeyPatch) -> 
         tracemalloc.stop()
     matrix = form.matrix
     own = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-    assert own > 12 * 100_000
+    assert own > 12 * 400_000
     assert own <= grown[0] < 1.6 * own
