@@ -18,7 +18,6 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.formulations import Array
 from tests.inside.solvers import SEARCH_SEARCHED as SEARCHED
 from tests.inside.solvers import (
     SOLVERS,
@@ -32,7 +31,6 @@ from tests.inside.solvers import (
     Subject,
     TreeSearch,
     _Search,
-    first_point,
     highs,
     method,
     proof_first,
@@ -58,10 +56,6 @@ from tightmargin.solvers import (
 
 def case_of(model: pyo.ConcreteModel, limit: float | None = 30.0) -> Case:
     return Case(model, Subject(standard_form(model)), None, Limits(time_limit=limit, threads=1))
-
-
-def first_of(model: pyo.ConcreteModel) -> Array:
-    return first_point(model, standard_form(model))
 
 
 def search_of(model: pyo.ConcreteModel, limit: float | None = 30.0, **words: Any) -> TreeSearch:
@@ -156,7 +150,6 @@ def test_the_tree_before_a_new_start_is_kept_while_it_proves_more(
     cut.tree = GrowingTree(cut.root.rows.low, cut.root.rows.high)
     assert cut.bound() == bound
     proven = tree_bound(cut.subject, cut.proof())
-    assert isinstance(proven, LowerBound)
     assert proven.varying == pytest.approx(bound, rel=1e-9)
 
 
@@ -346,38 +339,6 @@ def test_without_clarabel_it_is_refused_and_auto_keeps_the_claim(
     found = tm.solve(floored())
     assert found.solver == "scip"
     assert found.certificate.verdict is Verdict.SOLVER_BOUND
-
-
-def test_starts_are_values_at_hand_and_the_heuristic_of_the_family() -> None:
-    model = separating(20, 2)
-    start = first_of(model)
-    z = start[standard_form(model).integer]
-    assert set(z.tolist()) == {0.0, 1.0}
-    model.used = pyo.Var(range(2), within=pyo.Binary)
-    for j in range(2):
-        model.add_component(f"on{j}", pyo.Constraint(expr=model.w[j] <= 20 * model.used[j]))
-    integer = standard_form(model).integer
-    start = first_of(model)[integer]
-    assert np.isnan(start).sum() == 2, "what an edit has added stays open"
-    for variable in (*model.z.values(), *model.used.values()):
-        variable.set_value(1)
-    assert (first_of(model)[integer] == 1).all()
-    del model.origin
-    for variable in model.z.values():
-        variable.set_value(None, skip_validation=True)
-    assert np.isnan(first_of(model)[integer]).sum() == 20
-
-
-def test_disjunctions_and_indicators_are_proven_too() -> None:
-    data = outlier_data("clustered", n=8, d=2, sigma=0.4, seed=1)
-    values = []
-    for way in ("bigm", "hull"):
-        model = tm.zero_one_disjunctive(data, penalty=1.0, transformation=way)
-        model.edit = pyo.Constraint(expr=model.w[0] <= 0.1)
-        found = proven(model, time_limit=60.0)
-        assert found.objective is not None
-        values.append(found.objective)
-    assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
 SMALL: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any, float | None]] = {

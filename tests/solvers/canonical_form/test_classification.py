@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.solvers import Shape, classify, curvature, standard_form
+from tests.inside.solvers import Shape, classify, standard_form
 from tests.support.covering import FULL
 from tightmargin.formulations import ProblemClass, psd
-from tightmargin.solvers import solve
 
 LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
 MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
@@ -259,64 +257,4 @@ def test_products_are_read_as_cones_exactly_when_they_are(
         assert not (all(one_sided) and same == (scale > 0))
 
 
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 4), flat=st.booleans())
-@settings(max_examples=80 if FULL else 25)
-def test_convex_rows_are_read_as_cones(seed: int, k: int, flat: bool) -> None:
-    """x'Qx + a'x <= c with Q = L'L, singular when flat."""
-    rng = np.random.default_rng(seed)
-    half = rng.standard_normal((max(1, k - 1) if flat else k, k))
-    Q, a, c = half.T @ half, rng.standard_normal(k), float(rng.uniform(0.5, 5))
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(k))
-    m.goal = pyo.Objective(expr=m.x[0])
-    m.row = pyo.Constraint(
-        expr=sum(Q[i, j].item() * m.x[i] * m.x[j] for i in range(k) for j in range(k))
-        + sum(a[j].item() * m.x[j] for j in range(k))
-        <= c
-    )
-    form = standard_form(m)
-    (reading,) = classify(form).readings
-    assert reading.shape is Shape.CONVEX
-    for _ in range(20):
-        x = 2 * rng.standard_normal(k)
-        slack = c - x @ Q @ x - a @ x
-        if abs(slack) > 1e-8:
-            assert (in_cone(reading.cone, x) > 0) == (slack > 0)
-
-
-@given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
-@settings(max_examples=60 if FULL else 20)
-def test_curvature_is_the_smallest_eigenvalue(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    half = rng.standard_normal((k, k))
-    values = np.linalg.eigvalsh(half + half.T)
-    assume(abs(values[0]) > 1e-6)
-    found = curvature(sp.csr_matrix(half + half.T))
-    assert found.negative == pytest.approx(min(values[0], 0.0))
-    assert found.convex == (values[0] > 0)
-    assert curvature(sp.csr_matrix(half.T @ half)).convex
-
-
-def test_rounding_does_not_make_a_gram_matrix_nonconvex() -> None:
-    """A rank-one term of size 1e6 leaves eigenvalues of -1e-10 behind."""
-    rng = np.random.default_rng(1)
-    v = 1e3 * rng.standard_normal(6)
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(6), bounds=(-1, 1))
-    m.goal = pyo.Objective(
-        expr=sum((v[i] * v[j]).item() * m.x[i] * m.x[j] for i in range(6) for j in range(6))
-    )
-    assert problem_class(m) is QP
-
-
 # x_0 + x_1 with x_0 x_1 >= 1, and f_0 + f_1 at f_0 = -1/2 with f_1 = 1/4.
-@pytest.mark.parametrize(("name", "expected"), [("hyperbola", 2.0), ("parabola", -0.25)])
-def test_cones_solve_to_what_algebra_says(name: str, expected: float) -> None:
-    m = with_row(ROWS[name][0])
-    m.line.deactivate()
-    m.n.fix(0)
-    if name == "parabola":
-        m.goal.expr = m.f[0] + m.f[1]
-    else:
-        m.goal.expr = m.x[0] + m.x[1]
-    assert solve(m).objective == pytest.approx(expected, abs=1e-6)

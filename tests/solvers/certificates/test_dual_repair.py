@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import tracemalloc
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ from tests.inside.solvers import (
     conic_form,
     conic_multipliers,
     multipliers,
-    normal_matrix,
     pack,
     repaired,
     standard_form,
@@ -33,10 +31,9 @@ from tests.inside.solvers import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.soundness.exact import dot, fractions, solution
+from tests.soundness.exact import fractions, least_linear
 from tests.support.bounds import best_bound, lp_bound
 from tests.support.covering import FULL
-from tests.support.semidefinite_models import max_cut
 from tightmargin.formulations import c_svc, conic_sdp, max_margin_svc, nu_svc
 from tightmargin.solvers import Verdict, solve
 
@@ -176,7 +173,6 @@ def test_repaired_multipliers_prove_the_bound_by_themselves(kind: str) -> None:
         value = -p.conic.b @ z + p.conic.offset
     assert np.abs(rest).max() <= 1e-12 * size
     bound, _ = best_bound(p.form, found.x, z)
-    assert bound is not None
     # Limits that the variables have of the objective can only add to what stationarity proves.
     assert bound >= value - 1e-9 * max(1.0, abs(value))
     assert bound <= p.optimum + 1e-8
@@ -233,51 +229,24 @@ def row_multipliers(form: StandardForm) -> np.ndarray:
 
 
 def exact_optimum(form: StandardForm) -> Fraction:
-    """Optimum of the LP in exact arithmetic: the vertex of linprog's basis, solved in fractions."""
-    n = form.n
-    A = form.A.toarray()
-    sides: list[tuple[list[Fraction], Fraction]] = []
-    for i in range(len(form.rows)):
-        for side in {form.row_lower[i].item(), form.row_upper[i].item()}:
-            if math.isfinite(side):
-                sides.append(([Fraction(a) for a in A[i].tolist()], Fraction(side)))
-    for j in range(n):
-        unit = [Fraction(int(k == j)) for k in range(n)]
-        for side in {form.lower[j].item(), form.upper[j].item()}:
-            if math.isfinite(side):
-                sides.append((unit, Fraction(side)))
-    rows, high = np.vstack([A, -A]), np.r_[form.row_upper, -form.row_lower]
-    answer = linprog(
-        form.objective.a,
-        A_ub=rows[np.isfinite(high)],
-        b_ub=high[np.isfinite(high)],
-        bounds=np.column_stack([form.lower, form.upper]),
-        method="highs-ds",
-    )
-    assert answer.status == 0
-    x = answer.x
-    slack = [abs(float(b) - np.dot([float(v) for v in a], x)) for a, b in sides]
-    chosen: list[tuple[list[Fraction], Fraction]] = []
-    for k in np.argsort(slack, kind="stable"):
-        trial = [*chosen, sides[k]]
-        if np.linalg.matrix_rank(np.array([[float(v) for v in a] for a, _ in trial])) == len(trial):
-            chosen = trial
-        if len(chosen) == n:
-            break
-    assert len(chosen) == n
-    vertex = solution([a for a, _ in chosen], [b for _, b in chosen])
-    assert vertex is not None
-    return dot(fractions(form.objective.a), vertex) + Fraction(form.objective.constant)
+    """Optimum of the LP in exact arithmetic: the best of all vertices."""
+    A, one = form.A.toarray(), np.eye(form.n)
+    rows = np.vstack([A, -A, one, -one])
+    sides = np.r_[form.row_lower, -form.row_upper, form.lower, -form.upper]
+    kept = np.isfinite(sides)
+    lines = [fractions(line) for line in rows[kept]]
+    found = least_linear(fractions(form.objective.a), lines, fractions(sides[kept]))
+    assert found is not None
+    return found + Fraction(form.objective.constant)
 
 
 @pytest.mark.parametrize("seed", range(12 if FULL else 4))
 def test_exact_bound_is_below_the_exact_optimum_and_tight(seed: int) -> None:
-    model, by_linprog = random_lp(seed, rows=14, free=1 + seed % 4, boxed=4)
+    model, by_linprog = random_lp(seed, rows=7, free=1 + seed % 2, boxed=2)
     form = standard_form(model)
     optimum = exact_optimum(form)
     assert float(optimum) == pytest.approx(by_linprog, abs=1e-9)
     bound = lp_bound(form, row_multipliers(form))
-    assert bound is not None
     assert Fraction(bound) <= optimum
     assert float(optimum - Fraction(bound)) <= 1e-7 * max(1.0, abs(float(optimum)))
 
@@ -297,7 +266,7 @@ def test_exact_bound_holds_for_any_multipliers(seed: int, size: float, dice: int
 
 @functools.cache
 def lp_case(seed: int) -> tuple[StandardForm, np.ndarray, Fraction]:
-    model, _ = random_lp(seed, rows=8, free=2, boxed=3)
+    model, _ = random_lp(seed, rows=6, free=1, boxed=2)
     form = standard_form(model)
     return form, row_multipliers(form), exact_optimum(form)
 
@@ -335,7 +304,7 @@ def test_degenerate_and_scaled_programs_are_closed_exactly(
     assert result.objective == pytest.approx(optimum, abs=1e-9)
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     assert result.certificate.bound_method == "exact rational dual bound"
-    assert result.bound <= optimum + 1e-12
+    assert optimum - 1e-9 <= result.bound <= optimum + 1e-12
     assert result.objective - result.bound <= 1e-9
 
 
@@ -349,17 +318,6 @@ def test_a_certificate_of_a_badly_scaled_program_is_true(seed: int, scale: float
         assert result.objective == pytest.approx(optimum, abs=2e-6)
     else:
         assert scale == 1e-6
-
-
-@pytest.mark.parametrize("seed", range(6 if FULL else 2))
-def test_after_repair_the_gap_is_at_rounding_level(seed: int) -> None:
-    """At a vertex solution of HiGHS the exact bound is the objective to 1e-9 and better."""
-    model, optimum = random_lp(seed)
-    result = solve(model, "highs")
-    assert result.certificate.bound_method == "exact rational dual bound"
-    # An exactly feasible point may cost 5e-8 of the optimum; the bound is at rounding level.
-    assert result.objective == pytest.approx(optimum, abs=1e-7 * max(1.0, abs(optimum)))
-    assert optimum - result.bound <= 1e-9 * max(1.0, abs(optimum))
 
 
 def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:
@@ -386,7 +344,6 @@ def test_a_wrong_sign_is_clipped_before_it_counts() -> None:
     assert lp_bound(form, np.array([1.0])) == pytest.approx(1.0, abs=1e-12)
     for y in (-3.0, 2.0, 0.25):
         bound = lp_bound(form, np.array([y]))
-        assert bound is not None
         assert bound <= 1.0
 
 
@@ -423,29 +380,3 @@ def test_integer_models_get_the_bound_of_their_relaxation() -> None:
         result.certificate.bound_method
         == "exact rational dual bound of the continuous relaxation from clarabel"
     )
-
-
-@pytest.mark.parametrize("limit", [5000, 0])
-def test_the_repair_of_a_large_matrix_takes_memory_of_its_square(
-    limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stationary are matrices with a diagonal of 1; S of order 150 as a matrix is 1 GB."""
-    monkeypatch.setattr(normal_matrix, "DENSE_LIMIT", limit)
-    form = standard_form(max_cut(150, 0))
-    conic = conic_form(form, classify(form))
-    rows = np.random.default_rng(0).normal(size=(150, 12))
-    rows /= np.linalg.norm(rows, axis=1)[:, None]
-    off = 1 + 1e-6 * np.random.default_rng(1).normal(size=150)
-    tracemalloc.start()
-    try:
-        found = repaired(conic, np.zeros(150), pack(off[:, None] * (rows @ rows.T) * off))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 2**25
-    assert found.residual > 1e-7
-    assert found.reason == ""
-    Z = unpack(found.z)
-    assert np.abs(np.diag(Z) - 1).max() < 1e-12
-    assert np.linalg.eigvalsh(Z)[0] > -1e-13
-    assert np.abs(Z - rows @ rows.T).max() < 1e-4

@@ -201,17 +201,3 @@ def test_the_farkas_vector_in_the_file_is_one_by_hand(folder: Path) -> None:
     assert multipliers.sum() > 0.1
     combined = (multipliers * DATA.y) @ np.hstack([DATA.X, np.ones((DATA.n, 1))])
     assert np.abs(combined).max() < 1e-9 * np.abs(DATA.X).max()
-
-
-def test_files_from_before_rays_and_versions_are_read(folder: Path, tmp_path: Path) -> None:
-    import hashlib
-
-    document = json.loads((folder / "QP.json").read_text())
-    for word in ("sha256", "ray", "versions"):
-        document.pop(word)
-    text = json.dumps(document, sort_keys=True, allow_nan=False)
-    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    (tmp_path / "old.json").write_text(json.dumps(document))
-    old = SolveResult.load(tmp_path / "old.json")
-    assert (old.ray, old.versions) == ({}, {})
-    assert run("certify", tmp_path / "old.json").code == 0

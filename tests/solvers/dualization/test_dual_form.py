@@ -150,7 +150,6 @@ def through_the_dual(
     form: StandardForm, kind: Classification, run: Callable[..., Claim] = highs.run
 ) -> Claim:
     dual = dual_form(form)
-    assert dual is not None
     assert dual.form.columnwise.shape == dual_size(form)
     options = HIGHS_OPTIONS if run is highs.run else {}
     return dual.recovered(run(dual.form, kind, Limits(options=options)))
@@ -159,8 +158,6 @@ def through_the_dual(
 def assert_optimal(p: Program, claim: Claim, tolerance: float) -> None:
     """Feasible, stationary, complementary, multipliers on the right side: that is the optimum."""
     x, duals = claim.x, claim.duals
-    assert x is not None
-    assert duals is not None
     np.testing.assert_allclose(
         p.P @ x + p.c - p.A.T @ duals.rows, duals.bounds, atol=tolerance, rtol=0
     )
@@ -313,7 +310,6 @@ def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
     assert "exact" in found.certificate.bound_method
     assert found.objective == pytest.approx(optimum, abs=1e-9)
     dual = dual_form(form)
-    assert dual is not None
     names = dual.form.columns.names()
     assert names[0] == "multiplier of the lower side of margin[0]"
     assert names[-1] == dual.form.columns[-1].name == "multiplier of the upper bound of w[2]"
@@ -335,7 +331,6 @@ def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
 )
 def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
     dual = dual_form(standard_form(nu_lp(6, 2)))
-    assert dual is not None
     claim = dual.recovered(Claim(said, message="words of the solver", version="1"))
     assert (claim.status, claim.x, claim.bound) == (meant, None, None)
     assert claim.message == "dual form: words of the solver"

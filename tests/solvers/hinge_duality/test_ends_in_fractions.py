@@ -100,16 +100,13 @@ def test_ends_enclose_the_exact_numbers(
     b = 0.0 if intercept == "none" else float(rng.standard_normal())
     point = objective_end(problem, *problem.points.scores(w, b), most_squares(w), b)
     exact = exact_objective(problem, X, w, b)
-    assert point is not None
     assert Fraction(point.varying) >= exact
     assert float(Fraction(point.varying) - exact) <= 1e-8 * max(1.0, float(abs(exact)))
 
     given_alpha = rng.random(n) * prices * 1.5
     multipliers = exact_multipliers(problem, given_alpha)
-    assert multipliers is not None
     signed = y * multipliers.alpha
     bound = bound_end(problem, multipliers, problem.points.squared_weight(signed))
-    assert bound is not None
     value = exact_dual(problem, X, multipliers.alpha)
     assert Fraction(bound.varying) <= value
     terms = np.abs(signed) @ np.abs(X)
@@ -151,7 +148,6 @@ def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> No
             assert found is None
     for bad in (np.nan, np.inf, -1.0):
         clipped = exact_multipliers(problem, np.array([0.5, bad, 0.25, 0.5]))
-        assert clipped is not None
         assert clipped.balance == 0
         assert all(clipped.hypotheses(problem).values())
     # nu N above what the prices of a class can carry has no dual point.

@@ -145,7 +145,6 @@ def test_a_matrix_that_rounding_made_indefinite_gets_what_it_lacks(seed: int) ->
     factor = rng.standard_normal((9, (2, 1, 9)[seed % 3])) * 10.0 ** rng.integers(-3, 4, 9)[:, None]
     gram = factor @ factor.T
     shift = proven_shift(gram)
-    assert shift is not None
     assert is_semidefinite(exact_matrix(gram, shift))
     assert np.linalg.norm(gram) * 2.0**-53 < shift < 1e-11 * np.linalg.norm(gram)
 
@@ -157,6 +156,5 @@ def test_a_matrix_that_is_not_semidefinite_has_no_small_shift() -> None:
     assert proven_shift((clearly + clearly.T) / 2) is None
     slightly = basis @ np.diag([-1e-11, *range(1, 8)]) @ basis.T
     shift = proven_shift((slightly + slightly.T) / 2)
-    assert shift is not None
     assert shift > 1e-11
     assert is_semidefinite(exact_matrix((slightly + slightly.T) / 2, shift))

@@ -36,14 +36,12 @@ def test_the_box_holds_the_solution_of_every_right_side_and_is_narrow(matrix: Ar
     exact = [fractions(line) for line in matrix]
     right = [Fraction(float(b)) / 3 for b in rng.normal(size=k)]
     found = enclosed_solution(matrix, right, np.zeros(k))
-    assert found is not None
     middle, radius = found
     for s, true, wide in zip(middle, in_fractions(exact, right), radius, strict=True):
         assert abs(Fraction(float(s)) - true) <= Fraction(float(wide))
     assert (radius <= 1e-14 * np.abs(middle).max()).all()
     spread = 10.0 ** rng.uniform(-12, 0, size=k)
     found = enclosed_solution(matrix, right, spread)
-    assert found is not None
     middle, radius = found
     # The farthest solution of one entry: the signs of its row of the inverse.
     inverse = np.linalg.inv(matrix)
@@ -101,7 +99,6 @@ def test_a_bound_on_free_columns_is_right_to_a_rounding_and_never_above(
     z = np.zeros(len(subject.conic.b))
     z[: len(form.rows)] = y0 + noise * rng.normal(size=k)
     found = proven_bound(subject, np.zeros(form.n), z, None)
-    assert found is not None
     value = Fraction(found.varying)
     assert value <= Fraction(np.nextafter(optimum, np.inf))
     assert optimum - found.varying <= 1e-13 * abs(optimum)

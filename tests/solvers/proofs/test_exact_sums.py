@@ -86,7 +86,6 @@ def test_products_are_exact(kind: str) -> None:
         A = matrix(rng, kind, (-300, -1, 0, 300)[k % 4])
         x = numbers(rng, A.shape[1], str(rng.choice(KINDS))) * 2.0 ** int(rng.integers(-300, 301))
         found = exact_products(A, x)
-        assert found is not None
         unit = Fraction(2) ** found[1]
         assert [number * unit for number in found[0]] == exact_rows(A, fractions(x))
 
@@ -96,7 +95,6 @@ def test_products_of_many_equal_numbers_do_not_fill_a_word() -> None:
     top = np.nextafter(2.0, 0.0)
     A = sp.csr_matrix(np.vstack([np.full(count, top), np.full(count, -top)]))
     found = exact_products(A, np.full(count, top))
-    assert found is not None
     total = count * Fraction(top) ** 2
     assert [number * Fraction(2) ** found[1] for number in found[0]] == [total, -total]
 
@@ -212,7 +210,6 @@ def test_quadratic_rows_are_missed_by_what_fractions_say(kind: str) -> None:
             lower = value if rng.random() < 0.2 else -INF
             rows.append(QuadraticRow(body, lower, upper, None))
         at = point_of(x, exact)
-        assert at is not None
         found = quadratic_excess(rows, at)
         alone, decided = sums_outside(stacked(rows), at.x, at.rest)
         for k, row in enumerate(rows):
@@ -234,7 +231,6 @@ def test_most_quadratic_rows_are_decided_without_fractions() -> None:
     exact = {3: Fraction(1, 3)}
     coordinates = [exact.get(j, number) for j, number in enumerate(fractions(x))]
     at = point_of(x, exact)
-    assert at is not None
     for _ in range(40):
         body = quadratic_row(rng, 12, "plain", 1.0).body
         side = float(np.nextafter(float(exact_body(body, coordinates)), INF))
@@ -248,7 +244,6 @@ def test_products_that_underflow_are_left_to_fractions() -> None:
     body = LocalQuadratic(np.arange(2), np.array([0]), np.array([1]), np.ones(1), np.zeros(2), 0.0)
     row = QuadraticRow(body, -INF, 0.0, None)
     at = point_of(np.array([1e-200, 1e-200]), {})
-    assert at is not None
     assert not sums_outside(stacked([row]), at.x, at.rest)[1][0]
     assert quadratic_excess([row], at)[0] > 0
     form = with_rows(sp.csr_matrix([[1e-200]]), np.array([-INF]), np.zeros(1))

@@ -17,7 +17,6 @@ from tests.inside.solvers import (
     EXP,
     LOG,
     SUM,
-    LowerBound,
     Part,
     StandardForm,
     Subject,
@@ -58,7 +57,6 @@ def test_exp_lies_between_its_ends() -> None:
         for x in numbers(1):
             low, high = exp_between(Fraction(x))
             truth = Decimal(x).exp()
-            assert high is not None
             assert decimal(low) <= truth * (1 + SLACK)
             assert truth <= decimal(high) * (1 + SLACK)
             assert high - low <= high * Fraction(1, 2**120)
@@ -81,7 +79,6 @@ def test_beyond_the_doubles_exp_has_one_end() -> None:
     assert low > 10**307
     low, high = exp_between(Fraction(-(10**9)))
     assert low == 0
-    assert high is not None
     assert high < Fraction(1, 10**320)
 
 
@@ -129,7 +126,6 @@ def test_no_term_is_below_its_affine_functions_nor_above_its_value(term: Term) -
                     {EXP: math.log(wild), LOG: 1 / wild, ENTROPY: math.exp(s[0] - 1)}[term.kind]
                 ]
             constant = constant_below(term, s)
-            assert constant is not None
             sign = -1 if term.kind == LOG else 1
             for p in (touching, [abs(float(rng.normal())) + 1e-3 for _ in term.parts]):
                 line = sum(
@@ -140,7 +136,6 @@ def test_no_term_is_below_its_affine_functions_nor_above_its_value(term: Term) -
                 if p is touching and min(s) != 0:
                     assert float(value - line) <= 1e-13 * max(1, abs(float(value)), abs(constant))
                 above = value_above(term, np.array([*p, *[0.0] * 9]), {})
-                assert above is not None
                 assert Decimal(above) >= value - abs(value) * SLACK - SLACK
                 assert above == pytest.approx(float(value), rel=1e-13, abs=1e-30)
 
@@ -175,7 +170,6 @@ def test_lying_slopes_and_multipliers_prove_nothing_false() -> None:
     """Whatever is given, no bound exceeds any value, and no point is cheaper than it is."""
     form = model()
     read = exponential_form(form)
-    assert read is not None
     rng = np.random.default_rng(5)
     grid = [value(x, y) for x in np.linspace(-2, 2, 81) for y in np.linspace(0.1, 3, 81)]
     best = -math.inf
@@ -187,13 +181,11 @@ def test_lying_slopes_and_multipliers_prove_nothing_false() -> None:
                 some = shares(rng, 2) if term.kind == SUM and rng.random() < 0.8 else wild.tolist()
                 slopes.append((number, some))
         proof = minorised(form, slopes)
-        assert proof is not None
         subject = Subject(proof.form)
         z = np.abs(rng.normal(size=len(subject.conic.b))) * 10.0 ** rng.integers(-3, 2)
         bound = proven_bound(subject, rng.normal(size=proof.form.n), z, None)
         if bound is not None:
             found = of_the_model(proof, bound)
-            assert isinstance(found, LowerBound)
             assert found.subject is form
             best = max(best, found.varying)
             assert found.varying <= min(grid)
@@ -201,7 +193,6 @@ def test_lying_slopes_and_multipliers_prove_nothing_false() -> None:
         full = rng.normal(size=read.form.n)
         full[read.columns] = x, y
         point = proven_exponential_point(form, full)
-        assert point is not None
         assert point.exact
         assert point.varying >= value(x, y) - 1e-12
         assert point.varying == pytest.approx(value(x, y), rel=1e-12)

@@ -228,7 +228,6 @@ def test_what_is_true_proves_the_optimum() -> None:
         exact = least(seed, intercept)
         assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
         lemma = tree.cover.lemma(np.inf)
-        assert lemma is not None
         assert lemma.value == tree.cover.value
         assert lemma.hypotheses == {COVERED: True}
 

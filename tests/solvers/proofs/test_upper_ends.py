@@ -263,7 +263,6 @@ def test_the_product_of_two_factors_costs_at_most_its_upper_end(mode: str) -> No
         }  # fmt: skip
         origin = origin_now(model)
         check = CATALOGUE[origin.entry].check
-        assert check is not None
         found = check(origin, values)
         assert found.error is not None
         U, V = (np.reshape(found.repaired[name], (-1, rank)) for name in ("U", "V"))
@@ -284,7 +283,6 @@ def test_two_factors_beyond_the_ranges_of_the_model_have_no_upper_end() -> None:
     data = next(data for data, scale in samples(1, d=4) if scale == 1.0)
     origin = origin_now(tm.matrix_svc_bilinear(data, ridge=0.3, shape=(2, 2), rank=1))
     check = CATALOGUE[origin.entry].check
-    assert check is not None
     for size, known in ((1e-2, True), (1e3, False)):
         values = {"w": np.zeros(4), "b": 0.0, "U": np.ones((2, 1)), "V": np.full((2, 1), size)}
         assert (check(origin, values).error is not None) is known
