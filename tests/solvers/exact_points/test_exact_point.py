@@ -266,6 +266,8 @@ def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact() -> None:
         if entry.problem_class not in CONVEX_CLASSES:
             continue
         form = form_of(name)
+        if form.n > 200:
+            continue  # it takes ten seconds
         kind = classify(form)
         claim = clarabel.run_scaled(form, kind, Limits(threads=1))
         if claim.x is None:
@@ -279,7 +281,7 @@ def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact() -> None:
             exact += 1
             size = max(abs(found.varying), abs(form.objective.varying(claim.x)))
             cheap += found.varying - form.objective.varying(claim.x) <= 1e-6 * size
-    assert asked >= 20
+    assert asked >= 30
     assert exact >= 0.9 * asked
     assert cheap >= 0.8 * asked
 
