@@ -191,6 +191,14 @@ def inexact() -> Any:
     return standard_form(m)
 
 
+def live() -> Any:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    m.d = pyo.Constraint(expr=0.1 * (m.x + 3 * m.y) >= 0.7)
+    m.o = pyo.Objective(expr=m.x + 2 * m.y)
+    return tm.LiveLP(m)
+
+
 def matrix(sides: Any = None, entry: Any = None, within: Any = pyo.Reals) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(within=within, bounds=(-4, 4)), pyo.Var()
@@ -289,6 +297,7 @@ READ: list[Row] = [
     *((lambda who=who: tm.solve(beside_a_reverse_row(), who), ProblemClassError,
        "semidefinite row matrix") for who in ("auto", "scip", "clarabel")),
     (lambda: tm.solve(matrix(within=pyo.Integers), "clarabel"), ProblemClassError, "matrix"),
+    (live, NumberError, "row d has a coefficient that no double is"),
     (without_a_cone, ValueError, "no conic form: row is not convex"),
     (two_objectives, ValueError, "2 objectives are active"),
 ]  # fmt: skip
