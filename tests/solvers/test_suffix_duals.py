@@ -29,7 +29,7 @@ def small(sense: Any) -> pyo.ConcreteModel:
 
 
 @pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
-def test_the_sign_is_that_of_pyomo(sense: Any) -> None:
+def test_multipliers_and_reduced_costs_have_the_sign_of_pyomo(sense: Any) -> None:
     ours, theirs = small(sense), small(sense)
     assert tm.solve(ours).objective == pytest.approx(13.0 if sense == pyo.maximize else -13.0)
     pyo.SolverFactory("highs").solve(theirs)
@@ -38,11 +38,6 @@ def test_the_sign_is_that_of_pyomo(sense: Any) -> None:
         assert value == pytest.approx(theirs.dual[theirs.find_component(name)], abs=1e-7)
         assert value == pytest.approx(hand if sense == pyo.maximize else -hand, abs=1e-7)
     assert ours.third not in ours.dual
-
-
-@pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
-def test_reduced_costs_are_those_of_pyomo(sense: Any) -> None:
-    ours, theirs = small(sense), small(sense)
     for m in (ours, theirs):
         m.second.deactivate()
         m.y.setub(2.0)  # at x = 3 and y = 2 with 1.5 on the first row: 2 - 1.5 for y by hand
@@ -66,7 +61,7 @@ def test_reduced_costs_that_there_are_none_of_are_a_sentence() -> None:
     assert not m.rc
 
 
-@pytest.mark.parametrize("solver", ["auto", "highs", "clarabel"])
+@pytest.mark.parametrize("solver", ["auto", "clarabel"])
 def test_rows_that_are_kept_as_arrays_have_theirs(solver: str) -> None:
     model = tm.c_svc(DATA, C=1.0)
     model.extra = pyo.Constraint(expr=model.w[0] <= 0.1)
@@ -82,18 +77,14 @@ def test_rows_that_are_kept_as_arrays_have_theirs(solver: str) -> None:
     assert gradient == pytest.approx(np.zeros(2), abs=1e-5)
 
 
-def test_without_multipliers_nothing_of_an_earlier_solve_is_left() -> None:
+def test_a_suffix_holds_the_last_solve_or_what_it_was_given() -> None:
     model = tm.hard_margin_svc(DATA)
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     model.dual[model.margin[0]] = 7.0
     assert tm.solve(model).status == "infeasible"
-    assert len(model.dual) == 0
-
-
-def test_a_suffix_that_takes_nothing_is_left_alone() -> None:
+    assert len(model.dual) == 0, "without multipliers nothing of an earlier solve is left"
     model = tm.c_svc(DATA, C=1.0)
     model.dual = pyo.Suffix(direction=pyo.Suffix.EXPORT)
     model.dual[model.margin[0]] = 7.0
     tm.solve(model)
-    assert model.dual[model.margin[0]] == 7.0
-    assert len(model.dual) == 1
+    assert dict(model.dual.items()) == {model.margin[0]: 7.0}, "it takes nothing"

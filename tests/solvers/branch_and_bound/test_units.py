@@ -11,16 +11,15 @@ from tests.inside.solvers import node_scaling
 from tightmargin.solvers import Verdict
 
 
-@pytest.mark.parametrize("exponent", [-17, 0, 13, 20])
-@pytest.mark.parametrize("seed", [0, 4, 7])
+@pytest.mark.parametrize(("seed", "exponent"), [(0, -17), (4, 13), (7, 20)])
 def test_the_verdict_does_not_depend_on_the_unit_of_the_points(seed: int, exponent: int) -> None:
     """In s X the risk of a w in the unit ball is s times as large."""
     r = np.random.default_rng(seed)
-    X, y = r.normal(size=(8, 2)), np.where(r.random(8) < 0.5, 1, -1)
+    X, y = r.normal(size=(6, 2)), np.where(r.random(6) < 0.5, 1, -1)
     y[:2] = 1, -1
     plain, moved = (
         tm.solve(
-            tm.extended_robust_svc(tm.TrainingData(X * s, y), nu=0.7, mu="1/8", intercept="none"),
+            tm.extended_robust_svc(tm.TrainingData(X * s, y), nu=0.7, mu="1/6", intercept="none"),
             method="branch-and-bound",
         )
         for s in (1.0, 2.0**exponent)

@@ -16,7 +16,6 @@ from tests.inside.solvers import (
     SOLVERS,
     Subject,
     by_lemma,
-    checker,
     closes,
     constant_of,
     exact_qp_bound,
@@ -25,8 +24,9 @@ from tests.inside.solvers import (
     standard_form,
     unit,
 )
-from tests.solvers.proof_files import second_checker
 from tests.soundness.exact import fractions, solution
+from tests.support.both_checkers import accepted, refused
+from tests.support.covering import FULL, covering
 from tightmargin.solvers import Verdict
 
 CLOSED = Fraction(1, 10**6)
@@ -72,7 +72,6 @@ def least(y: list[float], constant: float = 0.0) -> Fraction:
     s, ss = Fraction(n * (n - 1), 2), Fraction(n * (n - 1) * (2 * n - 1), 6)
     right = [sum(v), sum(i * p for i, p in enumerate(v))]
     found = solution([[Fraction(n), s], [s, ss]], right)
-    assert found is not None
     a, b = found
     return sum((a + b * i - p) ** 2 for i, p in enumerate(v)) + Fraction(constant)
 
@@ -84,14 +83,20 @@ SOLVERS_OF_QPS = [
 ]
 
 
-@pytest.mark.parametrize("solver", ["auto", *SOLVERS_OF_QPS])
+LEVELS = [
+    (1.0, 0.1, 0.0), (1e3, 0.01, 1e13), (1013.25, 0.01, -1e6), (1e6, 0.5, 0.0), (1e8, 0.5, 1e13),
+]  # fmt: skip
+EVERYONE = ["auto", *SOLVERS_OF_QPS]
+EACH_ONCE = [(solver, LEVELS[k % 5]) for k, solver in enumerate(EVERYONE)]
+
+
 @pytest.mark.parametrize(
-    ("level", "noise", "constant"),
-    [(1.0, 0.1, 0.0), (1e3, 0.01, 1e13), (1013.25, 0.01, -1e6), (1e6, 0.5, 0.0), (1e8, 0.5, 1e13)],
+    ("solver", "numbers"), covering(EVERYONE, LEVELS) if FULL else [*EACH_ONCE, ("auto", LEVELS[4])]
 )
 def test_fits_far_from_0_are_certified_around_their_optimum(
-    level: float, noise: float, constant: float, solver: str
+    solver: str, numbers: tuple[float, float, float]
 ) -> None:
+    level, noise, constant = numbers
     rng = np.random.default_rng([int(level), 1])
     y = np.round(level + 0.3 * np.arange(20) + noise * rng.normal(size=20), 3).tolist()
     result = tm.solve(fit(y, constant), solver)
@@ -117,9 +122,6 @@ def test_a_fit_of_0_is_0_at_both_ends() -> None:
     m.goal.sense = pyo.maximize
     found = tm.solve(m)
     assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
-
-
-def test_a_whole_point_of_0_is_proven_too() -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(2), within=pyo.Integers, bounds=(-9, 9))
     m.goal = pyo.Objective(expr=(3 * m.x[0] + m.x[1] - 7) ** 2 + (m.x[0] - 2 * m.x[1]) ** 2)
@@ -127,7 +129,7 @@ def test_a_whole_point_of_0_is_proven_too() -> None:
     assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
 
 
-@pytest.mark.parametrize("price", [1.0, 1e-5, 1e-9])
+@pytest.mark.parametrize("price", [1.0, 1e-9])
 def test_the_constant_of_a_strengthening_closes_nothing(price: float) -> None:
     data = tm.TrainingData([[0.0], [1.0], [2.0], [1.5], [0.5]], [-1, 1, 1, -1, 1])
     words = {"intercept": "penalised", "strengthening": "scaled"}
@@ -160,14 +162,12 @@ def test_checkers_have_the_same_constant(tmp_path: Path) -> None:
     assert file.exists(), result.message
     assert (result.objective, result.unit) == pytest.approx((15.0, 1.0), rel=1e-9)
     document = json.loads(file.read_text())
-    assert checker.check(document).model.whole_constant == 16
     document["claim"]["lower"] = str(Fraction(10) - Fraction(9, 10**7))
-    assert checker.check(document).closed()
-    assert second_checker.decides(document)
+    proof = accepted(document)
+    assert proof.model.whole_constant == 16
+    assert proof.closed()
     document["claim"]["lower"] = str(Fraction(10) - Fraction(11, 10**7))
-    assert not second_checker.decides(document)
-    with pytest.raises(checker.ProofError, match="the gap is not closed"):
-        checker.check(document)
+    refused(document, "the gap is not closed")
 
 
 def test_verdicts_compare_ends_that_no_double_holds() -> None:
@@ -179,7 +179,6 @@ def test_verdicts_compare_ends_that_no_double_holds() -> None:
     form = standard_form(m)
     point = proven_point(form, np.array([2.0]))
     lower = exact_qp_bound(Subject(form), {}, {})
-    assert point is not None
     assert lower is not None
     found = judged(point, lower)
     assert (found.verdict, found.unit, found.gap) == (Verdict.NOT_CERTIFIED, 2.0, 0.5)
@@ -191,7 +190,7 @@ def test_verdicts_compare_ends_that_no_double_holds() -> None:
     assert judged(point, lower, expanded=Fraction(10**20)).unit == 2.0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if FULL else 3))
 def test_no_numbers_prove_more_than_the_optimum(seed: int) -> None:
     """Of x'Qx + a'x with A x >= b: whatever point and multipliers the kernel is told."""
     rng = np.random.default_rng(seed)
@@ -212,19 +211,3 @@ def test_no_numbers_prove_more_than_the_optimum(seed: int) -> None:
         assert (found is None) == (y[0] < 0), "the row has no upper side"
         proven += found is not None
     assert proven > 5
-
-
-def test_a_claim_says_by_how_much_its_point_misses_rows() -> None:
-    points = np.random.default_rng(0).normal(size=(5, 2)).round(2)
-    m = pyo.ConcreteModel()
-    m.x, m.t = pyo.Var(range(2)), pyo.Var(range(5), within=pyo.NonNegativeReals)
-    m.row = pyo.Constraint(
-        range(5),
-        rule=lambda m, i: sum((m.x[j] - points[i, j]) ** 2 for j in range(2)) <= m.t[i] ** 2,
-    )
-    m.goal = pyo.Objective(expr=sum(m.t.values()))
-    found = tm.solve(m)
-    exact = found.certificate.upper is not None
-    assert found.certificate.verdict is not Verdict.SOLVER_BOUND or (
-        exact != ("the point may miss rows by" in found.certificate.reason)
-    )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-import tracemalloc
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -27,16 +24,15 @@ from tests.inside.solvers import (
     conic_form,
     conic_multipliers,
     multipliers,
-    normal_matrix,
-    pack,
     repaired,
     standard_form,
     unpack,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
+from tests.soundness.exact import fractions, least_linear
 from tests.support.bounds import best_bound, lp_bound
-from tests.support.semidefinite_models import max_cut
+from tests.support.covering import FULL
 from tightmargin.formulations import c_svc, conic_sdp, max_margin_svc, nu_svc
 from tightmargin.solvers import Verdict, solve
 
@@ -115,8 +111,11 @@ def random_lp(seed: int, rows: int = 12, free: int = 3, boxed: int = 5) -> tuple
 # --- double precision ----------------------------------------------------------------------------
 
 
+SEEDS = range(3 if FULL else 1)
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_bound_is_tight_at_a_solvers_multipliers(kind: str, seed: int) -> None:
     p = program(kind, seed)
     value, reason = best_bound(p.form, p.x, p.z)
@@ -127,17 +126,18 @@ def test_bound_is_tight_at_a_solvers_multipliers(kind: str, seed: int) -> None:
 
 @given(
     kind=st.sampled_from(KINDS),
-    seed=st.integers(0, 2),
+    seed=st.sampled_from(SEEDS),
     size=st.sampled_from([1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.1, 1.0, 30.0]),
+    nowhere=st.booleans(),
     dice=st.integers(0, 2**32),
 )
-@settings(max_examples=200)
-def test_bound_holds_for_disturbed_multipliers(
-    kind: str, seed: int, size: float, dice: int
+@settings(max_examples=250 if FULL else 80)
+def test_bound_holds_for_disturbed_multipliers_and_those_out_of_nowhere(
+    kind: str, seed: int, size: float, nowhere: bool, dice: int
 ) -> None:
     p, rng = program(kind, seed), np.random.default_rng(dice)
-    z = p.z + size * rng.standard_normal(len(p.z))
-    x = p.x + size * rng.standard_normal(len(p.x))
+    z = (not nowhere) * p.z + size * rng.standard_normal(len(p.z))
+    x = (not nowhere) * p.x + size * rng.standard_normal(len(p.x))
     value, reason = best_bound(p.form, x, z)
     if value is None:
         assert reason
@@ -145,19 +145,10 @@ def test_bound_holds_for_disturbed_multipliers(
         assert value <= p.optimum + 1e-7 * max(1.0, abs(p.optimum))
 
 
-@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2), dice=st.integers(0, 2**32))
-@settings(max_examples=60)
-def test_bound_holds_for_multipliers_out_of_nowhere(kind: str, seed: int, dice: int) -> None:
-    p, rng = program(kind, seed), np.random.default_rng(dice)
-    z = 10.0 ** rng.uniform(-6, 3) * rng.standard_normal(len(p.z))
-    value, _ = best_bound(p.form, rng.standard_normal(len(p.x)), z)
-    assert value is None or value <= p.optimum + 1e-7 * max(1.0, abs(p.optimum))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_repaired_multipliers_prove_the_bound_by_themselves(kind: str) -> None:
     """Weak duality written out: z in the dual cone, stationarity to rounding, the same value."""
-    p = program(kind, 1)
+    p = program(kind, 0)
     found = repaired(p.conic, p.x, p.z + 1e-6)
     assert not found.reason
     z = found.z
@@ -181,7 +172,6 @@ def test_repaired_multipliers_prove_the_bound_by_themselves(kind: str) -> None:
         value = -p.conic.b @ z + p.conic.offset
     assert np.abs(rest).max() <= 1e-12 * size
     bound, _ = best_bound(p.form, found.x, z)
-    assert bound is not None
     # Limits that the variables have of the objective can only add to what stationarity proves.
     assert bound >= value - 1e-9 * max(1.0, abs(value))
     assert bound <= p.optimum + 1e-8
@@ -204,17 +194,12 @@ def test_no_bound_has_a_reason_that_names_a_variable() -> None:
     assert reason == found.reason
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_svec_keeps_inner_products(k: int) -> None:
-    rng = np.random.default_rng(k)
-    a, b = (half + half.T for half in rng.standard_normal((2, k, k)))
-    assert pack(a) @ pack(b) == pytest.approx(np.trace(a @ b))
-    np.testing.assert_allclose(unpack(pack(a)), a)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_multipliers_travel_to_rows_and_back(kind: str) -> None:
     p = program(kind, 0)
+    if kind == "SDP":
+        assert [b.kind for b in p.conic.blocks] == ["zero", "nonneg", *["soc"] * 10, "psd"]
+        assert p.conic.blocks[-1].start + p.conic.blocks[-1].size == len(p.conic.b)
     rng = np.random.default_rng(0)
     z = np.abs(rng.standard_normal(len(p.z)))
     # Both sides of one row or column share a multiplier; keep one of them active.
@@ -235,76 +220,34 @@ def row_multipliers(form: StandardForm) -> np.ndarray:
 
 
 def exact_optimum(form: StandardForm) -> Fraction:
-    """Optimum of the LP in exact arithmetic: the vertex of linprog's basis, solved in fractions."""
-    n = form.n
-    A = form.A.toarray()
-    sides: list[tuple[list[Fraction], Fraction]] = []
-    for i in range(len(form.rows)):
-        for side in {form.row_lower[i].item(), form.row_upper[i].item()}:
-            if math.isfinite(side):
-                sides.append(([Fraction(a) for a in A[i].tolist()], Fraction(side)))
-    for j in range(n):
-        unit = [Fraction(int(k == j)) for k in range(n)]
-        for side in {form.lower[j].item(), form.upper[j].item()}:
-            if math.isfinite(side):
-                sides.append((unit, Fraction(side)))
-    rows, high = np.vstack([A, -A]), np.r_[form.row_upper, -form.row_lower]
-    answer = linprog(
-        form.objective.a,
-        A_ub=rows[np.isfinite(high)],
-        b_ub=high[np.isfinite(high)],
-        bounds=np.column_stack([form.lower, form.upper]),
-        method="highs-ds",
-    )
-    assert answer.status == 0
-    x = answer.x
-    slack = [abs(float(b) - np.dot([float(v) for v in a], x)) for a, b in sides]
-    chosen: list[tuple[list[Fraction], Fraction]] = []
-    for k in np.argsort(slack, kind="stable"):
-        trial = [*chosen, sides[k]]
-        if np.linalg.matrix_rank(np.array([[float(v) for v in a] for a, _ in trial])) == len(trial):
-            chosen = trial
-        if len(chosen) == n:
-            break
-    assert len(chosen) == n
-    vertex = gauss([[*a, b] for a, b in chosen])
-    cost = [Fraction(v) for v in form.objective.a.tolist()]
-    return sum(
-        (c * v for c, v in zip(cost, vertex, strict=True)), Fraction(form.objective.constant)
-    )
+    """Optimum of the LP in exact arithmetic: the best of all vertices."""
+    A, one = form.A.toarray(), np.eye(form.n)
+    rows = np.vstack([A, -A, one, -one])
+    sides = np.r_[form.row_lower, -form.row_upper, form.lower, -form.upper]
+    kept = np.isfinite(sides)
+    lines = [fractions(line) for line in rows[kept]]
+    found = least_linear(fractions(form.objective.a), lines, fractions(sides[kept]))
+    assert found is not None
+    return found + Fraction(form.objective.constant)
 
 
-def gauss(rows: list[list[Fraction]]) -> list[Fraction]:
-    n = len(rows)
-    for k in range(n):
-        pivot = next(i for i in range(k, n) if rows[i][k])
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [v / rows[k][k] for v in rows[k]]
-        for i in range(n):
-            if i != k and rows[i][k]:
-                factor = rows[i][k]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(12 if FULL else 4))
 def test_exact_bound_is_below_the_exact_optimum_and_tight(seed: int) -> None:
-    model, by_linprog = random_lp(seed, rows=14, free=1 + seed % 4, boxed=4)
+    model, by_linprog = random_lp(seed, rows=7, free=1 + seed % 2, boxed=2)
     form = standard_form(model)
     optimum = exact_optimum(form)
     assert float(optimum) == pytest.approx(by_linprog, abs=1e-9)
     bound = lp_bound(form, row_multipliers(form))
-    assert bound is not None
     assert Fraction(bound) <= optimum
     assert float(optimum - Fraction(bound)) <= 1e-7 * max(1.0, abs(float(optimum)))
 
 
 @given(
-    seed=st.integers(0, 30),
+    seed=st.integers(0, 30 if FULL else 4),
     size=st.sampled_from([0.0, 1e-14, 1e-10, 1e-6, 1e-2, 1.0, 100.0]),
     dice=st.integers(0, 2**32),
 )
-@settings(max_examples=120)
+@settings(max_examples=120 if FULL else 40)
 def test_exact_bound_holds_for_any_multipliers(seed: int, size: float, dice: int) -> None:
     form, multiplier, optimum = lp_case(seed)
     y = multiplier + size * np.random.default_rng(dice).standard_normal(len(multiplier))
@@ -314,7 +257,7 @@ def test_exact_bound_holds_for_any_multipliers(seed: int, size: float, dice: int
 
 @functools.cache
 def lp_case(seed: int) -> tuple[StandardForm, np.ndarray, Fraction]:
-    model, _ = random_lp(seed, rows=8, free=2, boxed=3)
+    model, _ = random_lp(seed, rows=6, free=1, boxed=2)
     form = standard_form(model)
     return form, row_multipliers(form), exact_optimum(form)
 
@@ -343,8 +286,7 @@ def hinge_lp(seed: int, scale: float = 1.0, copies: int = 1) -> tuple[Any, float
     return m, float(answer.fun)
 
 
-@pytest.mark.parametrize(("scale", "copies"), [(1.0, 1), (1.0, 3), (1e6, 1), (1e-6, 1), (1e3, 2)])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "scale", "copies"), [(0, 1.0, 3), (1, 1e6, 1), (0, 1e-6, 1)])
 def test_degenerate_and_scaled_programs_are_closed_exactly(
     seed: int, scale: float, copies: int
 ) -> None:
@@ -353,12 +295,11 @@ def test_degenerate_and_scaled_programs_are_closed_exactly(
     assert result.objective == pytest.approx(optimum, abs=1e-9)
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     assert result.certificate.bound_method == "exact rational dual bound"
-    assert result.bound <= optimum + 1e-12
+    assert optimum - 1e-9 <= result.bound <= optimum + 1e-12
     assert result.objective - result.bound <= 1e-9
 
 
-@pytest.mark.parametrize("scale", [1e6, 1.0, 1e-3, 1e-6])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "scale"), [(0, 1e6), (1, 1e-3), (0, 1e-6), (1, 1e-6)])
 def test_a_certificate_of_a_badly_scaled_program_is_true(seed: int, scale: float) -> None:
     """Clarabel says Solved 7 % above the optimum when the columns are 1e-6 in size."""
     model, optimum = hinge_lp(seed, scale)
@@ -368,17 +309,6 @@ def test_a_certificate_of_a_badly_scaled_program_is_true(seed: int, scale: float
         assert result.objective == pytest.approx(optimum, abs=2e-6)
     else:
         assert scale == 1e-6
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_after_repair_the_gap_is_at_rounding_level(seed: int) -> None:
-    """At a vertex solution of HiGHS the exact bound is the objective to 1e-9 and better."""
-    model, optimum = random_lp(seed)
-    result = solve(model, "highs")
-    assert result.certificate.bound_method == "exact rational dual bound"
-    # An exactly feasible point may cost 5e-8 of the optimum; the bound is at rounding level.
-    assert result.objective == pytest.approx(optimum, abs=1e-7 * max(1.0, abs(optimum)))
-    assert optimum - result.bound <= 1e-9 * max(1.0, abs(optimum))
 
 
 def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:
@@ -391,20 +321,8 @@ def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:
     m.objective = pyo.Objective(expr=-m.x + m.y)
     m.row = pyo.Constraint(expr=m.x - m.y >= 0)
     assert lp_bound(standard_form(m), np.array([0.0])) is None
-
-
-def test_a_wrong_sign_is_clipped_before_it_counts() -> None:
-    """min x, x >= 1 as a row: a multiplier of 2 or -3 proves nothing above 1."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(0, 10))
-    m.objective = pyo.Objective(expr=m.x)
-    m.row = pyo.Constraint(expr=m.x + 0 >= 1)
-    form = standard_form(m)
-    assert lp_bound(form, np.array([1.0])) == pytest.approx(1.0, abs=1e-12)
-    for y in (-3.0, 2.0, 0.25):
-        bound = lp_bound(form, np.array([y]))
-        assert bound is not None
-        assert bound <= 1.0
+    form = standard_form(c_svc(points("overlapping", 0), C=1.0))  # quadratic
+    assert lp_bound(form, np.zeros(len(form.rows))) is None
 
 
 @pytest.mark.parametrize("power", [-60, 0, 60])
@@ -420,11 +338,6 @@ def test_multipliers_at_the_price_of_a_slack_prove_the_optimum_itself(power: int
     form = standard_form(m)
     for off in (0.0, 1e-10):
         assert lp_bound(form, np.array([0.5 - off, 1.0, 0.5 + off])) == 2
-
-
-def test_quadratic_models_are_not_its_business() -> None:
-    form = standard_form(c_svc(points("overlapping", 0), C=1.0))
-    assert lp_bound(form, np.zeros(len(form.rows))) is None
 
 
 # --- through solve -------------------------------------------------------------------------------
@@ -445,73 +358,3 @@ def test_integer_models_get_the_bound_of_their_relaxation() -> None:
         result.certificate.bound_method
         == "exact rational dual bound of the continuous relaxation from clarabel"
     )
-
-
-def test_lies_of_a_solver_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong point, a wrong value, an infeasible point, nan: none is certified."""
-    from tests.inside.solvers import highs
-
-    model, optimum = random_lp(3)
-    honest: Callable[..., Any] = highs.run
-    x = honest(standard_form(model), classify(standard_form(model)), Limits()).x
-
-    def lie(change: Callable[[np.ndarray], np.ndarray]) -> Any:
-        def run(form: Any, classification: Any, limits: Any) -> Any:
-            from dataclasses import replace
-
-            claim = honest(form, classification, limits)
-            return replace(claim, x=change(claim.x))
-
-        monkeypatch.setattr("tightmargin.solvers.backends.highs.run", run)
-        return solve(model, "highs")
-
-    inside = np.r_[x[:3] * 0 + np.nan, x[3:]]
-    assert lie(lambda x: inside).certificate.verdict is Verdict.NOT_CERTIFIED
-    outside = lie(lambda x: x + 10.0)
-    assert outside.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert outside.objective is None
-    assert "infeasible by" in outside.certificate.reason
-    # A feasible point that is not optimal: halfway to another feasible one.
-    other_model, _ = random_lp(3)
-    other_model.objective.sense = pyo.maximize
-    other_model.box = pyo.Constraint([0, 1, 2], rule=lambda m, j: (-50, m.x[j], 50))
-    other = clarabel.run(
-        standard_form(other_model), classify(standard_form(other_model)), Limits()
-    ).x
-    halfway = lie(lambda x: (x + other) / 2)
-    assert halfway.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert halfway.objective > optimum + 1e-3
-    assert halfway.bound <= optimum + 1e-9
-
-
-def test_blocks_are_read_in_their_order() -> None:
-    p = program("SDP", 0)
-    assert [b.kind for b in p.conic.blocks] == ["zero", "nonneg", *["soc"] * 10, "psd"]
-    assert sp.issparse(p.conic.A)
-    assert p.conic.blocks[-1].start + p.conic.blocks[-1].size == len(p.conic.b)
-
-
-@pytest.mark.parametrize("limit", [5000, 0])
-def test_the_repair_of_a_large_matrix_takes_memory_of_its_square(
-    limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stationary are matrices with a diagonal of 1; S of order 150 as a matrix is 1 GB."""
-    monkeypatch.setattr(normal_matrix, "DENSE_LIMIT", limit)
-    form = standard_form(max_cut(150, 0))
-    conic = conic_form(form, classify(form))
-    rows = np.random.default_rng(0).normal(size=(150, 12))
-    rows /= np.linalg.norm(rows, axis=1)[:, None]
-    off = 1 + 1e-6 * np.random.default_rng(1).normal(size=150)
-    tracemalloc.start()
-    try:
-        found = repaired(conic, np.zeros(150), pack(off[:, None] * (rows @ rows.T) * off))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 2**25
-    assert found.residual > 1e-7
-    assert found.reason == ""
-    Z = unpack(found.z)
-    assert np.abs(np.diag(Z) - 1).max() < 1e-12
-    assert np.linalg.eigvalsh(Z)[0] > -1e-13
-    assert np.abs(Z - rows @ rows.T).max() < 1e-4

@@ -15,7 +15,6 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import ArrayVar
 from tests.inside.solvers import (
     SEAL,
     Case,
@@ -26,11 +25,9 @@ from tests.inside.solvers import (
     near_point,
     standard_form,
 )
-from tightmargin.formulations import psd
+from tests.support.covering import FULL, covering
 from tightmargin.solvers import (
     Certificate,
-    DomainError,
-    ProblemClassError,
     SolveResult,
     Status,
     Verdict,
@@ -79,8 +76,11 @@ GAPS = {
 }
 
 
-@pytest.mark.parametrize("target", [-9.0, 1.2, 3.4, 6.0, 20.0])
-@pytest.mark.parametrize("name", GAPS)
+TARGETS = (-9.0, 1.2, 3.4, 6.0, 20.0)
+AIMED = [(name, TARGETS[(k + j) % 5]) for k, name in enumerate(GAPS) for j in (0, 2)]
+
+
+@pytest.mark.parametrize(("name", "target"), covering(GAPS, TARGETS) if FULL else AIMED)
 def test_a_domain_with_gaps_keeps_its_gaps(name: str, target: float) -> None:
     values, domain = GAPS[name]
     m = model_of(lambda m: (m.x - target) ** 2, x=pyo.Var(within=domain))
@@ -88,41 +88,9 @@ def test_a_domain_with_gaps_keeps_its_gaps(name: str, target: float) -> None:
     refuse_false(result, min((v - target) ** 2 for v in values))
     assert float(result.values["x"]) in values
     assert m.x.value in values
-
-
-@pytest.mark.parametrize("least", [-3.0, 0.625, 8.7])
-def test_gaps_count_beside_bounds_and_linear_objectives(least: float) -> None:
-    values, domain = GAPS["halves"]
+    least = [0.0, 0.625, 1.5][TARGETS.index(target) % 3]  # beside bounds and linear objectives
     m = model_of(lambda m: 2 * m.x, x=pyo.Var(within=domain, bounds=(least, None)))
     refuse_false(tm.solve(m), 2 * min(v for v in values if v >= least))
-
-
-def test_a_domain_that_nothing_stands_for_is_refused_by_name() -> None:
-    two = pyo.Reals - pyo.NonNegativeReals | pyo.RangeSet(3, 4, 0)
-    m = model_of(lambda m: m.split**2, split=pyo.Var(within=two))
-    with pytest.raises(DomainError, match="domain of split"):
-        tm.solve(m)
-    gaps = model_of(lambda m: m.x**2, x=pyo.Var(within=pyo.Set(initialize=[1, 4])))
-    with pytest.raises(DomainError, match="domain of x"):
-        standard_form(gaps)
-    array = pyo.ConcreteModel()
-    array.I = pyo.RangeSet(0, 2)
-    array.x = ArrayVar(array.I, lower=0.0)
-    array.x[1].domain = pyo.Set(initialize=[0, 2, 5])
-    with pytest.raises(ValueError, match=r"domain of x\[1\]"):
-        array.x.arrays()
-
-
-def test_a_fixed_variable_and_the_usual_domains_are_as_ever() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.Set(initialize=[0, 2, 5]))
-    m.x.fix(2)
-    m.k = pyo.Var(within=pyo.RangeSet(0, 7))
-    m.z = pyo.Var(within=pyo.Binary)
-    m.objective = pyo.Objective(expr=(m.k - 3.4) ** 2 + m.x + m.z)
-    form = standard_form(m)
-    assert form.integer.all()
-    refuse_false(tm.solve(m), 2 + 0.16)
 
 
 # --- what is left of stationarity ----------------------------------------------------------------
@@ -140,17 +108,22 @@ def chain(count: int, factor: float) -> pyo.ConcreteModel:
     return m
 
 
-@pytest.mark.parametrize("solver", ["auto", "scip", "scs"])
-@pytest.mark.parametrize(("count", "factor"), [(2, 2.0), (8, 10.0), (8, 100.0), (12, 64.0)])
+CHAINS = [(2, 2.0), (8, 10.0), (8, 100.0), (12, 64.0)]
+WHO = ("auto", "scip", "scs")
+LINKS = [("auto", CHAINS[1]), ("auto", CHAINS[3]), ("scip", CHAINS[2]), ("scs", CHAINS[0])]
+
+
+@pytest.mark.parametrize(("solver", "link"), covering(WHO, CHAINS) if FULL else LINKS)
 def test_a_residual_on_a_variable_without_a_limit_is_no_rounding(
-    count: int, factor: float, solver: str
+    solver: str, link: tuple[int, float]
 ) -> None:
-    refuse_false(tm.solve(chain(count, factor), solver, time_limit=20), -1.0)
+    refuse_false(tm.solve(chain(*link), solver), -1.0)
 
 
-@pytest.mark.parametrize("slope", [1e-3, 1e-7, 1e-12, 1e-300])
-@pytest.mark.parametrize("far", [0.0, 1e3, 1e9])
-def test_the_smallest_slope_has_no_bound(far: float, slope: float) -> None:
+@pytest.mark.parametrize(
+    ("slope", "far"), [(1e-3, 1e9), (1e-7, 1e3), (1e-12, 0.0), (1e-300, 1e3), (1e-300, 0.0)]
+)
+def test_the_smallest_slope_has_no_bound(slope: float, far: float) -> None:
     m = model_of(lambda m: (m.x - far) ** 2 + slope * m.y, x=pyo.Var(), y=pyo.Var())
     refuse_false(tm.solve(m), -math.inf)
 
@@ -169,9 +142,9 @@ def bent(price: float, bend: float, reach: float, epigraph: bool) -> pyo.Concret
     return m
 
 
-@pytest.mark.parametrize("epigraph", [False, True])
-@pytest.mark.parametrize("bend", [1e-12, 1e-8])
-@pytest.mark.parametrize("price", [1e2, 1e6])
+@pytest.mark.parametrize(
+    ("price", "bend", "epigraph"), covering([1e2, 1e6], [1e-12, 1e-8], [False, True])
+)
 def test_nearly_convex_is_not_convex(price: float, bend: float, epigraph: bool) -> None:
     model = bent(price, bend, 1e6, epigraph)
     refuse_false(tm.solve(model, time_limit=2), -bend * 1e12)
@@ -200,30 +173,11 @@ def test_a_factor_that_may_be_negative_makes_no_cone(below: float) -> None:
     refuse_false(tm.solve(m, time_limit=10), -1.0)
 
 
-def test_rounding_in_a_gram_matrix_is_charged_and_not_refused() -> None:
-    """X'X of rank 2 in 6 columns has eigenvalues of -1e-16; the bound still closes."""
-    X = np.random.default_rng(0).normal(size=(2, 6))
-    Q = X.T @ X
-    assert np.linalg.eigvalsh(Q)[0] < 0
-    m = pyo.ConcreteModel()
-    m.a = pyo.Var(range(6), bounds=(0, 1))
-    m.objective = pyo.Objective(
-        expr=sum(Q[i, j].item() * m.a[i] * m.a[j] for i in range(6) for j in range(6))
-        - 3 * sum(m.a[i] for i in range(6))
-    )
-    result = tm.solve(m)
-    assert result.problem_class == "QP"
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    grid = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0]] * 6)).reshape(6, -1)
-    assert result.bound <= (np.einsum("ij,ik,jk->k", Q, grid, grid) - 3 * grid.sum(0)).min() + 1e-12
-
-
 # --- feasibility ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["auto", "scip"])
-@pytest.mark.parametrize("start", [1.0, 1e3, 1e6])
-def test_a_cone_without_inner_points_far_from_0(start: float, solver: str) -> None:
+@pytest.mark.parametrize(("solver", "start"), [("auto", 1.0), ("auto", 1e6), ("scip", 1e3)])
+def test_a_cone_without_inner_points_far_from_0(solver: str, start: float) -> None:
     """X <= z and z^2 + y^2 <= x^2 leave y = 0 alone, beside terms of any size."""
     m = pyo.ConcreteModel()
     m.x, m.z = pyo.Var(bounds=(start, start + 1)), pyo.Var(bounds=(start, start + 1))
@@ -234,8 +188,7 @@ def test_a_cone_without_inner_points_far_from_0(start: float, solver: str) -> No
     refuse_false(tm.solve(m, solver, time_limit=10), 0.0)
 
 
-@pytest.mark.parametrize(("step", "odd"), [(2, 1), (2, 3), (6, 5)])
-@pytest.mark.parametrize("start", [0, 10**4, 10**7])
+@pytest.mark.parametrize(("start", "step", "odd"), [(0, 2, 3), (10**4, 6, 5), (10**7, 2, 1)])
 def test_integers_do_not_meet_between_whole_numbers(start: int, step: int, odd: int) -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(within=pyo.Integers, bounds=(start, start + 50))
@@ -270,8 +223,10 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("sense", [1, -1])
-@pytest.mark.parametrize("name", CURVES)
+TURNED = [(name, (1, -1)[k % 2]) for k, name in enumerate(CURVES)]
+
+
+@pytest.mark.parametrize(("name", "sense"), covering(CURVES, (1, -1)) if FULL else TURNED)
 def test_an_objective_beyond_degree_two_is_its_value(name: str, sense: int) -> None:
     curve, box, truth = CURVES[name]
     m = pyo.ConcreteModel()
@@ -290,62 +245,7 @@ def test_an_objective_beyond_degree_two_is_its_value(name: str, sense: int) -> N
     assert result.certificate.verdict is not Verdict.CERTIFIED
 
 
-# --- semidefinite rows ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", ["auto", "scip", "clarabel", "gurobi"])
-@pytest.mark.parametrize("beside", ["integer", "reverse"])
-def test_no_solver_starts_without_a_semidefinite_row(beside: str, solver: str) -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.Integers if beside == "integer" else pyo.Reals, bounds=(-4, 4))
-    psd(m, "matrix", [[m.x], [1.0, m.x]])
-    if beside == "reverse":
-        m.out = pyo.Constraint(expr=m.x**2 >= 2)
-    m.objective = pyo.Objective(expr=m.x)
-    if (beside, solver) == ("integer", "auto"):  # branch and bound takes it: x^2 >= 1 and x >= 0
-        found = tm.solve(m)
-        assert found.solver == "tightmargin"
-        assert found.objective == 1.0
-        return
-    with pytest.raises(ProblemClassError, match="semidefinite row matrix"):
-        tm.solve(m, solver)
-
-
 # --- units ---------------------------------------------------------------------------------------
-
-
-def separable() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X, w = rng.normal(size=(10, 2)), rng.normal(size=2)
-    y = np.where(X @ w > 0, 1, -1)
-    return X + y[:, None] * w * 0.5, y
-
-
-@pytest.mark.parametrize("power", [-20, -10, 0, 10, 20])
-@pytest.mark.parametrize("price", [1.0, 1e6])
-def test_a_price_at_which_no_slack_pays_leaves_the_hard_margin(power: int, price: float) -> None:
-    """1/2 ||w||^2 of the hard margin is the optimum of c_svc as soon as C exceeds its alphas."""
-    X, y = separable()
-    hard = tm.solve(tm.hard_margin_svc(tm.TrainingData(X, y)))
-    assert hard.certificate.verdict is Verdict.CERTIFIED
-    s = 2.0**power
-    C = price * 10 * hard.objective / s**2
-    result = tm.solve(tm.c_svc(tm.TrainingData(s * X, y), C=C))
-    refuse_false(result, hard.objective / s**2)
-
-
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1e6, 1e9, 1e12])
-def test_a_constant_neither_hides_a_gap_nor_makes_one(constant: float) -> None:
-    m = pyo.ConcreteModel()
-    m.x, m.k = pyo.Var(bounds=(0, 3)), pyo.Var()
-    m.k.fix(constant / 2)
-    m.objective = pyo.Objective(expr=1e-3 * ((m.x - 1) ** 2 + m.x) + m.k + constant / 2)
-    result = tm.solve(m)
-    truth = 1e-3 * 0.75
-    assert result.bound - constant <= truth + abs(constant) * 2.0**-52
-    assert result.objective - constant == pytest.approx(truth, abs=1e-9 + abs(constant) * 2.0**-51)
-    if abs(constant) <= 1e6:
-        assert result.certificate.verdict is Verdict.CERTIFIED
 
 
 def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel() -> None:
@@ -361,7 +261,6 @@ def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel()
     values = {"x": 1e6, "z": 1e6, "y": -1.0}
     point = np.array([values[form.columns.name(k)] for k in range(form.n)])
     upper = near_point(form, point)
-    assert upper is not None
     assert upper.eps == pytest.approx(1), "y^2 is all that the cone is missed by"
     kept, other = (
         Certified(

@@ -1,4 +1,4 @@
-"""A solver that lies, in every way we could think of: each lie is caught by solve() and named."""
+"""A solver that lies in every way we could think of: solve() catches and names each lie."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.contrib.solver.common.factory import SolverFactory
 from scipy.optimize import linprog
 
 import tightmargin as tm
@@ -37,6 +36,7 @@ from tests.inside.solvers import (
 from tests.inside.solvers import Subject as KernelSubject
 from tests.references import reference_solutions
 from tests.support import command_line, long_runs, lying_solver
+from tests.support.covering import FULL, covering
 from tests.support.lying_solver import DATA, FATAL, LIES, SUBJECTS
 from tightmargin.solvers import Claim, SolveResult, Status, Verdict
 
@@ -94,115 +94,91 @@ def fewest_left_out() -> float:
     return 12.0
 
 
-@dataclass(frozen=True)
-class Caught:
-    """What must become of a lie.
-
-    Attributes
-    ----------
-    words : str
-        Pattern in the reason of the certificate.
-    told : str
-        Pattern in the message; where the truth is proven all the same, this is where it is named.
-    """
-
-    verdict: Verdict
-    words: str = ""
-    told: str = ""
-    status: Status | None = None
-
-
-def named(words: str) -> Caught:
-    return Caught(Verdict.NOT_CERTIFIED, words)
-
-
-def error(words: str) -> Caught:
-    return Caught(Verdict.NOT_CERTIFIED, words, status=Status.ERROR)
-
-
-GAP = r"^the proven gap is \S+,"
-TRUTH_PROVEN = {  # the point is right: our own proof stands, and the lie is told beside it
-    "wrong_objective": r"returned objective -?[\d.]+ for a point where it is -?[\d.]+(;|$)",
-    "objective_is_nan": r"returned objective nan for a point where it is -?[\d.]+(;|$)",
-    "objective_is_infinite": r"returned objective -inf for a point where it is -?[\d.]+(;|$)",
-    "bound_is_nan": r"returned the bound nan(;|$)",
-    "bound_is_infinite": r"returned the bound inf(;|$)",
-    "bound_above_the_point": r"returned the bound -?[\d.]+ for a point whose objective is -?[\d.]+",
+CERTIFIED, NOT, CLAIM = Verdict.CERTIFIED, Verdict.NOT_CERTIFIED, Verdict.SOLVER_BOUND
+GAP = "the proven gap is"
+MORE = "the solver contradicts itself"
+# Verdict, and words of the reason; of the message where our own proof stands beside the lie.
+Caught = tuple[Verdict, str]
+POINT_IS_RIGHT = {
+    "wrong_objective": "returned objective",
+    "objective_is_nan": "returned objective nan",
+    "objective_is_infinite": "returned objective -inf",
+    "bound_is_nan": "returned the bound nan",
+    "bound_is_infinite": "returned the bound inf",
+    "bound_above_the_point": "returned the bound",
 }
-SAME_EVERYWHERE = {
-    "point_with_nan": error(r"^the solver returned nan for w\[0\]$"),
-    "point_with_infinity": error(r"^the solver returned inf for \w+\[\d+\]$"),
-    "point_of_a_shorter_model": error(r"returned no value for \w+\[\d+\] and 2 others$"),
-    "point_of_another_model": error(r"returned no value for w\[0\] and \d+ others$"),
-    "empty_answer": error(r"returned no value for w\[0\] and \d+ others$"),
-    "values_that_are_no_numbers": error(r"liar raised TypeError: float\(\) argument"),
-    "optimal_without_a_point": error(r"returned status feasible without a point$"),
-    "point_that_cannot_be_asked_for": error(r"liar raised RuntimeError: the licence server"),
-    "infeasible": error(r"^the solver says infeasible .*there is a point that is feasible to"),
-    "unbounded": error(r"^the solver says unbounded .*, and nothing is below -?[\d.]+ by "),
-    "infeasible_or_unbounded": error(r"there is a point .* and nothing is below -?[\d.]+ by "),
-    "foreign_exception": error(r"liar raised VendorError: rescode 1001: internal error$"),
+ERRORS = {  # the same of every model, and the status is an error
+    "point_with_nan": r"returned nan for w\[0\]$",
+    "point_with_infinity": "returned inf for",
+    "point_of_a_shorter_model": "returned no value for .* and 2 others$",
+    "point_of_another_model": "returned no value for",
+    "empty_answer": "returned no value for",
+    "values_that_are_no_numbers": "liar raised TypeError",
+    "optimal_without_a_point": "returned status feasible without a point$",
+    "point_that_cannot_be_asked_for": "liar raised RuntimeError: the licence server",
+    "infeasible": "there is a point that is feasible to",
+    "unbounded": "nothing is below",
+    "infeasible_or_unbounded": "there is a point .* and nothing is below",
+    "foreign_exception": "liar raised VendorError: rescode 1001",
 }
 # The rest depends on who proves what: (convex, MILP, MIQP, NONCONVEX).
 BY_CLASS: dict[str, tuple[Caught, ...]] = {
     "worse_point": (
-        named(GAP),
-        Caught(Verdict.SOLVER_BOUND),  # consistent, and nothing of ours reaches that far
-        named(r"^the solver's bound \S+ exceeds the optimum \S+ by enumeration of"),
-        named(r"^the solver's bound \S+ exceeds a feasible value"),
+        (NOT, GAP),
+        (CLAIM, ""),  # consistent, and nothing of ours reaches that far
+        (NOT, "exceeds the optimum .* by enumeration"),
+        (NOT, "the solver's bound .* exceeds a feasible value"),
     ),
-    "worse_point_for_the_optimum": (
-        Caught(Verdict.NOT_CERTIFIED, GAP, told="returned objective"),
-        *(named("^the solver contradicts itself: objective") for _ in range(3)),
-    ),
-    "infeasible_point": tuple(
-        named(words) for words in ("", "with its integers fixed", "", "the bound .* for a point")
-    ),
-    "optimal_after_a_time_limit": (
-        named(GAP),
-        *(named(r"^the solver says optimal with bound \S+ below") for _ in range(3)),
-    ),
+    "worse_point_for_the_optimum": ((NOT, GAP), *3 * ((NOT, f"{MORE}: objective"),)),
+    "optimal_after_a_time_limit": ((NOT, GAP), *3 * ((NOT, "says optimal with bound .* below"),)),
     "bound_between_optimum_and_point": (
-        named(GAP),
-        Caught(Verdict.SOLVER_BOUND, status=Status.FEASIBLE),
-        named(r"^the solver's bound \S+ exceeds the optimum \S+ by enumeration of"),
-        named(r"^the solver's bound \S+ exceeds a feasible value"),
+        (NOT, GAP),
+        (CLAIM, ""),
+        (NOT, "exceeds the optimum .* by enumeration"),
+        (NOT, "the solver's bound .* exceeds a feasible value"),
     ),
-}  # fmt: skip
+}
 # The solver's multipliers are used for linear and quadratic programs.
 WRONG_DUALS = {
-    "dual_signs": r"^(the proven gap is|stationarity of)",
+    "dual_signs": f"{GAP}|stationarity of",
     "dual_scale": GAP,
-    "dual_noise": r"^(the proven gap is|stationarity of)",
-    "duals_are_nan": r"^the multipliers hold nan or infinity$",
-    "duals_are_infinite": r"^the multipliers hold nan or infinity$",
+    "dual_noise": f"{GAP}|stationarity of",
+    "duals_are_nan": "multipliers hold nan or infinity",
+    "duals_are_infinite": "multipliers hold nan or infinity",
 }
 
 
 def expected(subject: str, lie: str) -> Caught | None:
     """What becomes of a lie about a model; None where it cannot be told."""
+    proven = SUBJECTS[subject].proven
     if lie == "nothing_but_the_truth":
-        return Caught(Verdict.CERTIFIED if SUBJECTS[subject].proven else Verdict.SOLVER_BOUND)
-    if lie in TRUTH_PROVEN:
-        if SUBJECTS[subject].proven:
-            return Caught(Verdict.CERTIFIED, "^$", TRUTH_PROVEN[lie])
-        return named("^the solver contradicts itself: ")
+        return (CERTIFIED if proven else CLAIM), ""
+    if lie in POINT_IS_RIGHT:
+        return (CERTIFIED, POINT_IS_RIGHT[lie]) if proven else (NOT, MORE)
     if lie in WRONG_DUALS:
-        return named(WRONG_DUALS[lie]) if subject in ("LP", "QP") else None
-    if lie in SAME_EVERYWHERE:
+        return (NOT, WRONG_DUALS[lie]) if subject in ("LP", "QP") else None
+    if lie in ERRORS:
         if subject == "NONCONVEX" and "unbounded" in lie:
-            return named("^the solver's word: ")  # no bound of ours reaches a model like this
-        return SAME_EVERYWHERE[lie]
+            return NOT, "the solver's word: "  # no bound of ours reaches a model like this
+        return NOT, ERRORS[lie]
     of_class = ("MILP", "MIQP", "NONCONVEX")
     return BY_CLASS[lie][0 if subject in CONVEX else 1 + of_class.index(subject)]
 
 
-CASES = [
-    (subject, lie)
-    for subject in SUBJECTS
-    for lie in LIES
-    if lie not in FATAL and lie != "infeasible_point" and expected(subject, lie) is not None
-]
+def subjects_of(lie: str) -> list[str]:
+    """Every class that a lie is judged differently in, or two in turn."""
+    told = [subject for subject in SUBJECTS if expected(subject, lie) is not None]
+    turn = list(LIES).index(lie)
+    if FULL or lie in WRONG_DUALS:
+        return told
+    if lie in BY_CLASS:
+        return [CONVEX[turn % 4], "MILP", "MIQP", "NONCONVEX"]
+    return [told[turn % len(told)], told[(turn + 3) % len(told)]]
+
+
+HEARD = [lie for lie in LIES if lie not in FATAL and lie != "infeasible_point"]
+CASES = [(subject, lie) for lie in HEARD for subject in subjects_of(lie)]
+assert {subject for subject, _ in CASES} == set(SUBJECTS)
 
 
 def check_what_no_lie_may_change(
@@ -216,10 +192,10 @@ def check_what_no_lie_may_change(
         assert result.objective >= best - CLOSE * size
     if result.bound is not None:
         assert result.bound <= best + 1e-7 * size
-    if result.certificate.verdict is Verdict.CERTIFIED:
+    if result.certificate.verdict is CERTIFIED:
         assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
         assert result.status is Status.OPTIMAL
-    if result.certificate.verdict is Verdict.NOT_CERTIFIED:
+    if result.certificate.verdict is NOT:
         assert result.status is not Status.OPTIMAL
         assert result.certificate.reason
 
@@ -229,24 +205,25 @@ def test_every_lie_is_caught_and_named(tell: Callable[..., None], subject: str, 
     tell(lie, subject)
     model = SUBJECTS[subject].build()
     result = tm.solve(model, "liar")
-    caught = expected(subject, lie)
-    assert caught is not None
-    assert result.certificate.verdict is caught.verdict, result.certificate.reason
-    assert re.search(caught.words, result.certificate.reason), result.certificate.reason
-    assert re.search(caught.told, result.message), result.message
-    if caught.status is not None:
-        assert result.status is caught.status
+    verdict, words = expected(subject, lie) or (None, "")
+    certificate = result.certificate
+    assert certificate.verdict is verdict, certificate.reason
+    heard = result.message if verdict is CERTIFIED else certificate.reason
+    assert re.search(words, heard), heard
+    if lie in ERRORS and "word" not in words:
+        assert result.status is Status.ERROR
+    if lie == "foreign_exception":  # its traceback is kept
+        assert "in foreign_exception" in result.log
+        assert "VendorError: rescode 1001" in result.log
     check_what_no_lie_may_change(model, subject, result)
 
 
-def test_there_is_an_expectation_for_every_lie() -> None:
-    tried = {lie for _, lie in CASES} | set(FATAL) | {"infeasible_point"}
-    assert tried == set(LIES)
-    assert {subject for subject, _ in CASES} == set(SUBJECTS)
+REPAIRED = [(subject, k % 3 > 0) for k, subject in enumerate(SUBJECTS)]
 
 
-@pytest.mark.parametrize("edited", [False, True])
-@pytest.mark.parametrize("subject", list(SUBJECTS))
+@pytest.mark.parametrize(
+    ("subject", "edited"), covering(SUBJECTS, [False, True]) if FULL else REPAIRED
+)
 def test_an_infeasible_point_is_repaired_by_the_formulation_or_refused(
     tell: Callable[..., None], subject: str, edited: bool
 ) -> None:
@@ -259,21 +236,20 @@ def test_an_infeasible_point_is_repaired_by_the_formulation_or_refused(
     check_what_no_lie_may_change(model, subject, result)
     if not edited:
         return
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.verdict is NOT
     assert result.objective is None
     reason = result.certificate.reason
     assert re.search(r"^infeasible by \S+ of the row's size|with its integers fixed", reason)
 
 
-@pytest.mark.parametrize("lie", ["worse_point", "bound_between_optimum_and_point"])
 def test_a_consistent_lie_about_a_mixed_integer_bound_is_a_claim_beside_our_own_bound(
-    tell: Callable[..., None], lie: str
+    tell: Callable[..., None],
 ) -> None:
     """Nothing contradicts it, so it is believed only as far as its label says."""
-    tell(lie, "MILP")
+    tell("worse_point", "MILP")
     result = tm.solve(SUBJECTS["MILP"].build(), "liar")
     certificate = result.certificate
-    assert certificate.verdict is Verdict.SOLVER_BOUND
+    assert certificate.verdict is CLAIM
     assert certificate.solver_bound is not None
     assert certificate.solver_bound > optimum("MILP"), "or there was no lie"
     assert certificate.bound is not None
@@ -288,7 +264,7 @@ def test_the_lies_of_a_maximiser_are_told_in_its_own_sense(tell: Callable[..., N
     m.objective = pyo.Objective(expr=5 * m.x, sense=pyo.maximize)
     tell("wrong_objective")
     result = tm.solve(m, "liar")
-    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.verdict is CERTIFIED
     assert result.objective == pytest.approx(10)
     assert "returned objective 11 for a point where it is 10" in result.message
     tell("unbounded")
@@ -301,22 +277,9 @@ def test_the_lies_of_a_maximiser_are_told_in_its_own_sense(tell: Callable[..., N
 # --- lies about the multipliers of cones, which Pyomo's interface does not carry ------------------
 
 
-def _negated(duals: Multipliers) -> Multipliers:
-    return _changed(duals, lambda numbers: -numbers)
-
-
-def _tripled(duals: Multipliers) -> Multipliers:
-    return _changed(duals, lambda numbers: 3.0 * numbers)
-
-
-def _random(duals: Multipliers) -> Multipliers:
-    rng = np.random.default_rng(0)
-
-    def noise(numbers: Any) -> Any:
-        drawn = rng.standard_normal(np.shape(numbers))
-        return drawn + drawn.T if np.ndim(numbers) == 2 else drawn
-
-    return _changed(duals, noise)
+def noise(numbers: Any) -> Any:
+    drawn = np.random.default_rng(0).standard_normal(np.shape(numbers))
+    return drawn + drawn.T if np.ndim(numbers) == 2 else drawn
 
 
 def _changed(duals: Multipliers, change: Callable[[Any], Any]) -> Multipliers:
@@ -324,16 +287,23 @@ def _changed(duals: Multipliers, change: Callable[[Any], Any]) -> Multipliers:
     return Multipliers(change(duals.rows), change(duals.bounds), cones)
 
 
-@pytest.mark.parametrize("change", [_negated, _tripled, _random])
-@pytest.mark.parametrize("subject", CONVEX)
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "negated": lambda numbers: -numbers, "tripled": lambda numbers: 3.0 * numbers, "noise": noise,
+}  # fmt: skip
+CHANGED = [*zip(CONVEX, ["negated", "tripled", "noise", "negated"], strict=True), ("SDP", "noise")]
+
+
+@pytest.mark.parametrize(
+    ("subject", "change"), covering(CONVEX, CHANGES) if FULL else [*CHANGED, ("SOCP", "tripled")]
+)
 def test_wrong_multipliers_of_cones_prove_nothing_false(
-    monkeypatch: pytest.MonkeyPatch, subject: str, change: Callable[[Multipliers], Multipliers]
+    monkeypatch: pytest.MonkeyPatch, subject: str, change: str
 ) -> None:
     def lying(run: Callable[..., Claim]) -> Callable[..., Claim]:
         def told(*arguments: Any) -> Claim:
             claim = run(*arguments)
             assert claim.duals is not None
-            return replace(claim, duals=change(claim.duals))
+            return replace(claim, duals=_changed(claim.duals, CHANGES[change]))
 
         return told
 
@@ -344,10 +314,9 @@ def test_wrong_multipliers_of_cones_prove_nothing_false(
     check_what_no_lie_may_change(model, subject, result)
     assert result.objective == pytest.approx(optimum(subject), abs=1e-6), "the point is right"
     residual = result.certificate.dual_residual
-    if result.certificate.verdict is Verdict.NOT_CERTIFIED:
+    if result.certificate.verdict is NOT:
         assert re.search(r"the proven gap is|stationarity of", result.certificate.reason)
     else:  # they could be repaired, or the paper's formula needs none: what was wrong is a number
-        assert residual is not None
         assert residual > 1e-3
 
 
@@ -374,30 +343,26 @@ NUMBER = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if FULL else 25)
 @given(
     subject=st.sampled_from(list(SUBJECTS)),
     status=st.sampled_from([Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE]),
-    noise=st.tuples(NOISE, NOISE),
+    off=st.tuples(NOISE, NOISE),
     seed=st.integers(0, 2**16),
     bound=NUMBER,
     reported=NUMBER,
 )
 def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
-    subject: str,
-    status: Status,
-    noise: tuple[float, float],
-    seed: int,
-    bound: float | None,
+    subject: str, status: Status, off: tuple[float, float], seed: int, bound: float | None,
     reported: float | None,
-) -> None:
+) -> None:  # fmt: skip
     case, honest = known(subject)
     rng = np.random.default_rng(seed)
     assert honest.x is not None
-    x = honest.x + noise[0] * rng.standard_normal(case.form.n)
+    x = honest.x + off[0] * rng.standard_normal(case.form.n)
     duals = honest.duals
     if duals is not None:
-        duals = _changed(duals, lambda n: n + noise[1] * rng.standard_normal(np.shape(n)))
+        duals = _changed(duals, lambda n: n + off[1] * rng.standard_normal(np.shape(n)))
     claim = Claim(status, x, duals, bound=bound, objective=reported)
     found = certify(case, with_contradictions(case.form, claim))
     best, certificate = optimum(subject), found.certificate
@@ -406,10 +371,10 @@ def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
         assert certificate.bound <= best + 1e-7 * size
     if found.objective is not None:
         assert found.objective >= best - CLOSE * size
-    if certificate.verdict is Verdict.CERTIFIED:
+    if certificate.verdict is CERTIFIED:
         assert found.objective is not None
         assert found.objective <= best + 2e-6 * size
-    if certificate.verdict is Verdict.SOLVER_BOUND:
+    if certificate.verdict is CLAIM:
         assert found.objective is not None
         claimed = certificate.solver_bound
         assert claimed is not None or found.status is not Status.OPTIMAL
@@ -439,38 +404,23 @@ def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str
     assert (kept.status is Status.ERROR) == (kept.x is None)
 
 
-@pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR])
-def test_no_bound_and_no_point_are_no_contradiction(status: Status) -> None:
-    form = standard_form(SUBJECTS["QP"].build())
-    kept = with_contradictions(form, Claim(status, bound=-np.inf, message="word"))
-    assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
-    assert kept.bound is None
-    assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
-
-
-@pytest.mark.parametrize("subject", list(SUBJECTS))
-def test_honest_solvers_do_not_contradict_themselves(subject: str) -> None:
-    told = []
-    model = SUBJECTS[subject].build()
-    kind = tm.solve(model).problem_class
-    for name, info in SOLVERS.items():
-        if kind in info.classes and info.installed and not info.unlicensed():
-            told.append(tm.solve(model, name).message)
-    assert told
-    assert [words for words in told if "the solver returned" in words] == []
+def test_no_bound_and_no_point_are_no_contradiction_and_honest_solvers_have_none() -> None:
+    model = SUBJECTS["QP"].build()
+    form = standard_form(model)
+    for status in (Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR):
+        kept = with_contradictions(form, Claim(status, bound=-np.inf, message="word"))
+        assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
+        assert kept.bound is None
+        assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
+    for subject in SUBJECTS if FULL else ("QP", "MIQP"):
+        model = SUBJECTS[subject].build()
+        kind = tm.solve(model).problem_class
+        for name, info in SOLVERS.items():
+            if kind in info.classes and info.installed and not info.unlicensed():
+                assert "the solver returned" not in tm.solve(model, name).message
 
 
 # --- who else would believe it --------------------------------------------------------------------
-
-
-def test_pyomo_itself_believes_the_liar(tell: Callable[..., None]) -> None:
-    """It is a solver like any other there, and its word is loaded into the model."""
-    tell("worse_point", "QP")
-    model = SUBJECTS["QP"].build()
-    results = SolverFactory("liar").solve(model)
-    assert results.solution_status.name == "optimal"
-    assert pyo.value(model.objective) == pytest.approx(8.0)
-    assert optimum("QP") < 7
 
 
 def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) -> None:
@@ -484,13 +434,6 @@ def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) ->
     refuted = command_line.run(*words)
     assert refuted.code == 1, "3 would say that the model is infeasible"
     assert "there is a point that is feasible" in refuted.stderr
-
-
-def test_the_traceback_of_a_foreign_exception_is_kept(tell: Callable[..., None]) -> None:
-    tell("foreign_exception", "QP")
-    result = tm.solve(SUBJECTS["QP"].build(), "liar")
-    assert "in foreign_exception" in result.log
-    assert "VendorError: rescode 1001" in result.log
 
 
 def test_after_a_refuted_claim_the_next_attempt_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -507,7 +450,7 @@ def test_after_a_refuted_claim_the_next_attempt_is_made(monkeypatch: pytest.Monk
     monkeypatch.setattr(clarabel, "run", infeasible)
     model = SUBJECTS["SDP"].build()
     result = tm.solve(model, "clarabel")
-    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.verdict is CERTIFIED
     assert result.objective == pytest.approx(optimum("SDP"), abs=1e-6)
     assert calls, "or the first attempt was another one"
     assert "scaling" in result.message

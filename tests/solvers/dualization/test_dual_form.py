@@ -35,6 +35,7 @@ from tests.inside.solvers import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import ProblemClass
 from tightmargin.solvers import Claim, Status, Verdict
 
@@ -149,7 +150,6 @@ def through_the_dual(
     form: StandardForm, kind: Classification, run: Callable[..., Claim] = highs.run
 ) -> Claim:
     dual = dual_form(form)
-    assert dual is not None
     assert dual.form.columnwise.shape == dual_size(form)
     options = HIGHS_OPTIONS if run is highs.run else {}
     return dual.recovered(run(dual.form, kind, Limits(options=options)))
@@ -158,8 +158,6 @@ def through_the_dual(
 def assert_optimal(p: Program, claim: Claim, tolerance: float) -> None:
     """Feasible, stationary, complementary, multipliers on the right side: that is the optimum."""
     x, duals = claim.x, claim.duals
-    assert x is not None
-    assert duals is not None
     np.testing.assert_allclose(
         p.P @ x + p.c - p.A.T @ duals.rows, duals.bounds, atol=tolerance, rtol=0
     )
@@ -172,7 +170,7 @@ def assert_optimal(p: Program, claim: Claim, tolerance: float) -> None:
         assert abs(y) <= tolerance or abs(y) * room <= tolerance
 
 
-@settings(max_examples=100)
+@settings(max_examples=100 if FULL else 40)
 @given(programs())
 def test_linear_programs_have_the_optimum_of_scipy(p: Program) -> None:
     assume(dual_size(p.form())[1] > 0)  # HiGHS says "empty" without columns, rows or not
@@ -190,16 +188,7 @@ def test_linear_programs_have_the_optimum_of_scipy(p: Program) -> None:
         assert claim.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
-def test_an_infeasible_model_is_told_from_an_unbounded_one_where_the_dual_can() -> None:
-    """x + s = 1, x = 3, s >= 0 has no point and a feasible dual."""
-    p = Program(
-        np.zeros((2, 2)), np.zeros(2), 0.0, np.ones((1, 2)), np.array([[1.0, 1.0]]),
-        np.array([[3.0, 3.0], [0.0, INF]]),
-    )  # fmt: skip
-    assert through_the_dual(p.form(), LP).status is Status.INFEASIBLE
-
-
-@settings(max_examples=40)
+@settings(max_examples=40 if FULL else 12)
 @given(programs(quadratic=True))
 def test_quadratic_programs_have_the_optimum_of_the_primal(p: Program) -> None:
     form = p.form()
@@ -215,6 +204,26 @@ def test_quadratic_programs_have_the_optimum_of_the_primal(p: Program) -> None:
     )
     assert claim.bound == pytest.approx(form.objective.at(primal.x), abs=1e-5 * scale)
     assert_optimal(p, claim, 1e-4 * scale)
+
+
+def test_single_programs() -> None:
+    """x + s = 1, x = 3, s >= 0 has no point and a feasible dual; and 1e-15 beside 1e3 is rounding.
+
+    It is so in its row, and would be all there is in its column.
+    """
+    p = Program(
+        np.zeros((2, 2)), np.zeros(2), 0.0, np.ones((1, 2)), np.array([[1.0, 1.0]]),
+        np.array([[3.0, 3.0], [0.0, INF]]),
+    )  # fmt: skip
+    assert through_the_dual(p.form(), LP).status is Status.INFEASIBLE
+    A = np.array([[1e3, 1e-15], [2e3, -1e-15]])
+    p = Program(
+        np.zeros((2, 2)), np.array([1.0, 1.0]), 0.0, A, np.array([[1e3, INF], [-INF, 5e3]]),
+        np.array([[0.0, INF], [0.0, INF]]),
+    )  # fmt: skip
+    claim = through_the_dual(p.form(), LP)
+    assert claim.bound == pytest.approx(1.0, abs=1e-9)
+    assert_optimal(p, claim, 1e-9)
 
 
 def test_both_limits_of_a_row_are_kept() -> None:
@@ -255,9 +264,11 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("run", [clarabel.run, piqp.run], ids=lambda r: r.__module__)
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    ("name", "mode", "run"),
+    covering(MACHINES, INTERCEPTS, [clarabel.run, piqp.run]),
+    ids=lambda r: getattr(r, "__module__", r),
+)
 def test_machines_are_certified_from_their_low_rank_dual(
     name: str, mode: str, run: Callable[..., Claim]
 ) -> None:
@@ -298,28 +309,11 @@ def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert "exact" in found.certificate.bound_method
     assert found.objective == pytest.approx(optimum, abs=1e-9)
-
-
-def test_columns_and_rows_of_the_dual_say_what_they_are() -> None:
-    dual = dual_form(standard_form(nu_lp(6, 2)))
-    assert dual is not None
+    dual = dual_form(form)
     names = dual.form.columns.names()
     assert names[0] == "multiplier of the lower side of margin[0]"
-    assert names[-1] == "multiplier of the upper bound of w[1]"
+    assert names[-1] == dual.form.columns[-1].name == "multiplier of the upper bound of w[2]"
     assert dual.form.rows.name(0) == "condition of w[0]"
-    assert dual.form.columns[-1].name == names[-1]
-
-
-def test_rounding_beside_large_numbers_does_not_become_a_coefficient() -> None:
-    """1e-15 beside 1e3 is rounding in its row, and would be all there is in its column."""
-    A = np.array([[1e3, 1e-15], [2e3, -1e-15]])
-    p = Program(
-        np.zeros((2, 2)), np.array([1.0, 1.0]), 0.0, A, np.array([[1e3, INF], [-INF, 5e3]]),
-        np.array([[0.0, INF], [0.0, INF]]),
-    )  # fmt: skip
-    claim = through_the_dual(p.form(), LP)
-    assert claim.bound == pytest.approx(1.0, abs=1e-9)
-    assert_optimal(p, claim, 1e-9)
 
 
 # --- what a solver may say of the dual -----------------------------------------------------------
@@ -337,20 +331,13 @@ def test_rounding_beside_large_numbers_does_not_become_a_coefficient() -> None:
 )
 def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
     dual = dual_form(standard_form(nu_lp(6, 2)))
-    assert dual is not None
     claim = dual.recovered(Claim(said, message="words of the solver", version="1"))
     assert (claim.status, claim.x, claim.bound) == (meant, None, None)
     assert claim.message == "dual form: words of the solver"
-
-
-@pytest.mark.parametrize("said", [Status.FEASIBLE, Status.INTERRUPTED])
-def test_a_point_of_the_dual_alone_is_no_point_of_the_model(said: Status) -> None:
-    dual = dual_form(standard_form(nu_lp(6, 2)))
-    assert dual is not None
-    claim = dual.recovered(Claim(said, x=np.zeros(dual.form.n)))
-    assert claim.x is None
-    stopped = said if said is Status.INTERRUPTED else Status.LIMIT_NO_SOLUTION
-    assert (claim.status, claim.bound) == (stopped, 0.0)
+    for point in (Status.FEASIBLE, Status.INTERRUPTED):  # of the dual alone
+        claim = dual.recovered(Claim(point, x=np.zeros(dual.form.n)))
+        stopped = point if point is Status.INTERRUPTED else Status.LIMIT_NO_SOLUTION
+        assert (claim.x, claim.status, claim.bound) == (None, stopped, 0.0)
 
 
 # --- when it pays --------------------------------------------------------------------------------
@@ -380,8 +367,6 @@ def test_the_dual_is_preferred_by_size() -> None:
     assert worthwhile(margin_program(400, 200)) == ""
     assert worthwhile(margin_program(400, 5, hessian=1.0)) == ""
     assert worthwhile(margin_program(1100, 5, hessian=1.0)) != ""
-
-
-def test_numbers_that_would_lose_their_meaning_stay_in_the_primal() -> None:
-    assert worthwhile(margin_program(400, 5, low=1e16)) == ""  # a side becomes a cost
-    assert worthwhile(margin_program(1100, 5, hessian=1e-10)) == ""  # dropped as a coefficient
+    # Numbers that would lose their meaning: a side becomes a cost, a coefficient is dropped.
+    assert worthwhile(margin_program(400, 5, low=1e16)) == ""
+    assert worthwhile(margin_program(1100, 5, hessian=1e-10)) == ""

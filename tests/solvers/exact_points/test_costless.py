@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -10,6 +11,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import costless_point, standard_form
+from tests.soundness.exact import dot, fractions
 from tightmargin.solvers import Verdict
 
 
@@ -21,50 +23,49 @@ def separable(seed: int, n: int = 30, d: int = 3) -> tm.TrainingData:
     return tm.TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_least_loss_of_separable_data_is_exactly_zero(seed: int, intercept: str) -> None:
-    data = separable(seed)
-    for build in (tm.rsvm_relaxed, tm.rsvm_kernel_relaxed):
-        result = tm.solve(build(data, intercept=intercept))
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert result.objective == 0
-        assert result.interval == (0, 0)
+def mixed(seed: int, n: int = 24, d: int = 2, unit: float = 1 / 7) -> tm.TrainingData:
+    """Classes whose hulls share points, in sevenths or another unit."""
+    X = np.random.default_rng(seed).integers(-9, 10, size=(n, d)) * unit
+    return tm.TrainingData(X, np.where(np.arange(n) % 2 > 0, 1, -1))
+
+
+NU = {"nu": 0.3}
+ZEROS: dict[str, tuple[str, tm.TrainingData, dict[str, Any]]] = {
+    "least loss, free": ("rsvm_relaxed", separable(0), {"intercept": "free"}),
+    "least loss, penalised": ("rsvm_relaxed", separable(1), {"intercept": "penalised"}),
+    "least loss, no intercept": ("rsvm_relaxed", separable(2), {"intercept": "none"}),
+    "least loss of a kernel": ("rsvm_kernel_relaxed", separable(3), {"intercept": "free"}),
+    "distance of hulls": ("nu_svc_dual", mixed(0), NU),
+    "distance, penalised": ("nu_svc_dual", mixed(1), NU | {"intercept": "penalised"}),
+    # t and lambda have prices, and the norm of v is at most their product.
+    "a norm that a cone prices": ("extended_nu_svc_dual", mixed(2), NU | {"scale": "takeda"}),
+    "in another scale": ("extended_nu_svc_dual", mixed(3), NU | {"scale": "perez_cruz"}),
+    **{
+        f"a bound, units 2^{k}": (
+            "nu_svc",
+            mixed(3, 26, 3, 2.0**k),
+            {"nu": 0.5, "intercept": "none"},
+        )
+        for k in (-22, -2, 18)
+    },
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_optima_of_zero_are_exactly_zero(name: str) -> None:
+    entry, data, words = ZEROS[name]
+    result = tm.solve(tm.build(entry, data, **words))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.interval == (0, 0)
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel"])
 def test_the_hyperplane_separates_in_rational_numbers(solver: str) -> None:
     data = separable(7)
     result = tm.solve(tm.rsvm_relaxed(data), solver)
-    w = [Fraction(float(each)) for each in result.values["w"]]
-    b = Fraction(float(result.values["b"]))
+    w, b = fractions(result.values["w"]), Fraction(float(result.values["b"]))
     for x, label in zip(data.X, data.y, strict=True):
-        score = sum((a * Fraction(float(v)) for a, v in zip(w, x, strict=True)), b)
-        assert int(label) * score >= 1
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("intercept", ["free", "penalised"])
-def test_hulls_that_share_a_point_are_at_distance_zero(seed: int, intercept: str) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-9, 10, size=(24, 2)) / 7
-    y = np.where(np.arange(24) % 2 > 0, 1, -1)
-    result = tm.solve(tm.nu_svc_dual(tm.TrainingData(X, y), nu=0.3, intercept=intercept))
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == 0
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("scale", ["takeda", "perez_cruz"])
-def test_a_norm_that_only_a_cone_prices_is_exactly_zero_too(seed: int, scale: str) -> None:
-    """At and below nu_bar, where the dual of the extended machine says nothing: t and lambda have
-    prices, and the norm of v is at most their product."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-9, 10, size=(24, 2)) / 7
-    data = tm.TrainingData(X, np.where(np.arange(24) % 2 > 0, 1, -1))
-    result = tm.solve(tm.extended_nu_svc_dual(data, nu=0.3, scale=scale))
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.interval == (0, 0)
+        assert int(label) * (dot(fractions(x), w) + b) >= 1
 
 
 def test_a_cone_that_has_room_besides_holds_nothing_at_zero() -> None:
@@ -103,12 +104,3 @@ def test_a_price_on_what_cannot_be_zero_has_no_costless_point() -> None:
     form = standard_form(model)
     assert costless_point(form, np.ones(form.n)) is None
     assert tm.solve(model).objective == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("exponent", [-20, 0, 20])
-def test_a_bound_of_zero_is_proven_in_any_units(exponent: int) -> None:
-    X = np.random.default_rng(3).integers(-8, 9, size=(26, 3)) / 4 * 2.0**exponent
-    data = tm.TrainingData(X, np.where(np.arange(26) % 2 > 0, 1, -1))
-    result = tm.solve(tm.nu_svc(data, nu=0.5, intercept="none"))
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.interval == (0, 0)

@@ -24,15 +24,10 @@ from tests.inside.solvers import (
     near_point,
     proven_point,
     standard_form,
-    without_quotients,
 )
-from tests.soundness import questions
-from tests.soundness.catalogue import TRIALS
+from tests.support.documented_models import form_of
 from tightmargin.formulations import psd
 from tightmargin.solvers import Verdict
-
-CONVEX = [name for name in TRIALS if tm.catalogue[name].problem_class in CONVEX_CLASSES]
-SCALES = (2.0**-20, 1.0, 2.0**20)
 
 
 def repaired(form: StandardForm, x: Any) -> FeasiblePoint | None:
@@ -77,33 +72,7 @@ def test_a_row_with_ample_room_lets_a_column_of_another_row_rise() -> None:
     m.limit = pyo.Constraint(expr=m.s + m.x <= 3)
     m.goal = pyo.Objective(expr=-(m.x**2) - m.y**2)
     found = repaired(standard_form(m), [0.3, 1.38 - 1e-12, 1e-3 - 1e-12])
-    assert found is not None
     assert found.exact
-
-
-def test_bounds_and_integers_are_met_by_rounding() -> None:
-    m = model(x=(0, 1), z=(0, 3))
-    m.z.domain = pyo.Integers
-    m.goal = pyo.Objective(expr=m.z - m.x)
-    found = repaired(standard_form(m), [1 + 1e-9, 2 - 1e-7])
-    assert found is not None
-    assert found.x.tolist() == [1.0, 2.0]
-    assert found.exact
-
-
-def test_equations_are_solved_in_rational_numbers() -> None:
-    """3 x + y = 1 and x = y has the one solution 1/4, and 3 x + 3 y + z = 2 a third in it."""
-    m = model(x=(0, 1), y=(0, 1), z=(0, 1))
-    m.rows = pyo.ConstraintList()
-    m.rows.add(3 * m.x + 3 * m.y == 2)
-    m.rows.add(m.x - m.y == 0)
-    m.rows.add(m.x + m.z == 1)
-    m.goal = pyo.Objective(expr=m.x)
-    found = repaired(standard_form(m), [1 / 3 + 1e-9, 1 / 3 - 1e-9, 2 / 3])
-    assert found is not None
-    assert found.x == pytest.approx([1 / 3, 1 / 3, 2 / 3], rel=1e-15)
-    assert found.varying >= 1 / 3
-    assert found.varying == pytest.approx(1 / 3, rel=1e-11)
 
 
 def test_the_equations_choose_columns_with_room() -> None:
@@ -115,33 +84,72 @@ def test_the_equations_choose_columns_with_room() -> None:
     form = standard_form(m)
     x = np.array([0.0, 0.5, 0.3, 0.2 + 1e-9])
     equations = equations_of(form, x)
-    assert equations is not None
     assert set(equations.dependent.tolist()) <= {2, 3}
     found = repaired(form, x)
-    assert found is not None
     assert found.x[:2].tolist() == [0.0, 0.5]
     assert found.varying == -0.5
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_norms_are_met_by_scaling(scale: float) -> None:
+    """A step back into the ball, and the slack takes what that costs its row."""
+    m = model(x=FREE, y=FREE, s=POSITIVE)
+    m.ball = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2 * scale**2)
+    m.row = pyo.Constraint(expr=m.x + m.y + m.s >= 3 * scale)
+    m.goal = pyo.Objective(expr=m.s)
+    found = repaired(standard_form(m), scale * np.array([1 + 1e-9, 1.0, 1.0]))
+    assert found.varying / scale == pytest.approx(1.0, abs=1e-8)
+
+
+def test_equations_are_solved_in_rational_numbers() -> None:
+    """3 x + 3 y = 2 and x = y has the solution 1/3, and z = 1 - x: a contradiction has none."""
+    m = model(x=(0, 1), y=(0, 1), z=(0, 1))
+    m.rows = pyo.ConstraintList()
+    m.rows.add(3 * m.x + 3 * m.y == 2)
+    m.rows.add(m.x - m.y == 0)
+    m.rows.add(m.x + m.z == 1)
+    m.goal = pyo.Objective(expr=m.x)
+    found = repaired(standard_form(m), [1 / 3 + 1e-9, 1 / 3 - 1e-9, 2 / 3])
+    assert found.x == pytest.approx([1 / 3, 1 / 3, 2 / 3], rel=1e-15)
+    assert found.varying >= 1 / 3
+    assert found.varying == pytest.approx(1 / 3, rel=1e-11)
+    assert repaired(standard_form(m), [np.nan, 0.0, 0.0]) is None
+    m.rows.add(m.x == 1 / 3)
+    assert repaired(standard_form(m), [1 / 3, 1 / 3, 2 / 3]) is None
+
+
 def test_a_column_of_its_own_solves_each_definition() -> None:
-    m = pyo.ConcreteModel()
     rng = np.random.default_rng(0)
-    F = rng.standard_normal((40, 3))
-    m.a, m.v = pyo.Var(range(40), bounds=(0, 1)), pyo.Var(range(3))
+    F, a = rng.standard_normal((20, 3)), rng.random(20)
+    m = pyo.ConcreteModel()
+    m.a, m.v = pyo.Var(range(20), bounds=(0, 1)), pyo.Var(range(3))
     m.define = pyo.Constraint(
-        range(3), rule=lambda m, k: sum(float(F[i, k]) * m.a[i] for i in range(40)) == m.v[k]
+        range(3), rule=lambda m, k: sum(float(F[i, k]) * m.a[i] for i in range(20)) == m.v[k]
     )
     m.goal = pyo.Objective(expr=sum(m.v[k] ** 2 for k in range(3)))
-    form = standard_form(m)
-    a = rng.random(40)
-    x = np.r_[a, F.T @ a + 1e-9]
-    equations = equations_of(form, x)
-    assert equations is not None
+    form, x = standard_form(m), np.r_[a, F.T @ a + 1e-9]
+    equations, found = equations_of(form, x), repaired(form, x)
     assert len(equations.core) == 0
-    found = repaired(form, x)
-    assert found is not None
-    assert found.x[:40] == pytest.approx(a)
-    assert found.x[40:] == pytest.approx(F.T @ a, rel=1e-12)
+    assert found.x[:20] == pytest.approx(a)
+    assert found.x[20:] == pytest.approx(F.T @ a, rel=1e-12)
+
+
+def test_integers_are_rounded_and_the_rest_is_repaired() -> None:
+    """w x >= 1 - 5 z and sum z = 1: the equation has no column to be solved for, and needs none."""
+    m = pyo.ConcreteModel()
+    m.w, m.z = pyo.Var(bounds=(None, 1)), pyo.Var(range(3), domain=pyo.Binary)
+    points = (1.0, 2.0, -1.0)
+    m.row = pyo.Constraint(range(3), rule=lambda m, i: points[i] * m.w + 5 * m.z[i] >= 1)
+    m.total = pyo.Constraint(expr=sum(m.z.values()) == 1)
+    m.goal = pyo.Objective(expr=m.w**2 + sum(m.z.values()))
+    form = standard_form(m)
+    for w in (1 - 1e-8, 1 + 1e-9):
+        found = repaired(form, [w, 1e-9, 1e-9, 1 - 1e-9])
+        assert found.exact
+        assert found.x.tolist() == pytest.approx([1.0, 0.0, 0.0, 1.0], abs=1e-7)
+        assert found.x[1:].tolist() == [0.0, 0.0, 1.0]
+        assert 2.0 <= found.varying <= 2.0 + 1e-7
+    assert repaired(form, [1.0, 0.0, 0.0, 0.0]) is None
 
 
 def test_slacks_take_what_rows_miss_and_no_more() -> None:
@@ -150,9 +158,11 @@ def test_slacks_take_what_rows_miss_and_no_more() -> None:
     m.other = pyo.Constraint(expr=m.x <= 0.3)
     m.goal = pyo.Objective(expr=m.s + 10 * m.dear)
     found = repaired(standard_form(m), [0.3, 0.7 - 1e-8, 0.0])
-    assert found is not None
     assert found.x[2] == 0.0
     assert found.varying == pytest.approx(0.7, rel=1e-12)
+    m.other.deactivate()
+    found = repaired(standard_form(m), [1.0 + 1e-9, 0.0, 0.0])
+    assert found.varying == 0.0, "an optimum of 0 stays 0"
 
 
 def test_a_raised_column_is_followed_by_the_next() -> None:
@@ -166,22 +176,7 @@ def test_a_raised_column_is_followed_by_the_next() -> None:
     m.goal = pyo.Objective(expr=m.s)
     x = [1.0, 1.0, 1.0, 1 - 1e-9, 1 - 1e-9, 1 - 1e-9, 2 - 4e-9]
     found = repaired(standard_form(m), x)
-    assert found is not None
     assert found.varying == pytest.approx(2.0, rel=1e-12)
-
-
-def test_margins_are_met_by_scaling() -> None:
-    """Hard margin, no slack: what is missed by 1e-9 costs 2e-9."""
-    m = model(w=FREE, b=FREE)
-    m.rows = pyo.ConstraintList()
-    m.rows.add(m.w + m.b >= 1)
-    m.rows.add(m.w - m.b >= 1)
-    m.goal = pyo.Objective(expr=m.w**2)
-    form = standard_form(m)
-    x = [1 - 1e-9, 0.0]
-    found = repaired(form, x)
-    assert found is not None
-    assert 1.0 <= found.varying <= 1 + 1e-7
 
 
 def test_a_column_that_a_row_objects_to_moves_as_far_as_that_row_has_room() -> None:
@@ -206,20 +201,6 @@ def test_a_column_that_a_row_objects_to_moves_as_far_as_that_row_has_room() -> N
     assert cost(form, point, found) <= 1e-8
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_norms_are_met_by_scaling(scale: float) -> None:
-    """A step back into the ball, and the slack takes what that costs its row."""
-    m = model(x=FREE, y=FREE, s=POSITIVE)
-    m.ball = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2 * scale**2)
-    m.row = pyo.Constraint(expr=m.x + m.y + m.s >= 3 * scale)
-    m.goal = pyo.Objective(expr=m.s)
-    form = standard_form(m)
-    x = scale * np.array([1 + 1e-9, 1.0, 1.0])
-    found = repaired(form, x)
-    assert found is not None
-    assert found.varying / scale == pytest.approx(1.0, abs=1e-8)
-
-
 def test_a_point_inside_is_sought_where_scaling_does_not_help() -> None:
     """Between sides that all pull no column is free, and the optimum is a corner."""
     m = model(x=FREE, y=FREE)
@@ -231,7 +212,6 @@ def test_a_point_inside_is_sought_where_scaling_does_not_help() -> None:
     m.goal = pyo.Objective(expr=m.y - 0.2 * m.x)
     form = standard_form(m)
     optimum = clarabel.run(form, classify(form), Limits(threads=1)).x
-    assert optimum is not None
     x = optimum + np.array([2e-9, -3e-9])
     assert proven_point(form, x) is None
     found = repaired(form, x)
@@ -239,7 +219,7 @@ def test_a_point_inside_is_sought_where_scaling_does_not_help() -> None:
     assert cost(form, x, found) <= 1e-7
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_a_singular_matrix_is_lifted(scale: float) -> None:
     """W >= w w' with w held by rows from both sides: trace(W) is least where W = w w'."""
     m = pyo.ConcreteModel()
@@ -258,37 +238,6 @@ def test_a_singular_matrix_is_lifted(scale: float) -> None:
     assert cost(form, x, found) <= 1e-7
 
 
-def test_integers_stay_where_they_are_while_the_rest_is_repaired() -> None:
-    """w x >= 1 - 5 z and sum z <= 1: one z is 1, and the others' rows are missed by 1e-8."""
-    m = pyo.ConcreteModel()
-    m.w, m.z = pyo.Var(), pyo.Var(range(3), domain=pyo.Binary)
-    points = (1.0, 2.0, -1.0)
-    m.row = pyo.Constraint(range(3), rule=lambda m, i: points[i] * m.w + 5 * m.z[i] >= 1)
-    m.total = pyo.Constraint(expr=sum(m.z.values()) <= 1)
-    m.goal = pyo.Objective(expr=m.w**2 + sum(m.z.values()))
-    form = standard_form(m)
-    x = [1 - 1e-8, 1e-9, 1e-9, 1 - 1e-9]
-    found = repaired(form, x)
-    assert found is not None
-    assert found.x[1:].tolist() == [0.0, 0.0, 1.0]
-    assert 2.0 <= found.varying <= 2.0 + 1e-7
-
-
-def test_equations_of_integers_alone_are_left_as_they_are() -> None:
-    """One of two holds: z_0 + z_1 = 1 has no column to be solved for, and needs none."""
-    m = pyo.ConcreteModel()
-    m.w, m.z = pyo.Var(), pyo.Var(range(2), domain=pyo.Binary)
-    m.either = pyo.Constraint(expr=m.z[0] + m.z[1] == 1)
-    m.row = pyo.Constraint(expr=m.w + 3 * m.z[0] >= 2)
-    m.goal = pyo.Objective(expr=m.w**2)
-    form = standard_form(m)
-    found = repaired(form, [2 - 1e-8, 1e-9, 1 - 1e-9])
-    assert found is not None
-    assert found.x[1:].tolist() == [0.0, 1.0]
-    assert 4.0 <= found.varying <= 4.0 + 4e-7
-    assert repaired(form, [2.0, 0.0, 0.0]) is None
-
-
 # --- no point, and points at the edge of none -----------------------------------------------------
 
 
@@ -303,66 +252,22 @@ def test_no_point_is_made_up_where_there_is_none() -> None:
     x = np.full(7, 1 / 7)
     assert repaired(form, x) is None
     near = near_point(form, x)
-    assert near is not None
     assert 0 < near.eps <= 1e-15
     assert near.worst == "row total"
-
-
-def test_contradictions_and_numbers_that_are_none() -> None:
-    m = model(x=FREE)
-    m.rows = pyo.ConstraintList()
-    m.rows.add(m.x == 0.1)
-    m.rows.add(m.x == 0.1 + 2.0**-50)
-    form = standard_form(m)
-    assert repaired(form, [0.1]) is None
-    assert repaired(form, [np.nan]) is None
-
-
-def test_the_optimum_at_zero_stays_zero() -> None:
-    m = model(x=FREE, s=POSITIVE)
-    m.row = pyo.Constraint(expr=m.x + m.s >= 1)
-    m.goal = pyo.Objective(expr=m.s)
-    found = repaired(standard_form(m), [1.0 + 1e-9, 0.0])
-    assert found is not None
-    assert found.varying == 0.0
 
 
 # --- the catalogue --------------------------------------------------------------------------------
 
 
-def drawn(name: str, scale: float, seed: int) -> pyo.ConcreteModel:
-    """An entry on random data times a scale, its hyperparameters transformed along."""
-    trial = TRIALS[name]
-    rng = np.random.default_rng([seed, *name.encode()])
-    mode = str(rng.choice([mode for mode in trial.modes if mode != "penalised" or scale == 1]))
-    d = 4 if trial.data in ("matrices", "class_matrices") else 2
-    X, y = questions.points(rng, 8, d)
-    X = X + rng.standard_normal(X.shape) / 8
-    if trial.data == "separable":
-        X, y = questions.separated(rng, X)
-    if trial.data in ("classes", "class_matrices"):
-        labels = rng.permutation(np.arange(len(X)) % 3)
-        unit, data = tm.MulticlassData(X, labels), tm.MulticlassData(X * scale, labels)
-    else:
-        unit, data = tm.TrainingData(X, y), tm.TrainingData(X * scale, y)
-    asked = trial.draw(rng, unit, mode)
-    parameters = {
-        word: value * scale ** asked.powers[word] if word in asked.powers else value
-        for word, value in asked.parameters.items()
-    }
-    return tm.build(name, data, intercept=mode, **parameters)
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact(scale: float) -> None:
+def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact() -> None:
     """Counted: a formulation that is infeasible to the last bit, or without interior, may fail."""
     asked, exact, cheap = 0, 0, 0
-    for name in CONVEX:
-        try:
-            built = drawn(name, scale, 3)
-        except (ValueError, *questions.NO_WITNESS):
-            continue  # hyperparameters that the entry refuses on these data
-        form = standard_form(without_quotients(built))
+    for name, entry in tm.catalogue.items():
+        if entry.problem_class not in CONVEX_CLASSES:
+            continue
+        form = form_of(name)
+        if form.n > 200:
+            continue  # it takes ten seconds
         kind = classify(form)
         claim = clarabel.run_scaled(form, kind, Limits(threads=1))
         if claim.x is None:
@@ -376,7 +281,7 @@ def test_a_solver_s_points_of_the_convex_catalogue_are_made_exact(scale: float) 
             exact += 1
             size = max(abs(found.varying), abs(form.objective.varying(claim.x)))
             cheap += found.varying - form.objective.varying(claim.x) <= 1e-6 * size
-    assert asked >= 25
+    assert asked >= 30
     assert exact >= 0.9 * asked
     assert cheap >= 0.8 * asked
 

@@ -34,7 +34,7 @@ def found(model: Any, x: Array) -> FeasiblePoint | None:
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-10])
-@pytest.mark.parametrize("n", [4, 80])
+@pytest.mark.parametrize("n", [4, 30])
 def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> None:
     """More on the diagonal alone would miss the trace."""
     half = np.random.default_rng(n).normal(size=(n, n))
@@ -42,14 +42,13 @@ def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> 
     values, vectors = np.linalg.eigh(C)
     X = np.outer(vectors[:, 0], vectors[:, 0]) - off * np.eye(n)
     point = found(least_eigenvalue(C), X[np.tril_indices(n)])
-    assert point is not None
     assert point.exact
     assert point.varying >= values[0] - 1e-12 * abs(values[0])
     assert point.varying <= values[0] + max(1e-8, 100 * n * off) * abs(values[0])
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-10])
-@pytest.mark.parametrize("n", [5, 90])
+@pytest.mark.parametrize("off", [0.0, 1e-10])
+@pytest.mark.parametrize("n", [5, 30])
 def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: float) -> None:
     model = max_cut(n, 0)
     form = standard_form(model)
@@ -60,7 +59,6 @@ def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: floa
     top = float(np.linalg.eigvalsh(laplacian)[-1])
     y = np.full(n, top - off * top)
     point = found(model, y)
-    assert point is not None
     assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
 
 
@@ -79,7 +77,6 @@ def test_the_corner_of_a_lifted_matrix_stays_one() -> None:
         columns, _ = form.columns.of(model.find_component(name))
         x[columns] = numbers
     point = found(model, x)
-    assert point is not None
     cost = float(w @ w) + np.count_nonzero(u < 1)  # z = p^2 / T is 1 or may be 0
     # A larger T lowers z by itself.
     assert cost * (1 - 1e-6) <= point.value(form.objective.constant) <= cost * (1 + 1e-7)

@@ -5,6 +5,7 @@ The optima are known by hand. Scales reach down to where products underflow.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -23,6 +24,7 @@ from tests.inside.solvers import (
     standard_form,
     without_own_bounds,
 )
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import psd
 
 Array = NDArray[np.float64]
@@ -60,7 +62,7 @@ def conic(u: float) -> tuple[pyo.ConcreteModel, float]:
     return m, 5 * u
 
 
-def semidefinite(u: float) -> tuple[pyo.ConcreteModel, float]:
+def matrix(u: float) -> tuple[pyo.ConcreteModel, float]:
     """A matrix [[a, c], [c, b]] with c >= u has a trace of 2 u or more."""
     m = pyo.ConcreteModel()
     m.a, m.b, m.c = pyo.Var(), pyo.Var(), pyo.Var()
@@ -70,17 +72,12 @@ def semidefinite(u: float) -> tuple[pyo.ConcreteModel, float]:
     return m, 2 * u
 
 
-MODELS = {"LP": linear, "QP": quadratic, "SOCP": conic, "SDP": semidefinite}
+MODELS = {"LP": linear, "QP": quadratic, "SOCP": conic, "SDP": matrix}
 SCALES = {"tiny": 2.0**-520, "small": 2.0**-40, "one": 1.0, "large": 2.0**40}
 
 
 def lies(z: Array, rng: np.random.Generator) -> Iterator[Array]:
     """Multipliers that are true, nearly true, of other units, no numbers, or of nobody."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        yield from _lies(z, rng)
-
-
-def _lies(z: Array, rng: np.random.Generator) -> Iterator[Array]:
     yield z
     for factor in (0.0, -1.0, 1 - 1e-9, 1 + 1e-9, 2.0**-30, 2.0**30, 1e200, 1e-200):
         yield factor * z
@@ -106,8 +103,8 @@ def points(x: Array, rng: np.random.Generator) -> Iterator[Array]:
     yield np.full_like(x, 1e308)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+@pytest.mark.parametrize(("name", "scale"), covering(MODELS, SCALES))
 def test_no_multipliers_prove_too_much(name: str, scale: str) -> None:
     build: Callable[[float], tuple[pyo.ConcreteModel, float]] = MODELS[name]
     model, optimum = build(SCALES[scale])
@@ -120,15 +117,15 @@ def test_no_multipliers_prove_too_much(name: str, scale: str) -> None:
     z = conic_multipliers(near.conic, claim.duals) * (SCALES[scale] if name == "QP" else 1.0)
     rng = np.random.default_rng(7)
     proven = []
-    for multipliers in lies(z, rng):
-        for point in points(x, rng):
-            for cutoff in (None, 2 * optimum, -optimum):
-                found = proven_bound(subject, point, multipliers, cutoff)
-                if found is not None:
-                    proven.append(found.varying)
-                    assert found.varying <= optimum
+    tried = itertools.product(lies(z, rng), points(x, rng), (None, 2 * optimum, -optimum))
+    for k, (multipliers, point, cutoff) in enumerate(tried):
+        if FULL or k < 18 or k % 5 == 0:  # the true multipliers everywhere
+            found = proven_bound(subject, point, multipliers, cutoff)
+            if found is not None:
+                proven.append(found.varying)
+                assert found.varying <= optimum
     if scale != "tiny":  # where products underflow it may be that nothing is proven
-        assert len(proven) > 100
+        assert len(proven) > 30
         assert max(proven) >= optimum * (1 - 1e-6), "the true ones prove it"
 
 
@@ -146,6 +143,7 @@ def test_a_column_of_a_cone_alone_is_not_taken_for_exact() -> None:
     assert "t" not in names
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_multipliers_prove_too_much_in_rational_arithmetic(scale: str) -> None:
     model, optimum = linear(SCALES[scale])

@@ -20,6 +20,8 @@ from tests.inside.formulations import (
     summed_up,
 )
 from tests.inside.solvers import by_lemma, hinge_block, judged, point_by_formula, rsvm_point
+from tests.soundness.exact import dot, fractions
+from tests.support.covering import FULL
 from tightmargin.cuts import extended_nu_path
 from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import Verdict, class_probabilities, conic_path, rsvm_path
@@ -29,22 +31,16 @@ ZERO, ONE = Fraction(), Fraction(1)
 CLOSE = Fraction(1, 10**11)  # of the terms: an upper end that is far off proves nothing
 
 
-def samples(seeds: int, n: int = 14, d: int = 3) -> Iterator[tuple[TrainingData, float]]:
+def samples(
+    seeds: int, many: int | None = None, n: int = 14, d: int = 3
+) -> Iterator[tuple[TrainingData, float]]:
     """Overlapping points in three units, around 0 and a hundred times their size away from it."""
-    for seed in range(seeds):
+    for seed in range(many if many and FULL else seeds):
         rng = np.random.default_rng(seed)
         y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
         X = rng.normal(size=(n, d)) + 0.7 * y[:, None] + (100.0 if seed % 3 == 2 else 0.0)
-        for scale in SCALES:
+        for scale in SCALES if FULL else (SCALES[seed % 3], SCALES[(seed + 1) % 3]):
             yield TrainingData(X * scale, y), scale
-
-
-def fractions(numbers: Array) -> list[Fraction]:
-    return [Fraction(x) for x in np.ravel(numbers).tolist()]
-
-
-def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
-    return sum((p * q for p, q in zip(a, b, strict=True)), ZERO)
 
 
 def margins(data: TrainingData, w: Array, b: float) -> list[Fraction]:
@@ -60,7 +56,7 @@ def hinges(data: TrainingData, w: Array, b: float) -> list[Fraction]:
 
 
 def square(numbers: Array) -> Fraction:
-    exact = fractions(numbers)
+    exact = fractions(np.ravel(numbers))
     return dot(exact, exact)
 
 
@@ -75,7 +71,7 @@ def terms(data: TrainingData, w: Array, b: float) -> Fraction:
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_sums_are_never_below_the_true_ones(scale: float) -> None:
-    for seed in range(60):
+    for seed in range(60 if FULL else 10):
         rng = np.random.default_rng(seed)
         n, d = 9, 5
         X, w = rng.normal(size=(n, d)) * scale, rng.normal(size=d) / scale
@@ -109,7 +105,7 @@ def test_nothing_is_exactly_nothing() -> None:
 
 def test_the_loss_of_the_rigorous_svm_is_at_most_its_upper_end() -> None:
     inside = 0
-    for data, scale in samples(9):
+    for data, scale in samples(6, 9):
         rng = np.random.default_rng(data.n)
         for H in (0.3 / scale, 2.0 / scale):
             for alpha in (np.full(data.n, 0.5), rng.uniform(size=data.n)):
@@ -120,13 +116,13 @@ def test_the_loss_of_the_rigorous_svm_is_at_most_its_upper_end() -> None:
                 inside += 1
                 assert loss <= Fraction(point.upper)
                 assert Fraction(point.upper) - loss <= CLOSE * terms(data, point.w, point.b)
-    assert inside >= 40
+    assert inside >= 12
 
 
 def test_w_beyond_its_ball_by_a_rounding_is_drawn_in() -> None:
     """The upper end covers (q w, b + (1 - q) <w, m>) for the largest q that is allowed, any m."""
     seen = 0
-    for data, scale in samples(9):
+    for data, scale in samples(6, 9):
         if data.X[0].min() > 10 * scale:  # there the points are moved, and m is not 0
             continue
         H = 0.7 / scale
@@ -165,7 +161,7 @@ def test_a_loss_of_0_is_certified_where_every_margin_is_1_in_fractions(scale: fl
 
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])
 def test_hinge_machines_and_weighted_machines(mode: str) -> None:
-    for data, scale in samples(6):
+    for data, scale in samples(3, 6):
         C = 0.4 / scale**2
         for machine in hinge_block(data, np.array([C, 10 * C]), mode):
             w = np.append(machine.w, machine.b) if mode == "penalised" else machine.w
@@ -202,7 +198,7 @@ def spent(data: TrainingData, F: Array) -> Fraction:
 
 
 def test_conic_rows() -> None:
-    for data, scale in samples(4, n=10, d=2):
+    for data, scale in samples(3, 4, n=8, d=2):
         size = 100 * scale if data.X.min() > 10 * scale else scale
         for row in conic_path(data, penalties=[0.3 / size**2, 30 / size**2]).rows:
             value = square(row.factor) + Fraction(row.penalty) * spent(data, row.factor)
@@ -234,7 +230,7 @@ def risk(data: TrainingData, nu: float, w: Array) -> Fraction:
 
 
 def test_rows_of_the_extended_nu_path() -> None:
-    for data, _ in samples(6, n=12, d=2):
+    for data, _ in samples(2, 6, n=8, d=2):
         for row in extended_nu_path(data, [0.9, 0.35, 0.15]).rows:
             value, length = risk(data, row.nu, row.w), square(row.w)
             upper = Fraction(row.upper)
@@ -255,7 +251,7 @@ def test_rows_of_the_extended_nu_path() -> None:
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])
 def test_the_product_of_two_factors_costs_at_most_its_upper_end(mode: str) -> None:
     ridge, (m, n, rank) = 0.3, (2, 3, 1)
-    for data, scale in samples(6, d=m * n):
+    for data, scale in samples(3, 6, d=m * n):
         rng = np.random.default_rng(data.n)
         model = tm.matrix_svc_bilinear(
             data, ridge=ridge, shape=(m, n), rank=rank, intercept=mode,
@@ -267,7 +263,6 @@ def test_the_product_of_two_factors_costs_at_most_its_upper_end(mode: str) -> No
         }  # fmt: skip
         origin = origin_now(model)
         check = CATALOGUE[origin.entry].check
-        assert check is not None
         found = check(origin, values)
         assert found.error is not None
         U, V = (np.reshape(found.repaired[name], (-1, rank)) for name in ("U", "V"))
@@ -288,7 +283,6 @@ def test_two_factors_beyond_the_ranges_of_the_model_have_no_upper_end() -> None:
     data = next(data for data, scale in samples(1, d=4) if scale == 1.0)
     origin = origin_now(tm.matrix_svc_bilinear(data, ridge=0.3, shape=(2, 2), rank=1))
     check = CATALOGUE[origin.entry].check
-    assert check is not None
     for size, known in ((1e-2, True), (1e3, False)):
         values = {"w": np.zeros(4), "b": 0.0, "U": np.ones((2, 1)), "V": np.full((2, 1), size)}
         assert (check(origin, values).error is not None) is known
@@ -304,7 +298,5 @@ def test_a_point_that_misses_a_row_is_within_tolerance_at_best() -> None:
         worst = "norm" if eps else ""
         point = point_by_formula("x", 0.0, 0.0, "for a test", eps=eps, worst=worst)
         assert judged(point, below).verdict is expected
-    for words in ({"eps": -1.0, "worst": "norm"}, {"eps": 1e-10}, {"worst": "norm"}):
-        with pytest.raises(ValueError, match="for a test"):
-            point_by_formula("x", 0.0, 0.0, "for a test", **words)  # type: ignore[arg-type]
     assert math.isinf(point_by_formula("x", 1.0, math.inf, "for a test").varying)
+    assert point_by_formula("x", 1.0, 2.0**-60, "for a test").varying > 1.0

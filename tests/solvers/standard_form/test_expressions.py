@@ -18,7 +18,7 @@ from tests.inside.formulations import ArrayVar, dot, squares
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import Columns, Polynomial
 from tests.inside.solvers import expressions_read as read
-from tightmargin.solvers import NumberError
+from tests.support.covering import FULL
 
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0])
 
@@ -94,7 +94,7 @@ def _nonzero(terms: dict[Any, float]) -> dict[Any, float]:
 
 
 @given(expression=QUADRATIC)
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 100)
 def test_any_quadratic_is_read_as_pyomo_reads_it(expression: Any) -> None:
     constant, linear, pairs = pyomos(expression)
     found = ours(expression)
@@ -119,17 +119,12 @@ def test_what_is_not_quadratic_is_none(write: Any) -> None:
     assert read(write(M), Columns(M), "here") is None
 
 
-def test_fixed_factors_make_higher_degrees_quadratic() -> None:
+def test_products_of_fixed_factors_and_those_that_cancel() -> None:
     """x[2] = 0.75 and y[1] = -2 are numbers: s x0 x2 y1 = -1.5 s x0."""
     _, linear, pairs = ours(M.s * M.x[0] * M.x[2] * M.y[1])
     assert not linear
     assert pairs == pytest.approx({("s", "x[0]"): -1.5})
-
-
-def test_products_that_cancel_are_gone() -> None:
-    columns = Columns(M)
-    found = read(M.s * M.x[0] - M.x[0] * M.s + 2 * M.s, columns, "here")
-    assert found is not None
+    found = read(M.s * M.x[0] - M.x[0] * M.s + 2 * M.s, Columns(M), "here")
     assert found.products == []
 
 
@@ -141,25 +136,11 @@ def test_sums_kept_as_arrays_make_no_variable() -> None:
     goal = total(m.p * dot(np.arange(10.0), m.x), -dot(1.0, m.x), dot(3.0, m.x) / m.p, m.s)
     columns = Columns(m)
     found = read(goal, columns, "here")
-    assert found is not None
     index, numbers = found.linear()
     np.testing.assert_allclose(
         np.bincount(index, numbers, minlength=11), [*(2 * np.arange(10.0) + 0.5), 1.0]
     )
     assert len(m.x.touched()) == 0
-
-
-def test_a_sum_is_spelled_out_when_pyomo_looks() -> None:
-    m = pyo.ConcreteModel()
-    m.I = pyo.RangeSet(0, 2)
-    m.x, m.s = ArrayVar(m.I), pyo.Var()
-    loss = dot([1.0, 2.0, 3.0], m.x)
-    assert str(loss) == "x[0] + 2.0*x[1] + 3.0*x[2]"
-    assert str(loss + m.s) == "x[0] + 2.0*x[1] + 3.0*x[2] + s"
-    assert loss.nargs() == len(loss.args) == 3
-    assert str(loss) == "x[0] + 2.0*x[1] + 3.0*x[2]"
-    m.x.load(np.array([1.0, 10.0, 100.0]))
-    assert pyo.value(loss) == 321.0
 
 
 def test_a_foreign_variable_gets_the_next_column() -> None:
@@ -168,7 +149,6 @@ def test_a_foreign_variable_gets_the_next_column() -> None:
     columns = Columns(m)
     n = len(columns)
     found = read(2 * other.z + m.s, columns, "here")
-    assert found is not None
     assert sorted(found.index) == [columns.column(m.s), n]
     assert columns[n] is other.z
     assert columns.name(n) == "z"
@@ -177,24 +157,10 @@ def test_a_foreign_variable_gets_the_next_column() -> None:
     assert columns.column(other.late) == -1
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
-    m = model()
-    m.p = bad
-    for expression, sentence in (
-        (m.p * m.s, rf"coefficient of s is {bad}"),
-        (m.p * m.s * m.x[0], r"coefficient of s \* x\[0\]|coefficient of x\[0\] \* s"),
-        (m.s + m.p, rf"constant term is {bad}"),
-        (m.p * dot(1.0, m.x), rf"is {bad}|constant term"),
-    ):
-        with pytest.raises(NumberError, match=f"row 7: .*(?:{sentence})"):
-            read(expression, Columns(m), "row 7")
-
-
 FAR = [1e16, -1e16, 1.0, -1.0, 3.0, 0.1, 1e-3, 2.0**60, -(2.0**60), 7e15]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if FULL else 5))
 def test_repeated_terms_add_up_exactly(seed: int) -> None:
     """Every coefficient is the double nearest to the exact sum of its parts, in any order."""
     rng = np.random.default_rng(seed)
@@ -214,7 +180,6 @@ def test_repeated_terms_add_up_exactly(seed: int) -> None:
     for a in constants.tolist():
         body = body + (a + 0 * m.x[2])
     found = read(body, Columns(m), "row")
-    assert found is not None
     index, numbers = found.linear()
     assert dict(zip(index.tolist(), numbers.tolist(), strict=True)) == {
         k: float(value) for k, value in exact.items()
@@ -234,21 +199,6 @@ def test_what_cancels_in_doubles_is_proven_as_it_is_written() -> None:
     assert found.bound <= math.exp(-50)
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda x: 1e-200 * (1e-200 * (1e300 * (1e200 * x**2))),
-        lambda x: (1e-170 * x) * (1e-170 * x),
-    ],
-)
-def test_a_product_too_small_for_a_double_is_refused(write: Any) -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(2, 3))
-    m.goal = pyo.Objective(expr=write(m.x))
-    with pytest.raises(NumberError, match=r"objective goal: .*too small for a double"):
-        tm.solve(m)
-
-
 def test_powers_and_factors_of_fixed_variables() -> None:
     m = pyo.ConcreteModel()
     m.x, m.f, m.zero = pyo.Var(), pyo.Var(), pyo.Var()
@@ -256,7 +206,6 @@ def test_powers_and_factors_of_fixed_variables() -> None:
     m.zero.fix(0.0)
     body = m.f * (m.x * m.x) + m.x**m.f * m.zero + m.x ** (m.f - 2) + m.x ** (m.f - 3) + m.f**m.f
     found = read(body / (m.f - 1), Columns(m), "row")
-    assert found is not None
     assert [a for *_, a in found.products] == [1.5]
     assert found.linear()[1].tolist() == [0.5]
     assert found.constant == 14.0

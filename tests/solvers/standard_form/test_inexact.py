@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +11,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import ExactEnds, InexactError, lost_at, representable, standard_form
-from tightmargin.solvers import NumberError, Verdict
+from tests.inside.solvers import ExactEnds, lost_at, representable, standard_form
+from tightmargin.solvers import Verdict
 
 F = Fraction
 Written = Callable[[pyo.ConcreteModel], None]
@@ -94,6 +91,7 @@ OPTIMA: list[tuple[Written, F]] = [
     (decimals, 1 / (1 + S * S)),
     (third, 3 * F(0.1)),
     (moved, F(12.7) - F(0.1)),
+    (disc, (F(0.1) - 1) / F(0.1)),
     (fit, fitted()),
 ]
 
@@ -108,13 +106,6 @@ def test_the_optimum_is_that_of_the_numbers_as_written(write: Written, optimum: 
     assert F(found.upper) - F(found.bound) <= F(2e-6) * abs(optimum)
 
 
-def test_a_row_of_squares_in_decimals_is_certified() -> None:
-    """The optimum solves 3/10 (x/10 - 1/10)^2 = 3/10 to about 1e-16: x = -9."""
-    found = tm.solve(model(disc))
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == pytest.approx(-9, rel=1e-6)
-
-
 def test_a_row_that_no_whole_number_meets_has_no_point() -> None:
     m = model(lambda m: None)
     m.x.domain = pyo.Integers
@@ -122,7 +113,8 @@ def test_a_row_that_no_whole_number_meets_has_no_point() -> None:
     m.x.setub(2**60)
     m.c = pyo.Constraint(expr=2 * m.x == 2**53 + 1)
     m.o = pyo.Objective(expr=m.x)
-    assert tm.solve(m).certificate.upper is None
+    nodes = {"node_limit": 20}
+    assert tm.solve(m, method="branch-and-bound", options=nodes).certificate.upper is None
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
@@ -160,20 +152,6 @@ def test_beside_an_excluded_bound_there_are_points() -> None:
     found = tm.solve(m)
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert (found.values["x"] > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("domain", "value"),
-    [(pyo.Binary, 0.5), (pyo.Binary, 2), (pyo.NonNegativeReals, -1.0), (pyo.Integers, 2.5)],
-)
-def test_a_value_that_the_domain_excludes_is_refused(domain: Any, value: float) -> None:
-    m = pyo.ConcreteModel()
-    m.z, m.y = pyo.Var(within=domain), pyo.Var(bounds=(0, 1))
-    m.z.fix(value, skip_validation=True)
-    m.c = pyo.Constraint(expr=m.y >= m.z)
-    m.o = pyo.Objective(expr=m.y)
-    with pytest.raises(NumberError, match=f"z is fixed at {value}.* exclude: fix it"):
-        tm.solve(m)
 
 
 def test_the_arrays_are_nowhere_above_the_model() -> None:
@@ -228,28 +206,6 @@ def test_rows_kept_as_arrays_move_fixed_variables_exactly() -> None:
     assert tm.solve(m).certificate.verdict is Verdict.CERTIFIED
 
 
-def test_what_reads_a_model_as_it_is_names_the_number() -> None:
-    with pytest.raises(InexactError, match="row c: the coefficient of x is made of numbers"):
-        standard_form(model(decimals))
-
-
-def test_files_say_what_was_rounded(tmp_path: Path) -> None:
-    """A side is the next double; a sum of coefficients comes back exactly, in rows of its own."""
-    m = model(lambda m: None)
-    m.c = pyo.Constraint(expr=m.x + 0.1 <= 12.7)
-    m.o = pyo.Objective(expr=-m.x)
-    with pytest.warns(UserWarning, match=r"moved\.mps: a side of row c has a number that no dou"):
-        tm.export(m, tmp_path / "moved.mps")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tm.export(model(decimals), tmp_path / "decimals.mps")
-    again = tm.read_model(tmp_path / "decimals.mps")
-    found = tm.solve(again).certificate
-    assert found.bound is not None
-    assert found.upper is not None
-    assert F(found.bound) <= 1 / (1 + S * S) <= F(found.upper)
-
-
 def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
     """A number from 1 to 2 times the row has doubles; the multiplier is that of the row itself."""
     m = model(lambda m: None)
@@ -266,64 +222,3 @@ def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
     assert found.duals["c"] == pytest.approx(10, rel=1e-12)
     assert found.duals["e"] == pytest.approx(-1, rel=1e-12)
     assert found.duals["d"] == 0
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_rows_that_are_scaled_have_the_optimum_of_every_vertex(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    m = model(lambda m: None)
-    m.rows = pyo.ConstraintList()
-    lines = [((F(1), F(0)), F(-10), F(10)), ((F(0), F(1)), F(-10), F(10))]
-    for variable in (m.x, m.y):
-        variable.setlb(-10)
-        variable.setub(10)
-    for k in range(3):
-        factor, side = float(rng.choice([0.1, 0.7, 2.2, -0.1])), float(np.round(rng.normal(), 2))
-        a, b = (int(v) for v in rng.integers(1, 5, 2))
-        low, high = ((side, side), (None, side), (side - 1, side))[k if seed % 2 else k or 1]
-        m.rows.add((low, factor * (a * m.x - b * m.y), high))
-        ends = (None if end is None else F(end) for end in (low, high))
-        lines.append(((F(factor) * a, F(factor) * -b), *ends))
-    cost = [int(v) for v in rng.integers(-3, 4, 2)]
-    m.o = pyo.Objective(expr=cost[0] * m.x + cost[1] * m.y)
-    best = least_at_a_vertex(lines, cost)
-    found = tm.solve(m)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert (found.objective is None) is (best is None)
-    assert best is None or F(found.bound) <= best <= F(found.objective)
-
-
-def least_at_a_vertex(lines: list[Any], cost: list[int]) -> F | None:
-    sides = [(a, end) for a, *ends in lines for end in ends if end is not None]
-    found = []
-    for (a, s), (b, t) in itertools.combinations(sides, 2):
-        det = a[0] * b[1] - a[1] * b[0]
-        if det:
-            x, y = (s * b[1] - t * a[1]) / det, (a[0] * t - b[0] * s) / det
-            at = ((c[0] * x + c[1] * y, low, high) for c, low, high in lines)
-            if all((lo is None or v >= lo) and (hi is None or v <= hi) for v, lo, hi in at):
-                found.append(cost[0] * x + cost[1] * y)
-    return min(found, default=None)
-
-
-def test_a_row_is_printed_as_it_was_written() -> None:
-    m = tm.c_svc(tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1), C=1.0)
-    m.mine = pyo.Constraint(expr=0.1 * (m.w[0] + 3 * m.w[1]) <= 0.7)
-    for printed in (str(tm.show(m)), str(tm.diff(m))):
-        assert "0.1 w[0] + 0.3 w[1] <= 0.7" in printed
-
-
-def test_a_live_program_takes_no_row_in_other_numbers() -> None:
-    """Its rows are changed by numbers of the row as written; sides that no double is may change."""
-    m = model(lambda m: None)
-    m.x.setlb(0)
-    m.y.setlb(0)
-    m.c = pyo.Constraint(expr=m.x + m.y + 0.1 >= 12.7)
-    m.o = pyo.Objective(expr=m.x + 2 * m.y)
-    live = tm.LiveLP(m)
-    live.change_sides("c", lower=1.0)
-    assert live.resolve().objective == 1
-    assert live.certificate().verdict is Verdict.CERTIFIED
-    m.d = pyo.Constraint(expr=0.1 * (m.x + 3 * m.y) >= 0.7)
-    with pytest.raises(NumberError, match="row d has a coefficient that no double is"):
-        tm.LiveLP(m)

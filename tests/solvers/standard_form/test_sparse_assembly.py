@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +9,8 @@ import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
-from tests.inside.solvers import StandardForm, assemble, sparse_assembly, standard_form
+from tests.inside.solvers import sparse_assembly, standard_form
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import TrainingData, c_svc
 
 
@@ -35,15 +35,18 @@ def move_a_row(m: pyo.ConcreteModel) -> None:
 EDITS = (fix_a_weight, drop_a_row, move_a_row)
 
 
-@pytest.mark.parametrize("edits", [(), *((edit,) for edit in EDITS), EDITS])
-@pytest.mark.parametrize("at_once", [1, 3, 1000])
+SETS = [(), *((edit,) for edit in EDITS), EDITS]
+FEW = [((), 3), (EDITS[:1], 1), (EDITS[1:2], 3), (EDITS[2:], 1000), (EDITS, 1), (EDITS, 3)]
+
+
+@pytest.mark.parametrize(("edits", "at_once"), covering(SETS, [1, 3, 1000]) if FULL else FEW)
 def test_rows_are_those_of_dense_points(
-    at_once: int,
     edits: tuple[Callable[[pyo.ConcreteModel], None], ...],
+    at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sparse_assembly, "AT_ONCE", at_once)
-    for seed in range(6):
+    for seed in range(6 if FULL else 2):
         data = drawn(7, 3, 0.4, seed)
         forms = []
         for points in (data.X, data.X.toarray()):
@@ -56,27 +59,3 @@ def test_rows_are_those_of_dense_points(
         assert np.array_equal(kept.A.indptr, dense.A.indptr), "no cell is stored twice or as 0"
         assert np.array_equal(kept.A.indices, dense.A.indices), "columns ascend"
         assert np.array_equal(kept.row_lower, dense.row_lower)
-
-
-def test_next_to_nothing_is_made_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes at the highest point of the assembly, beside those of the matrix itself."""
-    grown: list[int] = []
-
-    def measured(*parts: object) -> object:
-        before, _ = tracemalloc.get_traced_memory()
-        tracemalloc.reset_peak()
-        matrix = assemble(*parts)
-        grown.append(tracemalloc.get_traced_memory()[1] - before)
-        return matrix
-
-    monkeypatch.setattr("tightmargin.solvers.standard_form.standard_form.assemble", measured)
-    model = c_svc(drawn(2000, 2000, 0.1, 1), C=1.0)
-    tracemalloc.start()
-    try:
-        form: StandardForm = standard_form(model)
-    finally:
-        tracemalloc.stop()
-    matrix = form.matrix
-    own = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-    assert own > 12 * 400_000
-    assert own <= grown[0] < 1.6 * own

@@ -14,10 +14,11 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import checker, classify, standard_form, without_norms
-from tests.solvers.proof_files import second_checker
+from tests.inside.solvers import classify, standard_form, without_norms
+from tests.support.both_checkers import accepted
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import NumberError, ProblemClassError, SolveResult, Status, Verdict
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 Model = pyo.ConcreteModel
 Edit = Callable[[Model], None]
@@ -81,13 +82,14 @@ OBJECTIVES: dict[str, tuple[Callable[[Any], Any], float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-def test_a_convex_objective_has_its_optimum_by_hand(name: str, sense: Any) -> None:
+SIGNS = [(name, (1, -1)[k % 2]) for k, name in enumerate(OBJECTIVES)]
+
+
+@pytest.mark.parametrize(("name", "sign"), covering(OBJECTIVES, (1, -1)) if FULL else SIGNS)
+def test_a_convex_objective_has_its_optimum_by_hand(name: str, sign: int) -> None:
     write, expected = OBJECTIVES[name]
     m = plane()
-    sign = 1 if sense == pyo.minimize else -1
-    m.goal = pyo.Objective(expr=sign * write(m), sense=sense)
+    m.goal = pyo.Objective(expr=sign * write(m), sense=sign)
     result = tm.solve(m, absolute_gap=1e-7)
     assert result.certificate.verdict.closed, result.certificate
     assert sign * result.bound <= expected + 1e-12
@@ -99,7 +101,6 @@ def test_a_convex_objective_has_its_optimum_by_hand(name: str, sense: Any) -> No
 # Row of x and y, with the least value of x + y (both within -10 and 10) beside it.
 ROWS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "an absolute value": (lambda m: abs(m.x) <= 3, -13.0),
-    "turned round": (lambda m: abs(m.x) <= 3, -13.0),
     "negative on the other side": (lambda m: -abs(m.x) >= -3, -13.0),
     "of an affine function": (lambda m: abs(m.x + m.y + 2) <= 1, -3.0),
     "a Param on the right": (lambda m: abs(m.x) <= m.c, -12.0),
@@ -171,7 +172,7 @@ def by_cvxpy(data: tm.TrainingData, price: float, radius: float, weights: np.nda
     return float(problem.value)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if FULL else 2))
 def test_random_machines_agree_with_cvxpy(seed: int) -> None:
     draw = np.random.default_rng(100 + seed)
     data = data_of(seed, n=int(draw.integers(6, 25)), d=int(draw.integers(2, 6)))
@@ -188,31 +189,7 @@ def test_random_machines_agree_with_cvxpy(seed: int) -> None:
     assert np.linalg.norm(result.values["w"]) <= radius * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
-@pytest.mark.parametrize("solver", ["clarabel", "highs"])
-def test_an_epigraph_by_hand_says_the_same_in_any_units(scale: float, solver: str) -> None:
-    """X times s, with C / s^2 and the price / s: w is divided by s, the objective by s^2."""
-    data, words = data_of(7, scale=scale), {"C": 1.0 / scale**2}
-    ours, theirs = tm.c_svc(data, **words), tm.c_svc(data, **words)
-    l1(ours, 1.0 / scale)
-    theirs.t = pyo.Var(theirs.w.index_set())
-    theirs.up = pyo.Constraint(theirs.t.index_set(), rule=lambda m, j: m.t[j] >= m.w[j])
-    theirs.down = pyo.Constraint(theirs.t.index_set(), rule=lambda m, j: m.t[j] >= -m.w[j])
-    theirs.objective.set_value(theirs.objective.expr + sum(theirs.t.values()) / scale)
-    found, known = certified(ours, solver=solver), certified(theirs, solver=solver)
-    assert found.objective == pytest.approx(known.objective, rel=1e-6)
-
-
-def test_repeated_points_are_one_point_of_twice_the_cost() -> None:
-    once, twice = tm.c_svc(DATA, C=2.0), tm.c_svc(
-        tm.TrainingData(np.vstack([DATA.X, DATA.X]), np.r_[DATA.y, DATA.y]), C=1.0
-    )  # fmt: skip
-    for m in (once, twice):
-        l1(m, 1.5)
-    assert certified(once).objective == pytest.approx(certified(twice).objective, rel=1e-6)
-
-
-def test_an_edit_twice_and_a_clone_say_what_they_say() -> None:
+def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     m = tm.c_svc(DATA, C=1.0)
     l1(m)
     one = certified(m).objective
@@ -222,6 +199,10 @@ def test_an_edit_twice_and_a_clone_say_what_they_say() -> None:
     three = tm.c_svc(DATA, C=1.0)
     l1(three, 3.0)
     assert certified(m).objective == pytest.approx(certified(three).objective, rel=1e-6)
+    assert "epigraphs" in tm.export(m, tmp_path / "model.lp").read_text()
+    for text in (str(tm.diff(m)), str(tm.show(m))):
+        assert "abs(w[1])" in text
+        assert "epigraphs" not in text
     m.cap = pyo.Constraint(expr=abs(m.w[0]) <= 0.01)
     m.again = pyo.Constraint(expr=abs(m.w[0]) <= 0.02)
     result = certified(m)
@@ -232,29 +213,9 @@ def test_an_edit_twice_and_a_clone_say_what_they_say() -> None:
 # --- what depends on it --------------------------------------------------------------------------
 
 
-def test_a_model_with_integers_is_proven_too() -> None:
-    """The least sum of |3 x_j - 4 - j| over whole x, with a row, against enumeration."""
-    m = Model()
-    m.x = pyo.Var(range(3), within=pyo.Integers, bounds=(-3, 4))
-    m.row = pyo.Constraint(expr=sum(m.x.values()) >= 8)
-    m.goal = pyo.Objective(expr=sum(abs(3 * m.x[j] - 4 - j) for j in range(3)))
-    grid = np.array(np.meshgrid(*[range(-3, 5)] * 3)).reshape(3, -1)
-    costs = np.abs(3 * grid - 4 - np.arange(3)[:, None]).sum(axis=0)[grid.sum(axis=0) >= 8]
-    assert certified(m).objective == pytest.approx(costs.min(), rel=1e-7)
-
-
-def test_a_search_takes_an_interval_along() -> None:
-    m = tm.zero_one_big_m(DATA, penalty=0.5, big_m="derived")
-    m.cap = pyo.Constraint(expr=abs(m.w[0]) <= 0.3)
-    result = certified(m, method="conflict-search")
-    direct = tm.zero_one_big_m(DATA, penalty=0.5, big_m="derived")
-    direct.cap = pyo.Constraint(expr=(-0.3, direct.w[0], 0.3))
-    assert result.objective == pytest.approx(certified(direct).objective, rel=1e-6)
-
-
 def test_a_derived_big_m_is_derived_again_under_a_price() -> None:
     """Against all 2^n choices of the points that are given up, each one by cvxpy."""
-    data = data_of(3, n=7, d=2)
+    data = data_of(3, n=5, d=2)
     m = tm.zero_one_big_m(data, penalty=0.5, big_m="derived", intercept="penalised")
     l1(m, 0.7)
     best = math.inf
@@ -299,17 +260,6 @@ def test_the_multiplier_of_a_row_is_its_price() -> None:
     assert m.dual[m.cap] == pytest.approx(slope, rel=1e-2)
 
 
-def test_differences_and_models_are_shown_as_they_were_written() -> None:
-    m = tm.c_svc(DATA, C=1.0)
-    norm_row(m)
-    l1(m)
-    tm.solve(m)
-    for text in (str(tm.diff(m)), str(tm.show(m))):
-        assert "sqrt(w[0]**2" in text
-        assert "abs(w[1])" in text
-        assert "epigraphs" not in text
-
-
 def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> None:
     m = tm.c_svc(DATA, C=1.0)
     l1(m)
@@ -317,73 +267,13 @@ def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> Non
     file = tmp_path / "proof.json"
     result = certified(m, proof=file)
     assert "became 4 variables, epigraphs.value" in result.message
-    document = json.loads(file.read_text())
-    found = checker.check(document)
-    assert second_checker.decides(document)
+    found = accepted(json.loads(file.read_text()))
     assert found.kind == "optimum"
     assert float(found.lower) <= result.objective <= float(found.upper) * (1 + 1e-12)
     assert "epigraphs.value[1]" in file.read_text()
 
 
-@pytest.mark.parametrize("suffix", ["lp", "mps", "ptf"])
-def test_formats_without_norms_get_variables(suffix: str, tmp_path: Path) -> None:
-    m = tm.c_svc(DATA, C=1.0)
-    l1(m)
-    text = tm.export(m, tmp_path / f"model.{suffix}").read_text()
-    assert "epigraphs" in text
-
-
-def test_a_gap_table_has_the_edit_in_all_rows() -> None:
-    def small(m: Model) -> None:
-        m.cap = pyo.Constraint(expr=abs(m.w[0]) + abs(m.w[1]) <= 0.6)
-
-    words = {"penalty": 0.5, "big_m": 50.0}
-    table = tm.compare(DATA, ["zero_one_relaxed"], parameters=words, edit=small)
-    assert 0 < table.relative_gap(table.rows[0]) < 1
-
-
 # --- what is no convex use -----------------------------------------------------------------------
-
-REFUSED: dict[str, tuple[Edit, str]] = {
-    "from below": (
-        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0]) >= 0.5)),
-        r"row r: abs\(w\[0\]\) is bounded from below, which is not convex: say with a binary",
-    ),
-    "an equation": (
-        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0]) == 0.5)),
-        "row r: .* bounded from below",
-    ),
-    "two sides": (
-        lambda m: m.add_component("r", pyo.Constraint(expr=(0.1, abs(m.w[0]), 0.5))),
-        "row r: .* bounded from below",
-    ),
-    "a reward": (lambda m: l1(m, -1.0), r"objective objective: abs\(w\[0\]\) is rewarded"),
-    "of a product": (
-        lambda m: m.add_component("r", pyo.Constraint(expr=abs(m.w[0] * m.w[1]) <= 1)),
-        r"row r: abs\(w\[0\]\*w\[1\]\) is of something that is not linear",
-    ),
-    "of an absolute value": (
-        lambda m: m.add_component("r", pyo.Constraint(expr=abs(abs(m.w[0]) - 1) <= 1)),
-        "not linear",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("how", [{}, {"method": "direct"}, {"solver": "scip"}])
-def test_other_absolute_values_are_refused_by_name(name: str, how: dict[str, str]) -> None:
-    edit, holds = REFUSED[name]
-    m = tm.c_svc(DATA, C=1.0)
-    edit(m)
-    with pytest.raises(ProblemClassError, match=holds):
-        tm.solve(m, **how)
-
-
-def test_a_row_of_which_one_part_is_not_convex_is_refused_whole() -> None:
-    m = tm.c_svc(DATA, C=1.0)
-    m.r = pyo.Constraint(expr=abs(m.w[0]) - abs(m.w[1]) <= 0)
-    with pytest.raises(ProblemClassError, match=r"row r: abs\(w\[1\]\) is bounded from below"):
-        tm.solve(m)
 
 
 @pytest.mark.parametrize(
@@ -402,13 +292,3 @@ def test_roots_that_are_no_norm_stay_what_they_are(write: Callable[[Any], Any]) 
     m.goal = pyo.Objective(expr=m.x - m.y)
     m.row = pyo.Constraint(expr=write(m))
     assert without_norms(m) is m
-
-
-def test_a_number_that_is_none_is_named() -> None:
-    m = tm.c_svc(DATA, C=1.0)
-    m.r = pyo.Constraint(expr=abs(m.w[0]) <= m.b)
-    m.price = pyo.Param(mutable=True, initialize=1.0, within=pyo.Any)
-    m.s = pyo.Constraint(expr=m.price * m.w[1] + abs(m.w[0]) <= 3)
-    m.price.set_value(math.nan)
-    with pytest.raises(NumberError, match=r"row s: coefficient of w\[1\] is nan"):
-        tm.solve(m)

@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.experiments.saved_results.test_saved_results import SETTINGS, data_of
-from tests.inside.experiments import parse_settings
 from tests.inside.solvers import (
     Case,
     Certified,
@@ -27,27 +25,19 @@ from tests.inside.solvers import (
     StandardForm,
     Subject,
     certify,
-    is_disjunctive,
     is_tiny,
     objective_scale,
     objective_unit,
     scaling,
     standard_form,
-    transformed,
-    without_quotients,
 )
 from tests.references import reference_solutions
+from tests.support.covering import FULL
+from tests.support.documented_models import form_of
 from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import Certificate, Claim, SolveResult, Status, Verdict
 
 DATA = reference_solutions.points("overlapping", 5, n=12)
-
-
-def form_of(name: str) -> StandardForm:
-    model = CATALOGUE[name].build(data_of(name), **dict(parse_settings(SETTINGS[name].split())))
-    if is_disjunctive(model):
-        model = transformed(model, model.origin.parameters["transformation"])
-    return standard_form(without_quotients(model))
 
 
 # --- the unit -------------------------------------------------------------------------------------
@@ -63,18 +53,13 @@ def test_the_unit_of_one_row_is_its_optimum(q: float, a: float, b: float) -> Non
     assert objective_unit(standard_form(m)) == pytest.approx(q * b / a, rel=1e-8)
 
 
-def test_the_unit_of_a_parabola_is_its_depth() -> None:
+def test_the_unit_of_a_parabola_is_its_depth_and_that_of_nothing_1() -> None:
     """p x^2 / 2 - q x is -q^2 / (2 p) at its lowest: the unit is q^2 / p, there are no sides."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var()
     m.objective = pyo.Objective(expr=0.5 * 4e-6 * m.x**2 - 3e-4 * m.x)
     assert objective_unit(standard_form(m)) == pytest.approx((3e-4) ** 2 / 4e-6, rel=1e-8)
-
-
-def test_where_nothing_has_a_size_the_unit_is_1() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    m.objective = pyo.Objective(expr=0.0)
+    m.objective.set_value(0.0)
     assert objective_unit(standard_form(m)) == 1.0
 
 
@@ -120,14 +105,18 @@ def in_other_units(form: StandardForm, D: Any, E: Any, goal: float) -> StandardF
     )
 
 
-# An objective with exp or log has no coefficients to be measured by.
-QUADRATIC = [name for name in sorted(SETTINGS) if form_of(name).goal is None]
+SOME = (
+    "c_svc", "conic_sdp", "conic_fixed", "nu_svc_dual", "rsvm", "zero_one_big_m", "max_margin_svc",
+    "extended_nu_svc",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", QUADRATIC)
+@pytest.mark.parametrize("name", sorted(CATALOGUE) if FULL else SOME)
 def test_units_move_the_unit_and_nothing_else(name: str) -> None:
     """Columns, rows and the objective of every entry in random units."""
     form, rng = form_of(name), np.random.default_rng(len(name))
+    if form.goal is not None:
+        return  # an objective with exp or log has no coefficients to be measured by
     D, E = (2.0 ** rng.integers(-8, 9, size=k) for k in (form.n, len(form.rows)))
     there = objective_unit(in_other_units(form, D, E, 2.0**-13))
     assert there == pytest.approx(objective_unit(form) * 2.0**-13, rel=1e-5)
@@ -140,7 +129,7 @@ units = st.floats(1e-300, 1e300)
 
 
 @given(objective=numbers, unit=units)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_scale_is_never_looser_than_the_usual_one(objective: float, unit: float) -> None:
     scale = objective_scale(objective, unit)
     assert scale <= max(1.0, abs(objective))
@@ -172,10 +161,9 @@ def best() -> SolveResult:
     return tm.solve(tm.c_svc(DATA, C=0.7), "highs")
 
 
-@pytest.mark.parametrize("power", [-27, -13, 0, 13, 27])
+@pytest.mark.parametrize("power", [-27, 13, 27])
 @pytest.mark.parametrize(
-    ("error", "verdict"),
-    [(0.0, Verdict.CERTIFIED), (1e-6, Verdict.CERTIFIED), (1e-3, Verdict.NOT_CERTIFIED)],
+    ("error", "verdict"), [(1e-6, Verdict.CERTIFIED), (1e-3, Verdict.NOT_CERTIFIED)]
 )
 def test_the_verdict_does_not_depend_on_the_units_of_the_points(
     power: int, error: float, verdict: Verdict, best: SolveResult
@@ -189,7 +177,7 @@ def test_the_verdict_does_not_depend_on_the_units_of_the_points(
     assert found.objective * unit == pytest.approx(here.objective, rel=1e-12)
 
 
-def test_a_small_optimum_found_through_solve_is_certified_in_its_own_units() -> None:
+def test_a_small_optimum_is_certified_in_its_own_units_and_one_of_zero_where_it_is_zero() -> None:
     c = 2.0**13
     result = tm.solve(tm.c_svc(TrainingData(c * DATA.X, DATA.y), C=0.7 / c**2))
     assert 0 < result.objective < 1e-6
@@ -198,10 +186,10 @@ def test_a_small_optimum_found_through_solve_is_certified_in_its_own_units() -> 
     assert result.objective <= scale < 10 * result.objective
     assert result.absolute_gap <= 1e-6 * scale
     assert result.relative_gap is not None, "3e-8 is small, and it is no 0"
-
-
-def test_an_optimum_of_zero_is_certified_where_it_is_zero_exactly() -> None:
-    """Below nu_bar w = 0 is optimal: point and bound are 0 without any rounding."""
+    small = Certificate(Verdict.CERTIFIED, facts={"unit": 1e-12})
+    assert is_tiny(1e-7, Certificate(Verdict.CERTIFIED))
+    assert [is_tiny(number, small) for number in (1e-13, 1e-19, 0.0)] == [False, True, True]
+    # Below nu_bar w = 0 is optimal: point and bound are 0 without any rounding.
     result = tm.solve(tm.extended_nu_svc_ball(DATA, nu=0.5 * tm.theory.nu_range(DATA).nu_bar))
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate.reason
     assert result.objective == result.bound == 0.0
@@ -218,13 +206,3 @@ def test_beside_an_optimum_of_zero_a_gap_is_closed_by_the_callers_word_alone() -
     assert asked.certificate.verdict is Verdict.CERTIFIED, asked.certificate.reason
     assert asked.objective == pytest.approx(0.0, abs=1e-7)
     assert asked.certificate.facts["absolute_gap"] == 1e-7
-    with pytest.raises(ValueError, match="absolute_gap"):
-        tm.solve(tm.extended_nu_svc_ball(DATA, nu=nu), absolute_gap=-1.0)
-
-
-def test_what_counts_as_zero_moves_with_the_scale() -> None:
-    small = Certificate(Verdict.CERTIFIED, facts={"unit": 1e-12})
-    assert is_tiny(1e-7, Certificate(Verdict.CERTIFIED))
-    assert not is_tiny(1e-13, small)
-    assert is_tiny(1e-19, small)
-    assert is_tiny(0.0, small)
