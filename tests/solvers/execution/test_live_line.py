@@ -22,14 +22,6 @@ from tests.inside.solvers import live_line_live_line as live_line
 from tests.references.multiclass import class_points
 
 POINTS = outlier_data("clustered", n=30, d=3, sigma=0.4, seed=1)
-LONG = """
-import tightmargin as tm
-from tightmargin.experiments.data.outlier_generators import outlier_data
-data = outlier_data("clustered", n=60, d=6, sigma=0.4, seed=5)
-model = tm.zero_one_big_m(data, penalty=1.0, big_m=60.0)
-del model.origin  # somebody else's: no search of a family comes after
-tm.solve(model, {words}, time_limit=3.0, prove=False)
-"""
 
 
 @pytest.fixture
@@ -292,11 +284,8 @@ def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
     assert b"done" in seen
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
-def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
-    command = [sys.executable, "-c", LONG.format(words=words)]
-    plain = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert (plain.stdout, plain.stderr) == ("", "")
-    seen = on_terminal(command[2])
-    assert re.search(rb"(scip|branch and bound): bound [\d.]+, best [\d.]+, gap", seen)
+def test_a_file_holds_none_of_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SOON], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert (done.stdout, done.stderr) == ("done\n", "")
