@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
 
     monkeypatch.setattr(class_methods, "truncated_search", never)
     rng = np.random.default_rng(0)
-    data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
+    data = MulticlassData(rng.standard_normal((120, 2)), np.arange(120) % 3)
     model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
     result = solve(model, method="dca", options={"starts": 1})
     assert result.status is Status.FEASIBLE
@@ -200,15 +201,27 @@ def files(tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def test_the_search_over_given_up_points_proves_the_truncated_hinge(
-    files: dict[str, Path], tmp_path: Path
+def class_optimum() -> float:
+    return truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)[0]
+
+
+def rank_optimum() -> float:
+    return rank_one_on_circle(MATRICES, 2, "free", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("like", "method", "optimum"),
+    [("dca", "truncated-search", class_optimum), ("alternating", "matrix-search", rank_optimum)],
+)
+def test_the_exact_searches_prove_what_the_heuristics_do_not(
+    like: str, method: str, optimum: Callable[[], float], files: dict[str, Path], tmp_path: Path
 ) -> None:
-    out, words = tmp_path / "fit.json", CASES["dca"][2]
-    settings = ["--method", "truncated-search", "--set", *words, "--out", out]
-    answer = run("solve", "multiclass_truncated", "--data", files["classes"], *settings)
+    name, data, words = CASES[like]
+    out = tmp_path / "fit.json"
+    settings = ["--method", method, "--set", *words, "--out", out]
+    answer = run("solve", name, "--data", files[data], *settings)
     assert (answer.code, answer.stderr) == (0, "")
-    exact, _ = truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)
-    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
+    assert SolveResult.load(out).objective == pytest.approx(optimum(), rel=1e-5)
     assert run("certify", out).code == 0
 
 
@@ -228,16 +241,6 @@ def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
         ValueError, match="multiclass_truncated_relaxed has no method 'truncated-search'"
     ):
         solve(relaxed, method="truncated-search")
-
-
-def test_the_search_over_directions_proves_the_rank(files: dict[str, Path], tmp_path: Path) -> None:
-    out, words = tmp_path / "fit.json", ("ridge=0.5", "shape=2x2", "rank=1")
-    settings = ["--method", "matrix-search", "--set", *words, "--out", out]
-    answer = run("solve", "matrix_svc_bilinear", "--data", files["matrices"], *settings)
-    assert (answer.code, answer.stderr) == (0, "")
-    exact = rank_one_on_circle(MATRICES, 2, "free", 0.5)
-    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
-    assert run("certify", out).code == 0
 
 
 CASES = {

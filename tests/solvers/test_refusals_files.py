@@ -18,7 +18,6 @@ from tests.inside.solvers import SOLVERS
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
-from tests.solvers.backends.kinds import small_lp
 from tests.solvers.files.test_formats import CBF, LP, MPS
 from tests.solvers.files.test_same_model import small
 from tests.support.covering import FULL, covering
@@ -170,7 +169,7 @@ def matrix_of_integers() -> Any:
 
 
 def fixed() -> Any:
-    m = small_lp()
+    m = one_row(1.0, 1.0)
     for v in m.component_data_objects(pyo.Var):
         v.fix(0.0)
     return m

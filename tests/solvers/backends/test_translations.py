@@ -1,4 +1,7 @@
-"""Each solver gets the model that was written: optima, multipliers, sizes, options, breakdowns."""
+"""Sizes, options, ends and breakdowns of single solvers.
+
+Optima and multipliers of each solver: tests/conformance.
+"""
 
 from __future__ import annotations
 
@@ -14,64 +17,17 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 import tightmargin as tm
 from tests.inside.solvers import ORDER, QP, SOLVERS, clarabel, scip
 from tests.inside.solvers import scs as scs_back_end
-from tests.references import reference_solutions
-from tests.solvers.backends.kinds import DATA, PENALTY, PROBLEMS, C, installed, near
+from tests.references.reference_solutions import INTERCEPTS, is_separable, points
 from tests.support.covering import FULL
 from tests.support.semidefinite_models import max_cut
 from tightmargin.formulations import psd
 from tightmargin.solvers import ProblemClassError, Status, Verdict
 
+DATA = points("overlapping", 1, n=10)
 OPTIONS = {
     "highs": "simplex_iteration_limit", "clarabel": "max_iter", "scip": "limits/nodes",
     "scs": "max_iters", "piqp": "max_iter", "gurobi": "NodeLimit",
 }  # fmt: skip
-BY_HAND = ("small_lp", "concave_qp", "norm_ball")
-CASES = [
-    (solver, name)
-    for solver, name in product(OPTIONS, PROBLEMS)
-    if PROBLEMS[name][0] in {str(c) for c in SOLVERS[solver].classes}
-    and (FULL or solver in ("scs", "piqp") or name in BY_HAND)
-]
-
-
-@pytest.mark.parametrize(("solver", "name"), CASES)
-def test_optimum_is_that_of_the_witness(solver: str, name: str) -> None:
-    installed(solver)
-    _, build, optimum = PROBLEMS[name]
-    result = tm.solve(build(), solver)
-    assert result.objective == near(optimum())
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    if solver in ("scs", "piqp"):
-        assert result.certificate.dual_residual < 1e-6
-        assert result.certificate.solver_bound == near(optimum(), 1e-5)
-
-
-@pytest.mark.parametrize("solver", OPTIONS)
-def test_multipliers_are_derivatives_by_the_right_hand_side(solver: str) -> None:
-    """min (x - 3)^2 + (y - 1)^2 + (v + 4)^2, x <= 1, 2 <= y <= 8, z = x + 5, v >= 0."""
-    installed(solver)
-    m = pyo.ConcreteModel()
-    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var()
-    m.v = pyo.Var(within=pyo.NonNegativeReals)
-    m.top = pyo.Constraint(expr=10 * m.x <= 10)
-    m.between = pyo.Constraint(expr=(0.02, 0.01 * m.y, 0.08))
-    m.none = pyo.Param(initialize=np.inf, mutable=True)
-    m.free = pyo.Constraint(expr=m.x + m.y <= m.none)
-    m.tie = pyo.Constraint(expr=m.z - m.x == 5)
-    m.objective = pyo.Objective(expr=(m.x - 3) ** 2 + (m.y - 1) ** 2 + (m.v + 4) ** 2 + 0.5 * m.z)
-    # d/dx = -4 + 1/2 through z, over 10; d/dy = 2 over 0.01; z moves with the side of the tie.
-    expected = {"top": -0.35, "between": 200.0, "free": 0.0, "tie": 0.5}
-    for sign in (1, -1):
-        result = tm.solve(m, solver)
-        assert result.objective == pytest.approx(sign * (4 + 1 + 16 + 3), abs=1e-6)
-        assert result.bound == pytest.approx(sign * (4 + 1 + 16 + 3), abs=1e-4)
-        if result.duals:
-            for name, number in expected.items():
-                found = float(result.duals[name])
-                assert found == pytest.approx(sign * number, rel=1e-4, abs=1e-4), name
-        m.objective.sense = pyo.maximize
-        m.objective.expr = -m.objective.expr
 
 
 def scaled(row: float, goal: float, *, square: bool) -> tuple[pyo.ConcreteModel, float, float]:
@@ -87,6 +43,12 @@ def scaled(row: float, goal: float, *, square: bool) -> tuple[pyo.ConcreteModel,
         return m, 9 / 8 * goal, -1.5 * goal / row
     m.o = pyo.Objective(expr=-goal * m.x[0] - 2 * goal * m.x[1])
     return m, -2.5 * goal, -goal / row
+
+
+def installed(solver: str) -> None:
+    """Skip the test without a solver."""
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
 
 
 SIZES = [(1e-12, 1e9), (1e-12, 1e-9), (1e-6, 1.0), (1.0, 1e-9), (1e6, 1e9), (1e12, 1.0)]
@@ -112,17 +74,6 @@ def test_without_the_scaling_the_row_is_lost_and_the_certificate_says_so(
     assert result.status is Status.INACCURATE
     assert result.objective is None
     assert "row c" in result.certificate.reason
-
-
-@pytest.mark.parametrize("solver", ["scs", "piqp"])
-def test_a_model_without_rows_is_solved(solver: str) -> None:
-    installed(solver)
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var(bounds=(None, 0.25))
-    m.o = pyo.Objective(expr=(m.x - 1) ** 2 + (m.x - 2 * m.y) ** 2 + 3)
-    result = tm.solve(m, solver)
-    assert result.objective == pytest.approx(3 + 1 / 8, abs=1e-7)  # x = 3/4
-    assert result.certificate.solver_bound == pytest.approx(3 + 1 / 8, abs=1e-6)
 
 
 SYMMETRIC = np.array([[2, -1, 3, 0.5], [-1, 4, 1, -2], [3, 1, -3, 0.25], [0.5, -2, 0.25, 1]])
@@ -185,11 +136,11 @@ def test_scs_tells_infeasible_and_unbounded_models_apart() -> None:
     assert (result.status, result.objective) == (Status.UNBOUNDED, None)
 
 
-@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_piqp_gives_an_infeasible_model_no_objective(intercept: str) -> None:
     """PIQP does not always see it, and stops at its iteration limit; what it sees we prove."""
     installed("piqp")
-    assert not reference_solutions.is_separable(DATA, intercept)
+    assert not is_separable(DATA, intercept)
     result = tm.solve(tm.hard_margin_svc(DATA, intercept=intercept), "piqp")
     assert result.status in (Status.INFEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION)
     assert result.objective is None
@@ -208,7 +159,7 @@ def test_piqp_gives_an_infeasible_model_no_objective(intercept: str) -> None:
 )
 def test_a_run_cut_short_is_not_called_optimal(solver: str, limits: dict[str, Any]) -> None:
     installed(solver)
-    model = tm.conic_sdp(DATA, penalty=PENALTY) if solver == "scs" else tm.c_svc(DATA, C=C)
+    model = tm.conic_sdp(DATA, penalty=1.3) if solver == "scs" else tm.c_svc(DATA, C=0.7)
     result = tm.solve(model, solver, **limits)
     assert result.status in (Status.INACCURATE, Status.LIMIT_NO_SOLUTION)
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
@@ -222,7 +173,7 @@ def test_a_run_cut_short_is_not_called_optimal(solver: str, limits: dict[str, An
 def test_options_are_passed_on_or_refused(solver: str) -> None:
     """Values of the wrong kind, and a misspelt name with the nearest one."""
     installed(solver)
-    name, model = OPTIONS[solver], tm.c_svc(DATA, C=C)
+    name, model = OPTIONS[solver], tm.c_svc(DATA, C=0.7)
     result = tm.solve(model, solver, options={name: 5000})
     assert result.options == {name: 5000}
     assert result.objective is not None
@@ -257,19 +208,19 @@ def test_every_option_we_let_through_is_known_to_scs() -> None:
 )
 def test_a_setting_the_solver_does_not_have_is_said_so(solver: str, words: str) -> None:
     installed(solver)
-    result = tm.solve(tm.c_svc(DATA, C=C), solver, seed=3, threads=1)
+    result = tm.solve(tm.c_svc(DATA, C=0.7), solver, seed=3, threads=1)
     assert words in result.message
     assert (result.seed, result.threads) == (3, 1)
-    assert "to set" not in tm.solve(tm.c_svc(DATA, C=C), solver).message
+    assert "to set" not in tm.solve(tm.c_svc(DATA, C=0.7), solver).message
 
 
 def test_what_piqp_cannot_do_is_refused_in_one_sentence() -> None:
     installed("piqp")
-    model = tm.c_svc(DATA, C=C)
+    model = tm.c_svc(DATA, C=0.7)
     with pytest.raises(ValueError, match="cannot be stopped by the clock"):
         tm.solve(model, "piqp", time_limit=5)
     with pytest.raises(ProblemClassError, match=r"piqp cannot take SOCP models.*clarabel"):
-        tm.solve(PROBLEMS["max_margin_svc"][1](), "piqp")
+        tm.solve(tm.max_margin_svc(points("separable", 1, n=10)), "piqp")
     model.objective.expr = sum(model.xi.values())
     with pytest.raises(ProblemClassError, match=r"piqp cannot take LP models.*highs"):
         tm.solve(model, "piqp")

@@ -27,7 +27,7 @@ from tests.inside.solvers import (
     scs,
     supervised,
 )
-from tests.solvers.backends.kinds import installed
+from tests.solvers.backends.test_translations import installed
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, finish, press, start, wait_for
 from tightmargin.solvers import Claim, SolveResult, Status

@@ -22,7 +22,7 @@ from tests.inside.solvers import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.solvers.backends.kinds import installed
+from tests.solvers.backends.test_translations import installed
 from tests.support.long_runs import claim_of, data, lp, milp
 from tightmargin.solvers import Claim, Status
 

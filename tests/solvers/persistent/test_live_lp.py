@@ -232,19 +232,6 @@ def test_cuts_of_an_outer_loop_stay_visible_in_the_model(form: str) -> None:
     assert all(pyo.value(cut.slack()) > -1e-7 for cut in model.cuts.values())
 
 
-def test_both_forms_go_the_same_way() -> None:
-    """Optima of a nu-LP are unique for random points: every round agrees, duals too."""
-    pair = [LiveLP(nu_lp(80), form=form) for form in FORMS]
-    for k in range(5):
-        primal, dual = (live.resolve() for live in pair)
-        assert primal.objective == pytest.approx(dual.objective, abs=1e-8)
-        np.testing.assert_allclose(primal["w"], dual["w"], atol=1e-6)
-        np.testing.assert_allclose(primal.row_duals, dual.row_duals, atol=1e-6)
-        g, side = cut_off(primal["w"], k)
-        for live in pair:
-            live.add_cut({"w": g}, upper=side)
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_the_basis_is_kept(form: str) -> None:
     """A round takes a small part of the iterations that the same program takes from scratch."""
@@ -701,10 +688,3 @@ def test_a_change_broken_off_leaves_the_program_as_it_was(monkeypatch: pytest.Mo
         with pytest.raises(KeyboardInterrupt):
             live.add_cut({"w": np.ones(4)}, upper=-1.0)
     assert live.resolve().objective == pytest.approx(before.objective, abs=1e-9)
-
-
-def test_the_log_is_shown_only_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    LiveLP(nu_lp(30)).resolve()
-    assert capfd.readouterr().out == ""
-    LiveLP(nu_lp(30), log=True).resolve()
-    assert "HiGHS" in capfd.readouterr().out

@@ -14,7 +14,7 @@ import tightmargin as tm
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import Branch, Leaf, NotProvenError, checker, write_tree
 from tests.references.multiclass import class_points
-from tests.solvers.proof_files import tiny_models, tiny_trees
+from tests.solvers.proof_files import tiny_trees
 from tests.solvers.proof_files.rewritten_models import enumerated
 from tests.solvers.proof_files.written_files import (
     Build,
@@ -91,14 +91,6 @@ def test_an_open_leaf_proves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def integers_apart() -> Any:
-    """x + 2 y over 2 x >= 3 with x a whole number: 2."""
-    model = tiny_models.lp()
-    model.x.domain = pyo.Integers
-    model.half = pyo.Constraint(expr=2 * model.x >= 3)
-    return model
-
-
 def clustered(n: int, d: int = 2, **words: Any) -> Any:
     points = outlier_data("clustered", n=n, d=d, sigma=0.4, seed=words.pop("seed", 1))
     return tm.zero_one_big_m(points, penalty=1.0, big_m=60.0)
@@ -118,7 +110,7 @@ def truncated() -> Any:
 @pytest.mark.parametrize(
     ("build", "words", "how"),
     [
-        (integers_apart, {"prove": 10}, ""),
+        (tiny_trees.integers_apart, {"prove": 10}, ""),
         (lambda: tm.zero_one_disjunctive(outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1),
                                          penalty=1.0), {}, "enumeration"),
         (ramp, {}, "cones"),
@@ -141,7 +133,7 @@ def test_solve_writes_what_a_search_proves(
     low, high = result.interval
     assert float(proof.lower + proof.model.constant) <= high * (1 + 1e-9)
     assert float(proof.upper + proof.model.constant) >= low * (1 - 1e-9)
-    if build is integers_apart:
+    if build is tiny_trees.integers_apart:
         assert proof.lower == pytest.approx(2)
 
 

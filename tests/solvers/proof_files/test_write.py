@@ -12,7 +12,6 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.conformance.problems import PROBLEMS, Problem
 from tests.inside.solvers import (
     SOLVERS,
     NotProvenError,
@@ -25,14 +24,21 @@ from tests.inside.solvers import (
     write_document,
 )
 from tests.project.test_catalogue_solvers import CONVEX, TRIALS, built, optimum
-from tests.solvers.proof_files import second_checker, tiny_models
-from tests.solvers.proof_files.tiny_models import OPTIMA
-from tests.solvers.proof_files.written_files import Build, convex_file, holds, proven, solved
+from tests.solvers.proof_files import second_checker
+from tests.solvers.proof_files.tiny_trees import integers_apart
+from tests.solvers.proof_files.written_files import (
+    BY_NAME,
+    CONVEX_PROBLEMS,
+    convex_file,
+    holds,
+    known,
+    proven,
+    solved,
+)
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData, c_svc
 from tightmargin.solvers import LicenceError, Verdict, solve
 
-SOLVABLE = [problem for problem in PROBLEMS if problem.problem_class in CONVEX]
 ENTRIES = [name for name in TRIALS if CATALOGUE[name].problem_class in CONVEX]
 # One intercept of each entry, all of them in turn, and with FULL all of each.
 CASES = [
@@ -50,31 +56,15 @@ LARGE = () if FULL else (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("build", OPTIMA, ids=lambda build: build.__name__)
-def test_files_of_models_solved_by_hand(build: Build) -> None:
-    proof, document = convex_file(build)
-    assert holds(proof, OPTIMA[build])
-    assert proof.kind == (OPTIMA[build] if isinstance(OPTIMA[build], str) else "optimum")
-    if proof.kind == "optimum":
-        size = max(abs(proof.lower), abs(proof.upper))
-        assert proof.upper - proof.lower <= Fraction(1, 10**6) * size
-    if build is tiny_models.lp:
+@pytest.mark.parametrize("name", CONVEX_PROBLEMS)
+def test_files_of_problems_with_known_answers(name: str) -> None:
+    proof, document = convex_file(name)
+    least, off = known(name)
+    assert holds(proof, least, off, off)
+    assert proof.kind == (least if isinstance(least, str) else "optimum")
+    if name == "lp_vertex":
         assert document["model"]["variables"] == ["x", "y"]
-        assert [row["name"] for row in document["model"]["rows"]] == ["sum", "other"]
-
-
-@pytest.mark.parametrize("problem", SOLVABLE, ids=lambda problem: problem.name)
-def test_files_of_problems_with_known_answers(tmp_path: Path, problem: Problem) -> None:
-    solved(problem.build(), tmp_path / "proof.json.gz")
-    proof, document = proven(tmp_path / "proof.json.gz")
-    answer = problem.answer
-    if not isinstance(answer, str):
-        answer = float(answer) * (1 if "minimised" in document["about"] else -1)
-        slack = 4e-16 * abs(answer)  # the answer is a double
-        assert proof.kind == "optimum"
-        assert holds(proof, answer, slack, slack)
-    else:
-        assert proof.kind == answer
+        assert [row["name"] for row in document["model"]["rows"]] == ["total"]
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES)
@@ -112,35 +102,26 @@ def test_ill_scaled_numbers_close_too(tmp_path: Path) -> None:
         assert result.certificate.verdict is Verdict.CERTIFIED
 
 
-def whole() -> Any:
-    """x + 2 y of tiny_models.lp with x a whole number: its relaxation has the same optimum."""
-    model = tiny_models.lp()
-    model.x.domain = pyo.Integers
-    return model
-
-
 def test_an_integer_optimum_at_its_relaxation_has_one(tmp_path: Path) -> None:
-    solved(whole(), tmp_path / "proof.json")
+    model = integers_apart()
+    model.half.deactivate()
+    solved(model, tmp_path / "proof.json")
     assert proven(tmp_path / "proof.json")[1]["model"]["integer"] == [0]
 
 
 # --- what is not written -------------------------------------------------------------------------
 
 
-def beyond_its_relaxation() -> Any:
-    model = whole()
-    model.half = pyo.Constraint(expr=2 * model.x >= 3)
-    return model
-
-
 def not_convex() -> Any:
-    model = tiny_models.model(x=(-1, 1), y=(-1, 1))
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(-1, 1))
     model.goal = pyo.Objective(expr=model.x * model.y)
     return model
 
 
 def of_no_degree() -> Any:
-    model = tiny_models.model(x=(0, 2))
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 2))
     model.goal = pyo.Objective(expr=pyo.sin(model.x))
     return model
 
@@ -149,7 +130,7 @@ def of_no_degree() -> Any:
     ("build", "words", "why"),
     [
         (not_convex, {}, "proof files are for convex models"),
-        (beyond_its_relaxation, {"prove": False}, "the gap is not closed"),
+        (integers_apart, {"prove": False}, "the gap is not closed"),
         (of_no_degree, {}, ""),
     ],
 )
@@ -172,7 +153,7 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
         return honest(model, value, way) + (1 if way > 0 else Fraction(1, 10**5))
 
     monkeypatch.setattr(write, "rounded_end", dishonest)
-    result = solve(tiny_models.lp(), proof=tmp_path / "proof.json")
+    result = solve(BY_NAME["lp_vertex"].build(), proof=tmp_path / "proof.json")
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert "no proof file was written: less than `lower` is proven" in result.message
     assert list(tmp_path.iterdir()) == []
@@ -181,8 +162,7 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
 def test_the_word_of_a_solver_is_no_proof_of_infeasibility(tmp_path: Path) -> None:
     """Of a disc and a line that meet, and of a disc and a line apart, without multipliers."""
     for name, empty in (("socp_disc_and_line_apart", True), ("socp_disc", False)):
-        problem = next(p for p in PROBLEMS if p.name == name)
-        form = standard_form(problem.build())
+        form = standard_form(BY_NAME[name].build())
         kind = classify(form)
         document = infeasible_document(form, kind, multipliers_by_name({}, form, kind))
         if empty:  # the limits of the disc say it
@@ -200,5 +180,5 @@ def test_a_bad_path_is_refused_before_any_solver_starts(
     started = itertools.count()
     monkeypatch.setattr("tightmargin.solvers.dispatch.run_attempts", lambda *_, **__: next(started))
     with pytest.raises(ValueError, match=name.split("/")[0]):
-        solve(tiny_models.lp(), proof=tmp_path / name)
+        solve(BY_NAME["lp_vertex"].build(), proof=tmp_path / name)
     assert next(started) == 0

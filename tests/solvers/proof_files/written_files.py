@@ -1,15 +1,17 @@
-"""Proof files of the tiny models, each written once a process."""
+"""Proof files of small models, each written once a process."""
 
 from __future__ import annotations
 
 import functools
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
 
+from tests.conformance.problems import PROBLEMS
 from tests.inside.solvers import (
     Case,
     Limits,
@@ -20,9 +22,12 @@ from tests.inside.solvers import (
     tree_search,
     write_tree,
 )
+from tests.project.test_catalogue_solvers import CONVEX
 from tests.support.both_checkers import accepted
 from tightmargin.solvers import SolveResult, solve
 
+BY_NAME = {problem.name: problem for problem in PROBLEMS}
+CONVEX_PROBLEMS = [name for name, problem in BY_NAME.items() if problem.problem_class in CONVEX]
 Build = Callable[[], pyo.ConcreteModel]
 Proven = tuple[checker.Proof, dict[str, Any]]
 
@@ -60,11 +65,22 @@ def tree(model: pyo.ConcreteModel, path: Path, **limits: Any) -> Proven:
 
 
 @functools.cache
-def convex_file(build: Build) -> Proven:
+def convex_file(name: str) -> Proven:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "proof.json.gz"
-        solved(build(), path)
+        solved(BY_NAME[name].build(), path)
         return proven(path)
+
+
+@functools.cache
+def known(name: str) -> tuple[Any, Any]:
+    """The minimum of what is minimised, and how far it is off as a double."""
+    answer = BY_NAME[name].answer
+    if isinstance(answer, str):
+        return answer, 0
+    minimised = "minimised" in convex_file(name)[1]["about"]
+    least = Fraction(answer) * (1 if minimised else -1)
+    return least, Fraction(1, 2**51) * abs(least)
 
 
 @functools.cache

@@ -62,12 +62,6 @@ def test_the_intercept_is_that_of_the_model() -> None:
     assert "balance" not in str(dual)
 
 
-def test_nothing_is_made_of_what_is_kept_as_arrays() -> None:
-    model = c_svc()
-    tm.show(model, rows=2)
-    assert len(model.margin._data) == len(model.xi.touched()) == 0
-
-
 @pytest.mark.parametrize("name", TRIALS)
 def test_every_entry_is_shown(name: str) -> None:
     model = built(name, TRIALS[name].intercepts[0])
@@ -242,6 +236,9 @@ def test_what_is_no_expression_is_upright() -> None:
 
 
 def test_large_models_are_shown_at_once() -> None:
-    shown = tm.show(tm.c_svc(points(569, 30), C=1.0), rows=3)
+    """And nothing is made of what is kept as arrays."""
+    model = tm.c_svc(points(569, 30), C=1.0)
+    shown = tm.show(model, rows=3)
     assert len(repr(shown).splitlines()) <= 12
     assert re.search(r"\.\.\. \(\d+ terms\)", line(shown, "margin[0]").text)
+    assert len(model.margin._data) == len(model.xi.touched()) == 0
