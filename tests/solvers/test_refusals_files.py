@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.experiments import outlier_data
 from tests.inside.solvers import SOLVERS
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
@@ -25,7 +23,6 @@ from tightmargin.solvers import (
     LiveLP,
     NumberError,
     ProblemClassError,
-    SolverNotInstalledError,
     solve_isolated,
 )
 
@@ -365,7 +362,6 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tm.same_model(small(), small(), tolerance=-1), ValueError, "a number from 0 to 1"),
     (lambda: tm.same_model(small(), curve()), ValueError, "curve of .* neither affine nor quad"),
     # solvers, limits, starts
-    (lambda: tm.solve(c_svc(), "cplexx"), ValueError, "unknown solver .cplexx.; choose auto, h"),
     (lambda: tm.solve(conic_sdp(), "highs"), ProblemClassError, "highs cannot take SDP .*clarabel"),
     (lambda: tm.solve(truncated(), "clarabel"), ProblemClassError, "cannot take MIQP .*scip"),
     (lambda: tm.solve(c_svc(), time_limit=0), ValueError, "time_limit must be positive"),
@@ -479,23 +475,3 @@ def test_a_param_without_a_value_is_named(place: str) -> None:
     m.p = 0.5
     if place != "power":
         assert tm.solve(m).objective is not None
-
-
-def test_a_missing_solver_and_a_model_beyond_a_licence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.inside.solvers import backends_registry as registry
-
-    found = registry.importlib.util.find_spec
-    monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
-    data = outlier_data("none", n=250, d=2, sigma=0.4, seed=0)
-    if SOLVERS["gurobi"].installed:
-        words = r"gurobi: the model has 253 variables.* 200 .*try clarabel, piqp"
-        with pytest.raises(tm.errors.SizeLimitError, match=words):
-            tm.solve(tm.c_svc(data, C=1.0), "gurobi")
-    monkeypatch.setattr(
-        registry.importlib.util, "find_spec", lambda s: None if s == "pyscipopt" else found(s)
-    )
-    with pytest.raises(SolverNotInstalledError, match=r"pip install pyscipopt.*gurobi"):
-        tm.solve(truncated(), "scip")
-    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda s: None)
-    with pytest.raises(SolverNotInstalledError, match=re.escape("no installed solver takes QP")):
-        tm.solve(c_svc())

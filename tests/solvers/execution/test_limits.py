@@ -180,17 +180,6 @@ def test_the_clock_of_scs_runs_through_all_parts() -> None:
 # --- seeds and threads ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip"])
-def test_the_same_seed_gives_the_same_bytes(solver: str) -> None:
-    def point(seed: int) -> bytes:
-        claim, _, _ = after(solver, milp(24, 3), Limits(seed=seed, threads=1))
-        assert claim.status is Status.OPTIMAL
-        assert claim.x is not None
-        return claim.x.tobytes()
-
-    assert point(7) == point(7)
-
-
 def test_the_number_of_threads_of_highs_may_change_from_solve_to_solve() -> None:
     """HiGHS fixes it once for every thread that calls it, and then ends without a status."""
     for threads in (1, 2, 1):

@@ -19,39 +19,15 @@ from typing import Any
 import pytest
 
 from tests.inside.solvers import checker
-from tests.solvers.proof_files import documents, second_checker, tree_documents
-from tests.solvers.proof_files.documents import (
-    Document,
-    bent_crossing,
-    by_step,
-    crossing,
-    disc,
-    farkas,
-    hand_model,
-    lp,
-    lp_rational,
-    norm,
-    product,
-    proof,
-    qp,
-    ray,
-    row,
-    sdp,
-)
+from tests.solvers.proof_files import documents as hand
+from tests.solvers.proof_files import second_checker
+from tests.solvers.proof_files import tree_documents as tree
+from tests.solvers.proof_files.documents import Document, hand_model, proof, row
 from tests.solvers.proof_files.rewritten_models import enumerated
-from tests.solvers.proof_files.tree_documents import (
-    below_cutoff,
-    derived,
-    parity,
-    rounded,
-    split,
-    switched,
-    two_points,
-)
 from tests.support.both_checkers import accepted
 
 SOURCE = Path(checker.__file__)
-BY_HAND = (*documents.BY_HAND, *tree_documents.BY_HAND)
+BY_HAND = (*hand.BY_HAND, *tree.BY_HAND)
 GONE = object()
 LITTLE = Fraction(1, 10**30)
 JUST_BELOW_1, JUST_ABOVE_1 = (math.nextafter(1.0, way).hex() for way in (0.0, 2.0))
@@ -142,11 +118,17 @@ def no_columns() -> Document:
 
 
 def row_of_zeros() -> Document:
-    return farkas() | {"bound": {"rows": [[0, "1"]]}, "model": hand_model(1, rows=[row("1", None)])}
+    return hand.farkas() | {
+        "bound": {"rows": [[0, "1"]]},
+        "model": hand_model(1, rows=[row("1", None)]),
+    }
 
 
 def limits_that_cross() -> Document:
-    return farkas() | {"bound": {}, "model": hand_model(1, lower=["1"], upper=[JUST_BELOW_1])}
+    return hand.farkas() | {
+        "bound": {},
+        "model": hand_model(1, lower=["1"], upper=[JUST_BELOW_1]),
+    }
 
 
 def squares() -> Document:
@@ -162,7 +144,7 @@ def squares() -> Document:
 
 
 def integer_qp() -> Document:
-    return changed(qp(), "model", "integer", to=[1])
+    return changed(hand.qp(), "model", "integer", to=[1])
 
 
 def far() -> Document:
@@ -174,7 +156,7 @@ def far() -> Document:
 
 def without_a_tree() -> Document:
     """x >= 3/2 of an integer is x >= 2."""
-    found = edited(split(), {"tree": GONE, "model.lower": ["3/2"]})
+    found = edited(tree.split(), {"tree": GONE, "model.lower": ["3/2"]})
     return found | {"bound": {"objective": "1"}}
 
 
@@ -186,7 +168,7 @@ def whole_by_step() -> Document:
 def priced() -> Document:
     """With 1/1000 s in the objective every value is possible; 3/2 is all that the bound proves."""
     found = edited(
-        rounded(), {"point": ["2", "0"], "model.objective.linear": [[0, "1"], [1, "1/1000"]]}
+        tree.rounded(), {"point": ["2", "0"], "model.objective.linear": [[0, "1"], [1, "1/1000"]]}
     )
     found["model"] |= {"variables": ["x", "s"], "lower": ["0", "0"], "upper": [None, None]}
     return found
@@ -194,51 +176,53 @@ def priced() -> Document:
 
 def halves() -> Document:
     """1/2 <= 2 (x + y) ... with limits between which x is no whole number: every box is closed."""
-    return edited(parity(), {"model.lower.0": "1/2", "model.upper.0": "2/3", "tree.nodes": [None]})
+    return edited(
+        tree.parity(), {"model.lower.0": "1/2", "model.upper.0": "2/3", "tree.nodes": [None]}
+    )
 
 
 def flat_points() -> Document:
     """The discs as if their rows were flat: only the points at which they touch prove it."""
-    return two_points() | {"curvature": [{"of": [k, "upper"], "least": []} for k in (0, 1)]}
+    return tree.two_points() | {"curvature": [{"of": [k, "upper"], "least": []} for k in (0, 1)]}
 
 
 WITH_ROW = {"model.lower.2": None, "model.rows": [row("0", None, [2, "1"])]}
 BY_ROW = {"cones.0.signs": [{"rows": [[0, "1"]]}, {"rows": [[0, "1"]]}]}
 BENDS = hidden_in_a_box()["curvature"]
-FIRST, SECOND = switched()["steps"][0]["certificates"]
-DERIVED = derived()["steps"][0]["certificates"][0]
+FIRST, SECOND = tree.switched()["steps"][0]["certificates"]
+DERIVED = tree.derived()["steps"][0]["certificates"][0]
 LIMIT = "no limit where one is needed"
 LESS, INDEX = "less than `lower`", "no such index"
 
 # A document, what is changed in it, and why it is rejected: "" for any reason, None for accepted.
 CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     # sides that touch do not cross
-    (crossing, {"model.rows.0.lower": "1"}, "not excluded"),
-    (bent_crossing, {"model.quadratic.0.lower": "1"}, "not excluded"),
+    (hand.crossing, {"model.rows.0.lower": "1"}, "not excluded"),
+    (hand.bent_crossing, {"model.quadratic.0.lower": "1"}, "not excluded"),
     # multipliers of another model
-    (lp, {"bound": lp_rational()["bound"]}, LIMIT),
-    (lp, {"bound": lp_rational()["bound"], "model.upper": ["9", "9"]}, LESS),
+    (hand.lp, {"bound": hand.lp_rational()["bound"]}, LIMIT),
+    (hand.lp, {"bound": hand.lp_rational()["bound"], "model.upper": ["9", "9"]}, LESS),
     # a point off by the last place
-    (lp, {"point.0": JUST_BELOW_1}, "misses row 0"),
-    (disc, {"point.0": JUST_ABOVE_1}, "misses quadratic row 0"),
-    (sdp, {"point.0": math.nextafter(2.0, 0.0).hex()}, "psd row 0 at the point"),
+    (hand.lp, {"point.0": JUST_BELOW_1}, "misses row 0"),
+    (hand.disc, {"point.0": JUST_ABOVE_1}, "misses quadratic row 0"),
+    (hand.sdp, {"point.0": math.nextafter(2.0, 0.0).hex()}, "psd row 0 at the point"),
     # a hidden negative curvature
     (hidden, {}, "the curvature of objective is not semidefinite"),
     (hidden, {"curvature": BENDS}, "no limit"),
     (hidden_in_a_box, {}, None),
     (hidden_in_a_box, {"claim.lower": "-3999/1000000000"}, ""),
     # below 0, t^2 >= 25 says that t <= -5; the sign of t may follow from a row
-    (norm, {"model.lower.2": None}, LIMIT),
-    (norm, {"model.lower.2": None, "model.upper.2": "0", **bounds("5")}, LIMIT),
-    (norm, {"model.lower.2": "-1/1000000000"}, "a factor may be negative"),
-    (norm, WITH_ROW, ""),
-    (norm, WITH_ROW | BY_ROW, None),
+    (hand.norm, {"model.lower.2": None}, LIMIT),
+    (hand.norm, {"model.lower.2": None, "model.upper.2": "0", **bounds("5")}, LIMIT),
+    (hand.norm, {"model.lower.2": "-1/1000000000"}, "a factor may be negative"),
+    (hand.norm, WITH_ROW, ""),
+    (hand.norm, WITH_ROW | BY_ROW, None),
     # multipliers outside of the dual cone
-    (norm, {"bound.cones.0.direction.0.1": "601/1000"}, "outside of the dual cone"),
-    (product, {"bound.cones.0.alpha": "-1", "bound.cones.0.beta": "-4"}, "outside of the dual"),
-    (sdp, {"bound.psd.0.matrix.0.2": JUST_BELOW_1}, "is not semidefinite"),
+    (hand.norm, {"bound.cones.0.direction.0.1": "601/1000"}, "outside of the dual cone"),
+    (hand.product, {"bound.cones.0.alpha": "-1", "bound.cones.0.beta": "-4"}, "outside of"),
+    (hand.sdp, {"bound.psd.0.matrix.0.2": JUST_BELOW_1}, "is not semidefinite"),
     # y >= 1 - x asks for a limit of x, which is there already
-    (by_step, {"model.upper.0": None}, "step 1 claims more"),
+    (hand.by_step, {"model.upper.0": None}, "step 1 claims more"),
     # a limit from the objective needs the upper end
     (cheap, {}, None),
     (cheap, {"steps.0.columns.0.2": "-1999/1000"}, ""),
@@ -252,15 +236,15 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (limits_that_cross, {}, None),
     (limits_that_cross, {"model.upper.0": "1"}, ""),
     # a ray that a row stops, or along which nothing falls, or that begins nowhere
-    (ray, {"ray.0": "1/1000"}, "leaves quadratic row 0"),
-    (ray, {"ray.1": "0"}, "does not fall"),
-    (ray, {"point.0": "1"}, "misses quadratic row 0"),
+    (hand.ray, {"ray.0": "1/1000"}, "leaves quadratic row 0"),
+    (hand.ray, {"ray.1": "0"}, "does not fall"),
+    (hand.ray, {"point.0": "1"}, "misses quadratic row 0"),
     (integer_qp, {}, "not whole in columns [1]"),
     # an open gap
-    (lp, {"claim.lower": (1 - 1.1e-6).hex()}, "gap is not closed"),
-    (lp, {"claim.lower": (1 - 1.1e-6).hex(), "claim.absolute_gap": "1/100000"}, None),
-    (lp, {"claim.lower": (1 - 1.1e-6).hex(), "claim.kind": "bounds"}, None),
-    (lp, {"claim.lower": (1 - 0.9e-6).hex()}, None),
+    (hand.lp, {"claim.lower": (1 - 1.1e-6).hex()}, "gap is not closed"),
+    (hand.lp, {"claim.lower": (1 - 1.1e-6).hex(), "claim.absolute_gap": "1/100000"}, None),
+    (hand.lp, {"claim.lower": (1 - 1.1e-6).hex(), "claim.kind": "bounds"}, None),
+    (hand.lp, {"claim.lower": (1 - 0.9e-6).hex()}, None),
     (far, {}, "the gap is not closed"),
     (far, {"claim.absolute_gap": "-7"}, "negative"),
     # squares prove what they sum to
@@ -268,61 +252,60 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (squares, {"curvature.0.squares.0.0": "3"}, "is not semidefinite"),
     (squares, {"curvature.0.squares.0.0": "-2"}, "negative weight"),
     # --- trees: points that no box holds, and nodes that are none
-    (split, {"model.integer": []}, ""),
-    (rounded, {"model.integer": []}, ""),
-    (parity, {"model.integer": []}, ""),
-    (split, {"tree.nodes": [[0, 1], 0]}, "not complete"),
-    (split, {"tree.nodes": [[0, 1], 0, 1, 1]}, "has no box"),
-    (split, {"tree.nodes": []}, "not complete"),
-    (split, {"tree.nodes": [0]}, LIMIT),
-    (split, {"tree.nodes": [1]}, LESS),
-    (split, {"tree.nodes": [[0, 1], 1, 0]}, LESS),
-    (split, {"tree.nodes": [[0, 0], 0, 1]}, LESS),
-    (split, {"tree.nodes": [[0, 2], 0, 1]}, "a point is not excluded"),
-    (split, {"tree.nodes": [[0, 1], None, 1]}, INDEX),
-    (split, {"tree.nodes": [[0, 1], 0, None]}, INDEX),
-    (split, {"tree.nodes": [[0, 1], 0, 2]}, INDEX),
-    (split, {"tree.nodes": [[0, 1], 0, True]}, INDEX),
-    (split, {"tree.nodes": [[0, 1], 0, 1.0]}, INDEX),
-    (split, {"tree.nodes": [[0, 1.0], 0, 1]}, "no whole number"),
-    (split, {"tree.nodes": [[0, True], 0, 1]}, "no whole number"),
-    (split, {"tree.nodes": [[0, "1"], 0, 1]}, "no whole number"),
-    (split, {"tree.nodes": [[0, 1, 1], 0, 1]}, "has not 2 entries"),
-    (split, {"tree.nodes": [[1, 1], 0, 1]}, INDEX),
-    (split, {"tree.nodes": [[0]]}, "has not 2 entries"),
-    (split, {"tree.nodes": {"0": 0}}, "is no list"),
+    (tree.split, {"model.integer": []}, ""),
+    (tree.rounded, {"model.integer": []}, ""),
+    (tree.parity, {"model.integer": []}, ""),
+    (tree.split, {"tree.nodes": [[0, 1], 0]}, "not complete"),
+    (tree.split, {"tree.nodes": [[0, 1], 0, 1, 1]}, "has no box"),
+    (tree.split, {"tree.nodes": []}, "not complete"),
+    (tree.split, {"tree.nodes": [0]}, LIMIT),
+    (tree.split, {"tree.nodes": [1]}, LESS),
+    (tree.split, {"tree.nodes": [[0, 1], 1, 0]}, LESS),
+    (tree.split, {"tree.nodes": [[0, 0], 0, 1]}, LESS),
+    (tree.split, {"tree.nodes": [[0, 2], 0, 1]}, "a point is not excluded"),
+    (tree.split, {"tree.nodes": [[0, 1], None, 1]}, INDEX),
+    (tree.split, {"tree.nodes": [[0, 1], 0, None]}, INDEX),
+    (tree.split, {"tree.nodes": [[0, 1], 0, 2]}, INDEX),
+    (tree.split, {"tree.nodes": [[0, 1], 0, True]}, INDEX),
+    (tree.split, {"tree.nodes": [[0, 1], 0, 1.0]}, INDEX),
+    (tree.split, {"tree.nodes": [[0, 1.0], 0, 1]}, "no whole number"),
+    (tree.split, {"tree.nodes": [[0, True], 0, 1]}, "no whole number"),
+    (tree.split, {"tree.nodes": [[0, "1"], 0, 1]}, "no whole number"),
+    (tree.split, {"tree.nodes": [[0, 1, 1], 0, 1]}, "has not 2 entries"),
+    (tree.split, {"tree.nodes": [[1, 1], 0, 1]}, INDEX),
+    (tree.split, {"tree.nodes": [[0]]}, "has not 2 entries"),
+    (tree.split, {"tree.nodes": {"0": 0}}, "is no list"),
     # more branches than are needed do no harm, but on a continuous column
-    (split, {"tree.nodes": [[0, 5], [0, 1], [0, 0], 0, 0, [0, 7], 1, None, [0, 3], None, [0, 5],
-                            None, 1]}, None),
-    (below_cutoff, {"tree.nodes": [[1, 0], 0, [0, 0], 0, [0, 1], 1, None]}, "no integer"),
+    (tree.split, {"tree.nodes": [[0, 5], [0, 1], [0, 0], 0, 0, [0, 7], 1, None, [0, 3], None,
+                                 [0, 5], None, 1]}, None),
+    (tree.below_cutoff, {"tree.nodes": [[1, 0], 0, [0, 0], 0, [0, 1], 1, None]}, "no integer"),
     # certificates that change places
-    (split, {"tree.certificates": split()["tree"]["certificates"][::-1]}, ""),
-    (parity, {"tree.certificates": parity()["tree"]["certificates"][::-1]}, ""),
-    (below_cutoff, {"tree.certificates": below_cutoff()["tree"]["certificates"][::-1]}, ""),
+    *((build, {"tree.certificates": build()["tree"]["certificates"][::-1]}, "")
+      for build in (tree.split, tree.parity, tree.below_cutoff)),
     # what holds below a cutoff alone
-    (parity, {"cutoff": "0"}, "cutoff"),
-    (below_cutoff, {"cutoff": "6"}, "claims more of column 0"),
-    (below_cutoff, {"cutoff": "301/100"}, "claims more of column 0"),
-    (below_cutoff, {"cutoff": "199/100"}, "`lower` exceeds the cutoff"),
-    (below_cutoff, {"cutoff": "2"}, None),
-    (below_cutoff, {"cutoff": GONE}, None),
-    (below_cutoff, {"cutoff": GONE, **bounds("2")}, "the upper end is not there"),
-    (switched, bounds("1"), "the cutoff is not there"),
-    (switched, {"cutoff": "11/10"}, "step 0 is not proven"),
+    (tree.parity, {"cutoff": "0"}, "cutoff"),
+    (tree.below_cutoff, {"cutoff": "6"}, "claims more of column 0"),
+    (tree.below_cutoff, {"cutoff": "301/100"}, "claims more of column 0"),
+    (tree.below_cutoff, {"cutoff": "199/100"}, "`lower` exceeds the cutoff"),
+    (tree.below_cutoff, {"cutoff": "2"}, None),
+    (tree.below_cutoff, {"cutoff": GONE}, None),
+    (tree.below_cutoff, {"cutoff": GONE, **bounds("2")}, "the upper end is not there"),
+    (tree.switched, bounds("1"), "the cutoff is not there"),
+    (tree.switched, {"cutoff": "11/10"}, "step 0 is not proven"),
     # a row is proven at both ends of a binary column
-    *((switched, {"steps.0.certificates": other}, "")
+    *((tree.switched, {"steps.0.certificates": other}, "")
       for other in ([SECOND, FIRST], [FIRST], [FIRST, FIRST], [SECOND, SECOND], [])),
-    (switched, {"steps.0.row.upper": "-10000001/10000000"}, "step 0 is not proven"),
-    (switched, {"steps.0.certificates": [FIRST], "steps.0.column": GONE}, "step 0 is not proven"),
-    (switched, {"model.upper.0": "2"}, "is not binary"),
-    (switched, {"model.upper.0": None}, "is not binary"),
-    (switched, {"model.lower.0": "-1"}, "is not binary"),
-    (switched, {"model.integer": []}, "is not binary"),
+    (tree.switched, {"steps.0.row.upper": "-10000001/10000000"}, "step 0 is not proven"),
+    (tree.switched, {"steps.0.certificates": [FIRST], "steps.0.column": GONE}, "is not proven"),
+    (tree.switched, {"model.upper.0": "2"}, "is not binary"),
+    (tree.switched, {"model.upper.0": None}, "is not binary"),
+    (tree.switched, {"model.lower.0": "-1"}, "is not binary"),
+    (tree.switched, {"model.integer": []}, "is not binary"),
     # a derived row has one certificate and the next number
-    (derived, {"steps.0.certificates": [DERIVED, DERIVED]}, "has not 1 entries"),
-    (derived, {"steps.0.certificates": [{"rows": [[2, "-1"]]}]}, INDEX),
-    (derived, {"bound.rows.0.0": 3}, INDEX),
-    (derived, {"bound.rows.0.1": "1/3"}, "no side"),
+    (tree.derived, {"steps.0.certificates": [DERIVED, DERIVED]}, "has not 1 entries"),
+    (tree.derived, {"steps.0.certificates": [{"rows": [[2, "-1"]]}]}, INDEX),
+    (tree.derived, {"bound.rows.0.0": 3}, INDEX),
+    (tree.derived, {"bound.rows.0.1": "1/3"}, "no side"),
     # whole numbers: prices of continuous columns round nothing, nor do multiples of 1/1000 ...
     (priced, {}, LESS),
     (priced, {"model.integer": [0, 1]}, LESS),
@@ -334,11 +317,11 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (whole_by_step, {"steps.0.columns.0.2": "2"}, "claims more"),
     (halves, {}, None),
     (halves, {"model.upper.0": "1"}, INDEX),
-    (split, {"bound": {"objective": "1"}}, "a bound beside the tree"),
+    (tree.split, {"bound": {"objective": "1"}}, "a bound beside the tree"),
     # two rows may be linearised at two points alone
     (flat_points, {}, None),
     (flat_points, {"bound.quadratic.0.3": [[0, "2"]]}, LIMIT),
-    (two_points, {"bound.quadratic.0": [0, "upper", "1", [], []]}, ""),
+    (tree.two_points, {"bound.quadratic.0": [0, "upper", "1", [], []]}, ""),
     (flat_points, {"model.quadratic.1.upper": "4"}, "a point is not excluded"),
 ]  # fmt: skip
 
@@ -356,11 +339,11 @@ def test_what_is_forged_is_rejected_and_its_neighbour_is_not(
 
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_limit_too_tight_by_one_place_is_rejected(step: int) -> None:
-    nearest = float(Fraction(by_step()["steps"][step]["columns"][0][2]))
+    nearest = float(Fraction(hand.by_step()["steps"][step]["columns"][0][2]))
     place = f"steps.{step}.columns.0.2"
     outside = {place: math.nextafter(nearest, -math.inf).hex(), **bounds("33/100")}
-    assert accepted(edited(by_step(), outside))
-    tight = edited(by_step(), {place: math.nextafter(nearest, math.inf).hex()})
+    assert accepted(edited(hand.by_step(), outside))
+    tight = edited(hand.by_step(), {place: math.nextafter(nearest, math.inf).hex()})
     assert f"step {step} claims more of column {step}" in rejected(tight)
 
 
@@ -411,7 +394,7 @@ MALFORMED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("place", MALFORMED)
 def test_what_is_malformed_is_rejected(place: str) -> None:
     for value in MALFORMED[place]:
-        assert rejected(edited(lp(), {place: value})), value
+        assert rejected(edited(hand.lp(), {place: value})), value
 
 
 def test_what_the_format_says_is_a_number() -> None:
@@ -433,7 +416,7 @@ def test_numbers_that_explode_are_undecided(
 ) -> None:
     monkeypatch.setattr(checker, limit, 64)
     with pytest.raises(checker.LimitError, match=why):
-        checker.check(lp_rational() | {"point": point})
+        checker.check(hand.lp_rational() | {"point": point})
 
 
 # --- alone, and from the command line ------------------------------------------------------------
@@ -445,9 +428,9 @@ def test_it_runs_alone(tmp_path: Path) -> None:
     file = tmp_path / "proof.json.gz"
     command = [sys.executable, "-I", "-S", str(tmp_path / "checker.py"), str(file)]
     for document, model, value in (
-        (qp(), "2 columns, 1 linear", 0.5),
-        (below_cutoff(), "2 columns (1 integer), 1 linear", 2.0),
-        (below_cutoff() | {"cutoff": "4"}, "", None),
+        (hand.qp(), "2 columns, 1 linear", 0.5),
+        (tree.below_cutoff(), "2 columns (1 integer), 1 linear", 2.0),
+        (tree.below_cutoff() | {"cutoff": "4"}, "", None),
     ):
         file.write_bytes(gzip.compress(json.dumps(document).encode()))
         told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -464,7 +447,7 @@ def test_it_runs_alone(tmp_path: Path) -> None:
 
 
 def damaged_files() -> dict[str, bytes]:
-    whole = json.dumps(lp()).encode()
+    whole = json.dumps(hand.lp()).encode()
     packed = gzip.compress(whole)
     return {
         "empty.json": b"",
@@ -498,7 +481,7 @@ def test_what_is_beyond_a_limit_is_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bomb.json.gz"
-    file.write_bytes(gzip.compress(b" " * 100_000 + json.dumps(lp()).encode()))
+    file.write_bytes(gzip.compress(b" " * 100_000 + json.dumps(hand.lp()).encode()))
     assert checker.main([str(file)]) == 0
     assert checker.main([str(file), "--size-limit", "50000"]) == checker.LIMIT_REACHED
     last = capsys.readouterr().out.splitlines()[-1]
@@ -533,7 +516,7 @@ def test_help_holds_the_format(capsys: pytest.CaptureFixture[str]) -> None:
         (far, {"absolute_gap": "7"}, checker.BY_ALLOWANCE, "only by the absolute gap of 7.0 that"),
         (far, {"absolute_gap": "7", "kind": "bounds"}, checker.BY_ALLOWANCE, "CERTIFIED only by"),
         (far, {"absolute_gap": "6", "kind": "bounds"}, 0, "not closed"),
-        (qp, {"absolute_gap": "7"}, 0, ": CERTIFIED\n"),
+        (hand.qp, {"absolute_gap": "7"}, 0, ": CERTIFIED\n"),
     ],
 )
 def test_an_allowance_is_printed_where_the_verdict_rests_on_it(
@@ -550,8 +533,8 @@ def test_an_allowance_is_printed_where_the_verdict_rests_on_it(
 
 
 def test_it_needs_the_standard_library_alone() -> None:
-    tree = ast.parse(SOURCE.read_text("utf-8"))
-    nodes = [*ast.walk(tree)]
+    parsed = ast.parse(SOURCE.read_text("utf-8"))
+    nodes = [*ast.walk(parsed)]
     names = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in names} == {
