@@ -272,8 +272,26 @@ def test_a_breakdown_is_an_error_of_the_solver_with_its_words(
             tm.solve(build(), solver)
 
 
-def test_where_merging_cliques_breaks_down_they_are_not_merged() -> None:
-    """On this pattern the merge of Clarabel 0.11 indexes beyond its end, before any iteration."""
+def test_where_merging_cliques_breaks_down_they_are_not_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest, calls = clarabel.supervised, []
+
+    def breaks_down_once(*given: Any, **words: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise panic()
+        return honest(*given, **words)
+
+    monkeypatch.setattr(clarabel, "supervised", breaks_down_once)
+    result = tm.solve(max_cut(4, 1), "clarabel")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "its cliques were not merged" in result.message
+
+
+@pytest.mark.full("the least pattern on which Clarabel 0.11 breaks down is of order 230")
+def test_clarabel_breaks_down_where_it_merges_cliques() -> None:
+    """Its merge indexes beyond its end, before any iteration."""
     result = tm.solve(max_cut(230, 1), live=False)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.solver == "clarabel"
