@@ -78,21 +78,6 @@ def test_a_disjunctive_model_has_the_enumerated_optimum(transformation):
     assert model.w[0].value == pytest.approx(float(result.values["w"][0]))
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "free", "none"])
-def test_products_and_big_m_agree_with_enumeration(intercept):
-    data = outlier_data("spread", n=12, d=2, sigma=0.4, seed=5)
-    truth = zero_one_enumeration(data, penalty=1.5, intercept=intercept).objective
-    for model in (
-        tm.zero_one_bilinear(data, penalty=1.5, intercept=intercept),
-        tm.zero_one_bilinear(data, penalty=1.5, intercept=intercept, both_sides=True),
-        tm.zero_one_big_m(data, penalty=1.5, intercept=intercept, big_m="derived"),
-    ):
-        result = tm.solve(model, method="direct")
-        assert result.objective == pytest.approx(truth, rel=1e-6)
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert "enumeration" in result.certificate.bound_method
-
-
 @pytest.mark.usefixtures("no_search_of_ours")
 def test_without_enumeration_the_bound_stays_the_solvers_word():
     data = outlier_data("spread", n=12, d=2, sigma=0.4, seed=5)

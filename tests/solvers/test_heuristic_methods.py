@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,30 +198,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "classes": tmp_path / "classes.csv",
         "matrices": write_csv(tmp_path / "matrices.csv", MATRICES),
     }
-
-
-def class_optimum() -> float:
-    return truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)[0]
-
-
-def rank_optimum() -> float:
-    return rank_one_on_circle(MATRICES, 2, "free", 0.5)
-
-
-@pytest.mark.parametrize(
-    ("like", "method", "optimum"),
-    [("dca", "truncated-search", class_optimum), ("alternating", "matrix-search", rank_optimum)],
-)
-def test_the_exact_searches_prove_what_the_heuristics_do_not(
-    like: str, method: str, optimum: Callable[[], float], files: dict[str, Path], tmp_path: Path
-) -> None:
-    name, data, words = CASES[like]
-    out = tmp_path / "fit.json"
-    settings = ["--method", method, "--set", *words, "--out", out]
-    answer = run("solve", name, "--data", files[data], *settings)
-    assert (answer.code, answer.stderr) == (0, "")
-    assert SolveResult.load(out).objective == pytest.approx(optimum(), rel=1e-5)
-    assert run("certify", out).code == 0
 
 
 def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:

@@ -325,6 +325,14 @@ def tiny_coefficients() -> Any:
     return m
 
 
+def products() -> Any:
+    m = of(goal=lambda m: m.x**2 + m.x * m.y + m.y**2)
+    m.bent.deactivate()
+    m.k = pyo.Var(within=pyo.Integers, bounds=(0, 3))
+    m.more = pyo.Constraint(expr=m.k >= m.x)
+    return m
+
+
 def linear() -> Any:
     return tm.extended_nu_svc_linearised(FEW, nu=0.1, w_ref="mean_difference")
 
@@ -388,6 +396,8 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
       for solver, where in covering(
           ("highs", "clarabel", "scip", "scs", "gurobi", "piqp"), ("variable", "row"))
       if SOLVERS[solver].installed),
+    (lambda: tm.solve(products(), "highs"), ProblemClassError,
+     "highs cannot take this MIQP model: its objective has products .*scip"),
     # the exponential cone
     (lambda: tm.solve(exponential(lambda m: pyo.exp(m.x) >= 2), "clarabel"), ProblemClassError,
      CONE.format("row")),

@@ -76,6 +76,24 @@ def test_without_the_scaling_the_row_is_lost_and_the_certificate_says_so(
     assert "row c" in result.certificate.reason
 
 
+def test_multipliers_of_scs_are_derivatives_by_the_right_hand_side() -> None:
+    """min (x - 3)^2 + y, x <= 1, y >= 2, x + y <= 9, z = x + 5, 0 <= z: 4 + 2."""
+    installed("scs")
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var(within=pyo.NonNegativeReals)
+    m.top = pyo.Constraint(expr=10 * m.x <= 10)
+    m.floor = pyo.Constraint(expr=0.01 * m.y >= 0.02)
+    m.slack = pyo.Constraint(expr=(None, m.x + m.y, 9))
+    m.tie = pyo.Constraint(expr=m.z - m.x == 5)
+    m.objective = pyo.Objective(expr=(m.x - 3) ** 2 + m.y + 0.5 * m.z)
+    result = tm.solve(m, "scs")
+    assert result.objective == pytest.approx(4 + 2 + 3, abs=1e-7)
+    # d/dx = -4 + 1/2 through z, over 10; d/dy = 1 over 0.01; z moves with the side of the tie.
+    expected = {"top": -0.35, "floor": 100.0, "slack": 0.0, "tie": 0.5}
+    for name, number in expected.items():
+        assert float(result.duals[name]) == pytest.approx(number, abs=1e-5), name
+
+
 SYMMETRIC = np.array([[2, -1, 3, 0.5], [-1, 4, 1, -2], [3, 1, -3, 0.25], [0.5, -2, 0.25, 1]])
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
 
 import clarabel
 import numpy as np
@@ -281,12 +281,7 @@ def task_by_hand(path: Path) -> None:
         task.appendbarvars([2])
         task.appendcons(2)
         task.putqconk(0, [0], [0], [2.0])
-        low = task.appendsparsesymmat(
-            2,
-            [1],
-            [0],
-            [0.5],
-        )
+        low = task.appendsparsesymmat(2, [1], [0], [0.5])
         trace = task.appendsparsesymmat(2, [0, 1], [0, 1], [1.0, 1.0])
         price = task.appendsparsesymmat(2, [0, 1], [0, 0], [3.0, -1.0])
         task.putbarcj(0, [price], [1.0])
@@ -454,17 +449,11 @@ def test_names_that_python_lacks(tmp_path: Path) -> None:
     assert pyo.value(model.row[1].lower) == 2
 
 
-def without_mosek(monkeypatch: pytest.MonkeyPatch) -> Any:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "mosek", None)
-
-
 def test_without_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Text files need nobody; others say whom they need."""
     file = tm.export(tm.c_svc(DATA, C=0.7), tmp_path / "model.task")
     text = tm.export(tm.c_svc(DATA, C=0.7), tmp_path / "model.cbf")
-    without_mosek(monkeypatch)
+    monkeypatch.setitem(sys.modules, "mosek", None)
     assert tm.same_model(tm.c_svc(DATA, C=0.7), tm.read_model(text))
     with pytest.raises(tm.errors.SolverNotInstalledError, match="pip install mosek"):
         tm.read_model(file)
