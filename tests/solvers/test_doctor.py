@@ -20,7 +20,7 @@ from tests.support.command_line import run
 from tightmargin.formulations import ProblemClass
 
 STEP = 1 / 16
-CLI = "tightmargin.experiments.cli.catalogue.examine"  # what the command prints
+CLI = "tightmargin.solvers.doctor.examine"  # what the command asks
 
 
 def grid(variable: Any) -> list[float]:
