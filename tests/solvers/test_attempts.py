@@ -24,7 +24,7 @@ from tests.inside.solvers import (
 from tests.references.reference_solutions import points
 from tightmargin.solvers import Claim, LiveLP, Status, Verdict
 
-LARGE = points("overlapping", 2, n=700)
+LARGE = points("overlapping", 2, n=1500)
 
 
 def linear_model() -> pyo.ConcreteModel:
@@ -100,7 +100,7 @@ def long_model(kind: str) -> pyo.ConcreteModel:
     if kind == "unbounded":
         m.objective.set_value(m.b)
         m.margin.deactivate()
-        for i in list(m.I)[:200]:
+        for i in list(m.I)[:400]:
             m.margin[i].activate()
             m.margin[i].set_value(m.xi[i] + m.w[0] >= -1.0)
     return m

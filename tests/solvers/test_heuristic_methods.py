@@ -53,7 +53,7 @@ def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
 
     monkeypatch.setattr(class_methods, "truncated_search", never)
     rng = np.random.default_rng(0)
-    data = MulticlassData(rng.standard_normal((120, 2)), np.arange(120) % 3)
+    data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
     model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
     result = solve(model, method="dca", options={"starts": 1})
     assert result.status is Status.FEASIBLE

@@ -63,7 +63,7 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "cone search": ("cells", lambda: tm.solve(derived(), method="cone-search")),
     "scip": ("bound", lambda: tm.solve(edited(), "scip", prove=False)),
     "clarabel": ("steps", lambda: tm.solve(
-        tm.conic_sdp(outlier_data("clustered", n=20, d=5, sigma=0.4, seed=1), penalty=1.0),
+        tm.conic_sdp(outlier_data("clustered", n=60, d=20, sigma=0.4, seed=1), penalty=1.0),
         "clarabel")),
     "branch and bound over given-up points": ("nodes", lambda: tm.solve(tm.build(
         "multiclass_truncated", class_points(4, n=12), ridge=0.1, truncation=-0.5,
