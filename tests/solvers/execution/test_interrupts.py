@@ -299,6 +299,7 @@ def _stream(client: Any, enough: Callable[[str], bool]) -> str:
     return text
 
 
+@pytest.mark.slow("seventy solves, more than SCIP has room for threads")
 def test_scip_outlives_its_room_for_threads() -> None:
     """It numbers the threads that evaluate a quadratic, has room for 64, and crashes beyond."""
     m = pyo.ConcreteModel()

@@ -103,10 +103,11 @@ def test_fixed_variables_are_parts() -> None:
     assert model.w[0].lb is None
 
 
+@pytest.mark.slow("a search is made without each of the parts")
 def test_bounds_and_whole_numbers_are_parts() -> None:
     m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.Integers, bounds=(0, 10))
-    m.y = pyo.Var(within=pyo.Integers, bounds=(0, 10))
+    m.x = pyo.Var(within=pyo.Integers, bounds=(0, 3))
+    m.y = pyo.Var(within=pyo.Integers, bounds=(0, 3))
     m.z = pyo.Var(bounds=(0, 1))
     m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y == 5)
     m.more = pyo.Constraint(expr=m.x + m.y + m.z <= 7)
@@ -118,6 +119,7 @@ def test_bounds_and_whole_numbers_are_parts() -> None:
     assert not {"more", "z"} & names(found)
 
 
+@pytest.mark.slow("a search is made without each of the parts")
 def test_disjunctions_are_read_as_solve_reads_them() -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 10))
