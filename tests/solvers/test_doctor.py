@@ -20,6 +20,7 @@ from tests.support.command_line import run
 from tightmargin.formulations import ProblemClass
 
 STEP = 1 / 16
+CLI = "tightmargin.solvers.doctor.examine"  # what the command asks
 
 
 def grid(variable: Any) -> list[float]:
@@ -55,16 +56,14 @@ def test_every_class_a_solver_claims_has_a_trial() -> None:
 
 
 def test_installed_solvers_prove_every_class_they_claim() -> None:
-    for report in examine():
+    examined = examine()
+    for report in examined:
         usable = report.installed and not report.unlicensed
         tried = {trial.problem_class for trial in report.trials}
         assert tried == (set(SOLVERS[report.name].classes) if usable else set())
         assert [(t.problem_class, t.reason) for t in report.trials if not t.proven] == []
         assert report.healthy
-
-
-def test_free_solvers_cover_every_class() -> None:
-    free = [r for r in examine(["highs", "clarabel", "scip"]) if "free" in r.licence]
+    free = [report for report in examined if "free" in report.licence]
     assert {t.problem_class for r in free for t in r.trials if t.proven} == set(ProblemClass)
 
 
@@ -82,6 +81,8 @@ def test_a_broken_installation_is_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -
         raise ImportError("libsomething.so: cannot open shared object file")
 
     monkeypatch.setattr(doctor, "solve", broken)
+    found = examine(["highs"])
+    monkeypatch.setattr(CLI, lambda: found)
     answer = run("solvers", "--json")
     assert answer.code == 1
     (highs,) = [s for s in answer.json["solvers"] if s["name"] == "highs"]
@@ -95,7 +96,9 @@ def test_a_package_that_cannot_be_imported_is_shown_with_its_error(
     (tmp_path / "half_a_solver.py").write_text("raise ImportError('no libhalf.so')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(SOLVERS, "scs", replace(SOLVERS["scs"], package="half_a_solver"))
-    (report,) = examine(["scs"])
+    found = examine(["scs"])
+    (report,) = found
+    monkeypatch.setattr(CLI, lambda: found)
     assert (report.installed, report.version, report.trials) == (True, "", ())
     assert not report.healthy
     assert report.broken == "ImportError: no libhalf.so"
@@ -122,47 +125,33 @@ def test_an_exception_in_a_tiny_solve_is_shown_with_its_class(
         return honest(model, solver)
 
     monkeypatch.setattr(doctor, "solve", faulty)
+    found = examine(["scs", "highs"])
+    monkeypatch.setattr(CLI, lambda: found)
     answer = run("solvers")
     assert answer.code == 1
     assert answer.stderr == "scs does not prove SOCP: RuntimeError: out of memory\n"
     assert "LP QP SOCP FAILED SDP" in answer.stdout
 
 
-def test_missing_solvers_are_reported_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = replace(SOLVERS["highs"], package="no_such_package")
-    monkeypatch.setitem(SOLVERS, "highs", absent)
-    (report,) = examine(["highs"])
-    assert (report.installed, report.version, report.trials) == (False, "", ())
-    assert report.healthy
-    assert "highspy" in report.install
-    assert "not installed" in run("solvers").stdout
-
-
-def test_a_solver_without_licence_is_reported_and_not_tried(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("sick", "installed", "words"),
+    [
+        ({"package": "no_such_package"}, False, "not installed"),
+        ({"unlicensed": lambda: "the licence ended"}, True, "the licence ended"),
+    ],
+)
+def test_a_solver_that_is_not_there_is_reported_and_not_tried(
+    sick: dict[str, Any], installed: bool, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stale = replace(SOLVERS["highs"], unlicensed=lambda: "the licence ended yesterday")
-    monkeypatch.setitem(SOLVERS, "highs", stale)
-    (report,) = examine(["highs"])
-    assert (report.trials, report.healthy) == ((), True)
+    monkeypatch.setitem(SOLVERS, "highs", replace(SOLVERS["highs"], **sick))
+    found = examine(["highs"])
+    (report,) = found
+    assert (report.installed, report.trials, report.healthy) == (installed, (), True)
+    assert "highspy" in report.install
+    monkeypatch.setattr(CLI, lambda: found)
     answer = run("solvers")
     assert answer.code == 0
-    assert "the licence ended yesterday" in answer.stdout
-
-
-def test_eighty_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.StringIO()
-    screen = Console(file=written, width=80, markup=False)
-    monkeypatch.setattr(tables, "_console", lambda: screen)
-    assert run("solvers").code == 0
-    text = written.getvalue()
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
-    for name, info in SOLVERS.items():
-        assert re.search(rf"^{name} ", text, re.MULTILINE)
-        assert f"pip install {info.distribution}" in text
-        assert info.licence.partition(";")[0] in text
-        if info.installed and info.version:
-            assert info.version in text
+    assert words in answer.stdout
 
 
 def test_limits_of_the_wheel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,29 +165,39 @@ def test_limits_of_the_wheel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no size limit" in examine(["gurobi"])[0].limits
 
 
-def test_what_is_left_out_is_said_with_a_reason() -> None:
-    text = run("solvers").stdout
-    names = [name.strip() for names, _ in UNSUPPORTED for name in names.split(",")]
-    for name in ("osqp", "cvxopt", "copt", "xpress", "qoco", "highs hipo", "knitro"):
-        assert name in names
-    assert not set(names) & set(SOLVERS)
-    for group, why in UNSUPPORTED:
-        assert group in text
-        assert why in text
-        assert len(why) > 10
-
-
-def test_the_document() -> None:
+def test_the_table_and_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eighty columns are enough, and what is left out is said with a reason."""
+    found = tuple(examine())
+    monkeypatch.setattr(CLI, lambda: found)
+    written = io.StringIO()
+    screen = Console(file=written, width=80, markup=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "_console", lambda: screen)
+        assert run("solvers").code == 0
+    text = written.getvalue()
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    for name, info in SOLVERS.items():
+        assert re.search(rf"^{name} ", text, re.MULTILINE)
+        assert f"pip install {info.distribution}" in text
+        assert info.licence.partition(";")[0] in text
+        if info.installed and info.version:
+            assert info.version in text
     answer = run("solvers", "--json")
     assert answer.code == 0
     document = answer.json
-    assert [entry["names"] for entry in document["unsupported"]] == [
-        names for names, _ in UNSUPPORTED
-    ]
     assert (document["schema"], document["command"]) == ("tightmargin/1", "solvers")
+    assert [entry["names"] for entry in document["unsupported"]] == [n for n, _ in UNSUPPORTED]
     assert [solver["name"] for solver in document["solvers"]] == list(SOLVERS)
     for solver in document["solvers"]:
         info = SOLVERS[solver["name"]]
         assert solver["installed"] == info.installed
         assert solver["version"] == (info.version or None)
         assert {c["problem_class"] for c in solver["classes"]} <= {str(c) for c in info.classes}
+    names = [name.strip() for names, _ in UNSUPPORTED for name in names.split(",")]
+    assert {"osqp", "cvxopt", "copt", "xpress", "qoco", "highs hipo", "knitro"} <= {*names}
+    assert not set(names) & set(SOLVERS)
+    wide = run("solvers").stdout
+    for group, why in UNSUPPORTED:
+        assert group in wide
+        assert why in wide
+        assert len(why) > 10

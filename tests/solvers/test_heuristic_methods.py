@@ -20,8 +20,6 @@ from tightmargin.formulations import (
     CATALOGUE,
     MulticlassData,
     matrix_svc_bilinear,
-    matrix_svc_full,
-    multiclass_hinge,
 )
 from tightmargin.solvers import SolveResult, Status, Verdict, build, compare, methods, solve
 
@@ -149,43 +147,11 @@ def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch)
     assert found.objective is not None
 
 
-def test_another_or_an_edited_model_is_refused() -> None:
-    model = truncated()
-    model.more = pyo.Constraint(expr=model.b[0] <= 0)
-    with pytest.raises(ValueError, match="dca takes a model of multiclass_truncated as it was"):
-        solve(model, method="dca")
-    with pytest.raises(ValueError, match="multiclass_hinge has no method 'dca'"):
-        solve(multiclass_hinge(CLASSES, ridge=RIDGE), method="dca")
-    with pytest.raises(ValueError, match="matrix_svc_full has no method 'alternating'"):
-        solve(matrix_svc_full(MATRICES, ridge=0.5, shape="2x2"), method="alternating")
-    for bad in ({"options": {"starts": 0}}, {"seed": -1}, {"time_limit": 0.0}):
-        word = "starts" if "options" in bad else next(iter(bad))
-        with pytest.raises(ValueError, match=word):
-            solve(truncated(), method="dca", **bad)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=word):
-            solve(matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", **bad)  # type: ignore[arg-type]
-
-
 @pytest.fixture(scope="module")
 def near() -> SolveResult:
     return solve(
         matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", options={"starts": 1}
     )
-
-
-@pytest.mark.parametrize("own", [{"rank": 2}, {"shape": "1x4"}, {"ridge": 0.4}])
-def test_a_row_with_another_capacity_bounds_another_problem(
-    own: dict[str, Any], near: SolveResult
-) -> None:
-    row = ("matrix_svc_projection", WORDS | own)
-    with pytest.raises(ValueError, match="it would bound another problem"):
-        compare(MATRICES, [row], exact=near)
-
-
-def test_so_does_another_bound_on_the_norm() -> None:
-    row = ("rsvm_dual", {"norm_bound": 0.2})
-    with pytest.raises(ValueError, match=r"rsvm_dual has norm_bound=0\.2 and rsvm"):
-        compare(MATRICES, [row], exact="rsvm", parameters={"norm_bound": 1.0})
 
 
 def test_a_shape_is_the_same_in_both_spellings(near: SolveResult) -> None:
@@ -234,18 +200,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def test_the_search_over_given_up_points_proves_the_truncated_hinge(
-    files: dict[str, Path], tmp_path: Path
-) -> None:
-    out, words = tmp_path / "fit.json", CASES["dca"][2]
-    settings = ["--method", "truncated-search", "--set", *words, "--out", out]
-    answer = run("solve", "multiclass_truncated", "--data", files["classes"], *settings)
-    assert (answer.code, answer.stderr) == (0, "")
-    exact, _ = truncated_by_sets(CLASSES, "free", RIDGE, 1 - S)
-    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
-    assert run("certify", out).code == 0
-
-
 def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
     rng = np.random.default_rng(0)
     data = MulticlassData(rng.standard_normal((80, 3)), np.arange(80) % 3)  # labels of chance
@@ -262,16 +216,6 @@ def test_a_truncated_search_out_of_time_keeps_its_point_and_a_bound() -> None:
         ValueError, match="multiclass_truncated_relaxed has no method 'truncated-search'"
     ):
         solve(relaxed, method="truncated-search")
-
-
-def test_the_search_over_directions_proves_the_rank(files: dict[str, Path], tmp_path: Path) -> None:
-    out, words = tmp_path / "fit.json", ("ridge=0.5", "shape=2x2", "rank=1")
-    settings = ["--method", "matrix-search", "--set", *words, "--out", out]
-    answer = run("solve", "matrix_svc_bilinear", "--data", files["matrices"], *settings)
-    assert (answer.code, answer.stderr) == (0, "")
-    exact = rank_one_on_circle(MATRICES, 2, "free", 0.5)
-    assert SolveResult.load(out).objective == pytest.approx(exact, rel=1e-5)
-    assert run("certify", out).code == 0
 
 
 CASES = {

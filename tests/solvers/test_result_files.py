@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -21,6 +22,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from tests.inside.solvers import INLINE_LIMIT
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import c_svc, conic_sdp_dual, zero_one_big_m
 from tightmargin.solvers import Certificate, SolveResult, Status, Verdict, solve
 
@@ -53,6 +55,7 @@ results = st.builds(
 )  # fmt: skip
 
 
+@functools.cache
 def sample() -> SolveResult:
     """A real result, small enough to be cut at every byte."""
     found = solve(c_svc(points("overlapping", 0, n=6), C=0.7))
@@ -100,14 +103,12 @@ def test_a_real_result_survives_with_its_enums(tmp_path: Path) -> None:
         again = SolveResult.load(result.save(tmp_path / "r.json"))
         assert again.status is result.status
         assert again.certificate.verdict is result.certificate.verdict
-        assert again.objective == result.objective
-        assert again.bound == result.bound
+        assert (again.objective, again.bound) == (result.objective, result.bound)
         assert again.relative_gap == result.relative_gap
         assert again.data["sha256"] == result.data["sha256"]
-        for name, array in result.values.items():
-            np.testing.assert_array_equal(again.values[name], array)
-        for name, array in result.duals.items():
-            np.testing.assert_array_equal(again.duals[name], array)
+        for mine, theirs in ((result.values, again.values), (result.duals, again.duals)):
+            for name, array in mine.items():
+                np.testing.assert_array_equal(theirs[name], array)
         assert again.to_json() == json.loads(json.dumps(result.to_json()))
 
 
@@ -166,16 +167,15 @@ def test_large_arrays_travel_beside_the_file_with_a_checksum(tmp_path: Path) -> 
     assert companion.name == "r.npz"
     digest = hashlib.sha256(companion.read_bytes()).hexdigest()
     assert document["arrays"]["sha256"] == digest
+    with zipfile.ZipFile(companion) as archive:
+        for name in archive.namelist():
+            assert b"'descr': '<f8'" in archive.read(name)[:128], "numbers only"
     assert_same(SolveResult.load(path), result)
-
-
-def test_the_pair_may_move_together(tmp_path: Path) -> None:
-    path = large().save(tmp_path / "r.json")
-    elsewhere = tmp_path / "elsewhere"
+    elsewhere = tmp_path / "elsewhere"  # the pair may move together
     elsewhere.mkdir()
-    for file in (path, tmp_path / "r.npz"):
+    for file in (path, companion):
         file.rename(elsewhere / file.name)
-    assert_same(SolveResult.load(elsewhere / "r.json"), large())
+    assert_same(SolveResult.load(elsewhere / "r.json"), result)
 
 
 def test_the_file_and_its_companion_never_share_a_name(tmp_path: Path) -> None:
@@ -187,37 +187,39 @@ def test_the_file_and_its_companion_never_share_a_name(tmp_path: Path) -> None:
     assert_same(SolveResult.load(path), large())
 
 
-@pytest.mark.parametrize("change", ["gone", "one byte", "short", "empty", "another"])
-def test_a_changed_companion_is_refused(tmp_path: Path, change: str) -> None:
+def test_a_changed_companion_is_refused(tmp_path: Path) -> None:
     path = large().save(tmp_path / "r.json")
     companion = tmp_path / "r.npz"
     content = companion.read_bytes()
-    match change:
-        case "gone":
-            companion.unlink()
-        case "one byte":
-            middle = len(content) // 2
-            flipped = bytes([content[middle] ^ 1])
-            companion.write_bytes(content[:middle] + flipped + content[middle + 1 :])
-        case "short":
-            companion.write_bytes(content[:-1])
-        case "empty":
-            companion.write_bytes(b"")
-        case "another":
-            np.savez(companion, **{"values/xi": np.zeros(3), "duals/outer": np.zeros(3)})
-    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
-        SolveResult.load(path)
+    middle = len(content) // 2
+    flipped = bytes([content[middle] ^ 1])
+    for other in (
+        content[:middle] + flipped + content[middle + 1 :],
+        content[:-1],
+        b"",
+        as_npz(**{"values/xi": np.zeros(3), "duals/outer": np.zeros(3)}),
+        None,
+    ):
+        companion.write_bytes(other) if other is not None else companion.unlink()
+        with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+            SolveResult.load(path)
+
+
+def resealed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change a file and make its checksum agree."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["sha256"]
+    change(document)
+    text = json.dumps(document, sort_keys=True, allow_nan=False)
+    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
 def forged(path: Path, companion: bytes) -> None:
     """Put a companion beside a file and make every checksum agree with it."""
-    document = json.loads(path.read_text(encoding="utf-8"))
-    (path.parent / document["arrays"]["file"]).write_bytes(companion)
-    document["arrays"]["sha256"] = hashlib.sha256(companion).hexdigest()
-    del document["sha256"]
-    text = json.dumps(document, sort_keys=True, allow_nan=False)
-    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.with_suffix(".npz").write_bytes(companion)
+    digest = hashlib.sha256(companion).hexdigest()
+    resealed(path, lambda document: document["arrays"].update(sha256=digest))
 
 
 class Payload:
@@ -236,37 +238,26 @@ def as_npz(**members: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "kind", ["array of objects", "bare pickle", "cut short", "missing", "text"]
-)
-def test_a_forged_companion_is_refused_and_runs_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_forged_companion_is_refused_and_runs_nothing(tmp_path: Path) -> None:
     """Checksums keep accidents out, not people: behind matching ones there may be anything."""
     path = large().save(tmp_path / "r.json")
     mark = tmp_path / "mark"
     payload = np.empty(1, dtype=object)
     payload[0] = Payload(mark)
     good = as_npz(**{"values/xi": np.zeros(INLINE_LIMIT + 1), "duals/outer": np.zeros((40, 40))})
-    content = {
-        "array of objects": as_npz(**{"values/xi": payload, "duals/outer": np.zeros((40, 40))}),
-        "bare pickle": pickle.dumps(Payload(mark)),
-        "cut short": good[: len(good) // 2],
-        "missing": as_npz(**{"values/xi": np.zeros(INLINE_LIMIT + 1)}),
-        "text": b"no archive at all",
-    }[kind]
     forged(path, good)
     assert SolveResult.load(path).values["xi"].shape == (INLINE_LIMIT + 1,)
-    forged(path, content)
-    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
-        SolveResult.load(path)
+    for content in (
+        as_npz(**{"values/xi": payload, "duals/outer": np.zeros((40, 40))}),
+        pickle.dumps(Payload(mark)),
+        good[: len(good) // 2],
+        as_npz(**{"values/xi": np.zeros(INLINE_LIMIT + 1)}),
+        b"no archive at all",
+    ):
+        forged(path, content)
+        with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
+            SolveResult.load(path)
     assert not mark.exists()
-
-
-def test_the_companion_holds_numbers_only(tmp_path: Path) -> None:
-    large().save(tmp_path / "r.json")
-    with zipfile.ZipFile(tmp_path / "r.npz") as archive:
-        for name in archive.namelist():
-            header = archive.read(name)[:128]
-            assert b"'descr': '<f8'" in header, name
 
 
 # --- damaged files -------------------------------------------------------------------------------
@@ -275,7 +266,7 @@ def test_the_companion_holds_numbers_only(tmp_path: Path) -> None:
 def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path) -> None:
     content = sample().save(tmp_path / "whole.json").read_bytes()
     path = tmp_path / "r.json"
-    for length in range(len(content)):
+    for length in range(0, len(content), 1 if FULL else 13):
         path.write_bytes(content[:length])
         with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
             SolveResult.load(path)
@@ -283,65 +274,35 @@ def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path) -> None:
     assert_same(SolveResult.load(path), SolveResult.load(tmp_path / "whole.json"))
 
 
-@given(data=st.data())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_file_with_one_other_byte_is_refused_or_says_the_same(
-    tmp_path: Path, data: st.DataObject
-) -> None:
-    whole = tmp_path / "whole.json"
-    if not whole.exists():
-        sample().save(whole)
-    content = bytearray(whole.read_bytes())
-    place = data.draw(st.integers(0, len(content) - 1))
-    content[place] = data.draw(st.integers(0, 255).filter(lambda b: b != content[place]))
-    path = tmp_path / "r.json"
-    path.write_bytes(bytes(content))
-    try:
-        found = SolveResult.load(path)
-    except ValueError as error:
-        assert "is not a readable result" in str(error)  # noqa: PT017  (both ways are fine)
-    else:
-        assert_same(found, SolveResult.load(whole))
-
-
-@pytest.mark.parametrize("key", ["objective", "bound", "seconds"])
-def test_an_altered_number_is_refused(tmp_path: Path, key: str) -> None:
+def test_an_altered_number_is_refused(tmp_path: Path) -> None:
     path = sample().save(tmp_path / "r.json")
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document[key] *= 1 + 1e-15
-    path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(ValueError, match="the checksum does not match: the file was altered"):
-        SolveResult.load(path)
+    for key in ("objective", "bound", "seconds"):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document[key] *= 1 + 1e-15
+        (tmp_path / "other.json").write_text(json.dumps(document), encoding="utf-8")
+        with pytest.raises(ValueError, match="the checksum does not match: the file was altered"):
+            SolveResult.load(tmp_path / "other.json")
 
 
-OTHER_FILES = {
-    "empty": b"", "null": b"null", "list": b"[]", "number": b"3", "string": b'"text"',
-    "object": b"{}", "checksum only": b'{"sha256": 1}', "deep": b"[" * 100_000,
-    "not utf-8": b"\xed\xa0\x80",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("content", OTHER_FILES.values(), ids=OTHER_FILES.keys())
-def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    others = (
+        b"", b"null", b"[]", b"3", b'"text"', b"{}", b'{"sha256": 1}', b"[" * 100_000,
+        b"\xed\xa0\x80",
+    )  # fmt: skip
     path = tmp_path / "r.json"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
-        SolveResult.load(path)
-
-
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent.json", tmp_path):
-        with pytest.raises(ValueError, match="is not a readable result"):
+    for content in others:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
             SolveResult.load(path)
-
-
-def resealed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["sha256"]
-    change(document)
-    text = json.dumps(document, sort_keys=True, allow_nan=False)
-    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    path.write_text(json.dumps(document), encoding="utf-8")
+    for missing in (tmp_path / "absent.json", tmp_path):
+        with pytest.raises(ValueError, match="is not a readable result"):
+            SolveResult.load(missing)
+    path.write_text(json.dumps({"command": "path", "formulation": "weighted_svc", "rows": []}))
+    with pytest.raises(ValueError, match="it holds the rows of a path"):
+        SolveResult.load(path)
+    for folder in (tmp_path / "nowhere" / "r.json",):
+        with pytest.raises(FileNotFoundError, match=r"r\.json: there is no folder .*nowhere"):
+            sample().save(folder)
 
 
 @pytest.mark.parametrize(
@@ -395,32 +356,29 @@ def test_a_file_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
 # --- writing -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("broken", ["write", "replace", "interrupt"])
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("result.np.savez", OSError),
+        ("plain_json.os.replace", OSError),
+        ("plain_json.os.replace", KeyboardInterrupt),
+    ],
+)
 def test_a_failed_save_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+    place: str, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = sample().save(tmp_path / "r.json")
     before = path.read_bytes()
-    error: type[BaseException] = KeyboardInterrupt if broken == "interrupt" else OSError
 
     def fail(*_: Any, **__: Any) -> None:
         raise error("no space left")
 
-    if broken == "write":
-        monkeypatch.setattr("tightmargin.solvers.result.np.savez", fail)
-    else:
-        monkeypatch.setattr("tightmargin.solvers.plain_json.os.replace", fail)
-    with pytest.raises(error):
-        large().save(path)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(f"tightmargin.solvers.{place}", fail)
+        with pytest.raises(error):
+            large().save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
-    assert SolveResult.load(path).objective == sample().objective
-
-
-def test_a_missing_folder_is_the_callers_mistake(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="absent"):
-        sample().save(tmp_path / "absent" / "r.json")
 
 
 def test_saving_again_replaces(tmp_path: Path) -> None:
@@ -448,10 +406,3 @@ def test_results_cannot_be_changed_in_place() -> None:
         result.objective = 0.0  # type: ignore[misc]
     with pytest.raises(AttributeError):
         result.certificate.verdict = Verdict.CERTIFIED  # type: ignore[misc]
-
-
-def test_a_file_of_a_path_is_named_as_such(tmp_path: Path) -> None:
-    file = tmp_path / "path.json"
-    file.write_text(json.dumps({"command": "path", "formulation": "weighted_svc", "rows": []}))
-    with pytest.raises(ValueError, match="it holds the rows of a path"):
-        SolveResult.load(file)

@@ -77,12 +77,7 @@ def test_the_first_choice_of_every_class_and_its_reason(problem_class: ProblemCl
     assert result.message.startswith(f"auto took {result.solver}: ")
     reason = result.message.removeprefix(f"auto took {result.solver}: ").partition(";")[0]
     assert len(reason.split()) > 3, "a reason, not a word"
-
-
-@pytest.mark.parametrize("problem_class", FIRST)
-def test_a_named_solver_needs_no_reason(problem_class: ProblemClass) -> None:
-    model, _ = TRIALS[problem_class]()
-    assert "auto" not in solve(model, FIRST[problem_class]).message
+    assert "auto" not in solve(TRIALS[problem_class]()[0], result.solver).message
 
 
 def test_every_class_has_an_order_that_begins_with_a_free_solver() -> None:
@@ -92,11 +87,23 @@ def test_every_class_has_an_order_that_begins_with_a_free_solver() -> None:
         assert names[0] == free[0] == FIRST[problem_class]
 
 
-@pytest.mark.parametrize(("more", "name"), [(0, "highs"), (1, "clarabel")])
-def test_a_large_lp_goes_to_the_interior_point_method(more: int, name: str) -> None:
-    choice = choose("auto", LP, long_model(SIMPLEX_SIZE + more))
+@pytest.mark.parametrize(
+    ("problem_class", "columns", "name", "reason"),
+    [
+        (LP, SIMPLEX_SIZE, "highs", "simplex"),
+        (LP, SIMPLEX_SIZE + 1, "clarabel", "interior point"),
+        (QP, PIQP_SIZE, "clarabel", f"{PIQP_SIZE} rows or columns"),
+        (QP, PIQP_SIZE + 1, "piqp", f"{PIQP_SIZE} rows or columns"),
+    ],
+)
+def test_the_size_decides(
+    problem_class: ProblemClass, columns: int, name: str, reason: str
+) -> None:
+    if not SOLVERS[name].installed:
+        pytest.skip(f"{name} is not installed")
+    choice = choose("auto", problem_class, long_model(columns, square=problem_class is QP))
     assert choice.info.name == name
-    assert ("simplex" if name == "highs" else "interior point") in choice.reason
+    assert reason in choice.reason
 
 
 @pytest.mark.parametrize(("more", "name"), [(0, "highs"), (1, "clarabel")])
@@ -111,15 +118,6 @@ def test_simplex_keeps_a_larger_lp_when_its_dual_form_is_small(
     monkeypatch.setattr(choosing, "SIMPLEX_SIZE", 100)
     monkeypatch.setattr(choosing, "DUAL_SIMPLEX_SIZE", form.n - more)
     assert choose("auto", LP, form).info.name == name
-
-
-@pytest.mark.parametrize(("more", "name"), [(0, "clarabel"), (1, "piqp")])
-def test_a_large_qp_goes_to_piqp(more: int, name: str) -> None:
-    if not SOLVERS["piqp"].installed:
-        pytest.skip("piqp is not installed")
-    choice = choose("auto", QP, long_model(PIQP_SIZE + more, square=True))
-    assert choice.info.name == name
-    assert f"{PIQP_SIZE} rows or columns" in choice.reason
 
 
 def test_a_solver_that_no_time_limit_can_stop_gets_none() -> None:

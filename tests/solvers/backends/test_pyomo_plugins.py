@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.common.errors import ApplicationError
@@ -14,7 +12,8 @@ from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondi
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 import tightmargin.solvers  # noqa: F401  (registers the solver)
-from tightmargin.formulations import psd
+from tests.conformance.problems import PROBLEMS
+from tests.project.test_catalogue_solvers import CONVEX
 from tightmargin.solvers import NumberError, ProblemClassError
 
 Model = pyo.ConcreteModel
@@ -30,141 +29,39 @@ def lp() -> Model:
     return m
 
 
-def lp_max() -> Model:
-    """Max 3 x + 5 y, x <= 4, 2 y <= 12, 3 x + 2 y <= 18; 36 at (2, 6)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
-    m.one = pyo.Constraint(expr=m.x <= 4)
-    m.two = pyo.Constraint(expr=2 * m.y <= 12)
-    m.three = pyo.Constraint(expr=3 * m.x + 2 * m.y <= 18)
-    m.goal = pyo.Objective(expr=3 * m.x + 5 * m.y, sense=pyo.maximize)
-    return m
+BY_NAME = {problem.name: problem for problem in PROBLEMS}
+SOLVABLE = [
+    p.name
+    for p in PROBLEMS
+    if p.solvable and p.problem_class in CONVEX and p.name != "lp_without_objective"
+]
 
 
-def qp() -> Model:
-    """Nearest point of the line x + 2 y = 5 to the origin: (1, 2), squared distance 5."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.line = pyo.Constraint(expr=m.x + 2 * m.y == 5)
-    m.goal = pyo.Objective(expr=m.x**2 + m.y**2 + 7)
-    return m
-
-
-def qp_max() -> Model:
-    """Max 6 x - x^2 with x <= 2: 8."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    m.cap = pyo.Constraint(expr=m.x <= 2)
-    m.goal = pyo.Objective(expr=6 * m.x - m.x**2, sense=pyo.maximize)
-    return m
-
-
-def ball() -> Model:
-    """Max x + y in the disc of radius 2: 2 sqrt 2."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 4)
-    m.goal = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
-    return m
-
-
-def norm_cone() -> Model:
-    """Distance of (3, 4) from the origin, as the least t above a norm."""
-    m = pyo.ConcreteModel()
-    m.t = pyo.Var(bounds=(0, None))
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.at = pyo.Constraint(expr=m.x == 3)
-    m.here = pyo.Constraint(expr=m.y == 4)
-    m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t**2)
-    m.goal = pyo.Objective(expr=m.t)
-    return m
-
-
-def rotated_cone() -> Model:
-    """Min u + v with x^2 <= u v at x = 3: u = v = 3."""
-    m = pyo.ConcreteModel()
-    m.u, m.v = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
-    m.x = pyo.Var()
-    m.at = pyo.Constraint(expr=m.x == 3)
-    m.cone = pyo.Constraint(expr=m.x**2 <= m.u * m.v)
-    m.goal = pyo.Objective(expr=m.u + m.v)
-    return m
-
-
-def largest_eigenvalue() -> Model:
-    """Min t with t I - A semidefinite: the largest eigenvalue of [[2, 1], [1, 2]] is 3."""
-    m = pyo.ConcreteModel()
-    m.t = pyo.Var()
-    psd(m, "above", [[m.t - 2], [-1.0, m.t - 2]])
-    m.goal = pyo.Objective(expr=m.t)
-    return m
-
-
-def theta() -> Model:
-    """Max sum of a matrix of trace 1, zero on the edges of the 5-cycle: Lovasz' sqrt 5."""
-    m = pyo.ConcreteModel()
-    pairs = [(i, j) for i in range(5) for j in range(i + 1)]
-    m.X = pyo.Var(pairs)
-    psd(m, "matrix", [[m.X[i, j] for j in range(i + 1)] for i in range(5)])
-    m.trace = pyo.Constraint(expr=sum(m.X[i, i] for i in range(5)) == 1)
-    edges = [(1, 0), (2, 1), (3, 2), (4, 3), (4, 0)]
-    m.edge = pyo.Constraint(range(5), rule=lambda m, e: m.X[edges[e]] == 0)
-    m.goal = pyo.Objective(
-        expr=sum((1 if i == j else 2) * m.X[i, j] for i, j in pairs), sense=pyo.maximize
-    )
-    return m
-
-
-OPTIMA: dict[str, tuple[Callable[[], Model], float]] = {
-    "LP": (lp, 9.0),
-    "LP, maximised": (lp_max, 36.0),
-    "QP": (qp, 12.0),
-    "QP, maximised": (qp_max, 8.0),
-    "ball": (ball, 2 * np.sqrt(2)),
-    "norm cone": (norm_cone, 5.0),
-    "rotated cone": (rotated_cone, 6.0),
-    "largest eigenvalue": (largest_eigenvalue, 3.0),
-    "theta of the pentagon": (theta, np.sqrt(5)),
-}
-
-
-@pytest.mark.parametrize("name", OPTIMA)
-def test_optimum_value_and_bound(name: str) -> None:
-    build, expected = OPTIMA[name]
-    m = build()
-    results = pyo.SolverFactory("clarabel").solve(m)
-    assert results.solver.status == pyo.SolverStatus.ok
-    assert results.solver.termination_condition == pyo.TerminationCondition.optimal
-    assert pyo.value(m.goal) == pytest.approx(expected, abs=1e-6)
-    assert results.problem.lower_bound == pytest.approx(expected, abs=1e-6)
-    assert results.problem.upper_bound == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", OPTIMA)
-def test_new_interface_reports_the_same(name: str) -> None:
-    build, expected = OPTIMA[name]
-    m = build()
-    results = SolverFactory("clarabel").solve(m)
-    done = TerminationCondition.convergenceCriteriaSatisfied
-    assert results.termination_condition == done
-    assert results.solution_status == SolutionStatus.optimal
-    assert results.incumbent_objective == pytest.approx(expected, abs=1e-6)
-    assert results.objective_bound == pytest.approx(expected, abs=1e-6)
-    assert results.solver_name == "clarabel"
-    assert results.solver_version == SolverFactory("clarabel").version()
-    assert results.solution_loader.get_number_of_solutions() == 1
-    (first, *_) = m.component_data_objects(pyo.Var)
-    assert results.solution_loader.get_vars([first])[first] == first.value
-
-
-def test_points_are_loaded_where_they_are() -> None:
-    m = lp()
-    pyo.SolverFactory("clarabel").solve(m)
-    assert (m.x.value, m.y.value) == (pytest.approx(3, abs=1e-6), pytest.approx(1, abs=1e-6))
-    m = theta()
-    pyo.SolverFactory("clarabel").solve(m)
-    assert m.X[3, 3].value == pytest.approx(0.2, abs=1e-5)
-    assert pyo.value(m.matrix.body) >= -1e-7
+@pytest.mark.parametrize("name", SOLVABLE)
+def test_both_interfaces_report_optimum_bound_and_multipliers(name: str) -> None:
+    problem = BY_NAME[name]
+    m = problem.build()
+    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    old = pyo.SolverFactory("clarabel").solve(m)
+    assert old.solver.status == pyo.SolverStatus.ok
+    assert old.solver.termination_condition == pyo.TerminationCondition.optimal
+    for row, multiplier in problem.duals.items():
+        assert m.dual[m.find_component(row)] == pytest.approx(multiplier, abs=1e-4), row
+    m = problem.build()
+    new = SolverFactory("clarabel").solve(m)
+    assert new.termination_condition == TerminationCondition.convergenceCriteriaSatisfied
+    assert new.solution_status == SolutionStatus.optimal
+    values = [old.problem.lower_bound, old.problem.upper_bound, new.incumbent_objective]
+    for goal in m.component_data_objects(pyo.Objective, active=True):
+        values.append(pyo.value(goal))
+    for value in (*values, new.objective_bound):
+        assert value == pytest.approx(problem.answer, abs=1e-6)
+    assert new.solver_name == "clarabel"
+    assert new.solver_version == SolverFactory("clarabel").version()
+    assert new.solution_loader.get_number_of_solutions() == 1
+    free = [v for v in m.component_data_objects(pyo.Var) if not v.fixed]
+    for first in free[:1]:
+        assert new.solution_loader.get_vars([first])[first] == first.value
 
 
 def test_a_point_is_left_alone_when_asked() -> None:
@@ -180,46 +77,16 @@ def test_a_point_is_left_alone_when_asked() -> None:
 # --- multipliers ---------------------------------------------------------------------------------
 
 
-def moved(build: Callable[[], Model], row: str, step: float) -> float:
-    """Optimum after moving both sides of a row, by Pyomo's HiGHS."""
-    m = build()
-    found = m.find_component(row)
-    low, body, high = found.to_bounded_expression(evaluate_bounds=True)
-    found.set_value((
-        None if low is None else low + step, body, None if high is None else high + step,
-    ))  # fmt: skip
-    pyo.SolverFactory("highs").solve(m)
-    return float(pyo.value(m.goal))
-
-
-@pytest.mark.parametrize(
-    ("build", "rows"),
-    [
-        (lp, ["first", "second"]), (lp_max, ["one", "two", "three"]), (qp, ["line"]),
-        (qp_max, ["cap"]),
-    ],
-)  # fmt: skip
-def test_dual_suffix_is_the_slope_of_the_optimum(
-    build: Callable[[], Model], rows: list[str]
-) -> None:
-    m = build()
-    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    pyo.SolverFactory("clarabel").solve(m)
-    for row in rows:
-        slope = (moved(build, row, 1e-3) - moved(build, row, -1e-3)) / 2e-3
-        assert m.dual[m.find_component(row)] == pytest.approx(slope, abs=1e-4), row
-
-
-@pytest.mark.parametrize("build", [lp, lp_max])
-def test_dual_signs_are_those_of_pyomos_highs(build: Callable[[], Model]) -> None:
+def test_dual_signs_are_those_of_pyomos_highs() -> None:
+    """Reduced costs too."""
     duals = []
     for solver in ("clarabel", "highs"):
-        m = build()
+        m = lp()
         m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         m.rc = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         m.extra = pyo.Var(bounds=(0, 1))
-        sign = 1 if m.goal.sense == pyo.minimize else -1
-        m.goal.expr += sign * 0.5 * m.extra
+        m.goal.set_value(-m.goal.expr - 0.5 * m.extra)
+        m.goal.sense = pyo.maximize
         pyo.SolverFactory(solver).solve(m)
         rows = {row.name: m.dual[row] for row in m.component_data_objects(pyo.Constraint)}
         duals.append(rows | {"rc": m.rc[m.extra]})
@@ -227,52 +94,29 @@ def test_dual_signs_are_those_of_pyomos_highs(build: Callable[[], Model]) -> Non
     assert abs(duals[0]["rc"]) == pytest.approx(0.5, abs=1e-6)
 
 
-def test_semidefinite_models_give_duals_of_their_linear_rows() -> None:
-    """d theta / d trace = theta: the problem is homogeneous."""
-    m = theta()
-    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    pyo.SolverFactory("clarabel").solve(m)
-    assert m.dual[m.trace] == pytest.approx(np.sqrt(5), abs=1e-5)
-
-
 # --- no optimum ----------------------------------------------------------------------------------
 
 
-def infeasible() -> Model:
-    m = lp()
-    m.third = pyo.Constraint(expr=m.x + m.y <= 3)
-    return m
-
-
-def unbounded() -> Model:
-    m = lp()
-    m.goal.sense = pyo.maximize
-    return m
-
-
 @pytest.mark.parametrize(
-    ("build", "condition", "legacy"),
+    ("name", "condition", "legacy"),
     [
-        (infeasible, TerminationCondition.provenInfeasible, pyo.TerminationCondition.infeasible),
+        ("socp_disc_and_line_apart", "provenInfeasible", "infeasible"),
+        ("sdp_below_its_trace", "provenInfeasible", "infeasible"),
         # A ray of the dual: Clarabel does not say whether there is a point.
-        (
-            unbounded,
-            TerminationCondition.infeasibleOrUnbounded,
-            pyo.TerminationCondition.infeasibleOrUnbounded,
-        ),
+        ("lp_called_infeasible", "infeasibleOrUnbounded", "infeasibleOrUnbounded"),
     ],
 )
 def test_models_without_optimum_are_named_and_load_nothing(
-    build: Callable[[], Model], condition: Any, legacy: Any
+    name: str, condition: str, legacy: str
 ) -> None:
-    solver = SolverFactory("clarabel")
+    solver, build = SolverFactory("clarabel"), BY_NAME[name].build
     m = build()
     results = solver.solve(m, load_solutions=False, raise_exception_on_nonoptimal_result=False)
-    assert results.termination_condition == condition
+    assert results.termination_condition.name == condition
     assert results.solution_status == SolutionStatus.noSolution
     assert results.incumbent_objective is None
     assert results.solution_loader.get_number_of_solutions() == 0
-    assert m.x.value is None
+    assert all(v.value is None for v in m.component_data_objects(pyo.Var))
     with pytest.raises(NoFeasibleSolutionError):
         results.solution_loader.get_vars()
     with pytest.raises(NoOptimalSolutionError, match="clarabel: "):
@@ -283,24 +127,9 @@ def test_models_without_optimum_are_named_and_load_nothing(
     assert old.solver.termination_condition == legacy
 
 
-def test_an_infeasible_cone_is_infeasible() -> None:
-    m = ball()
-    m.far = pyo.Constraint(expr=m.x >= 2.5)
-    results = SolverFactory("clarabel").solve(
-        m, load_solutions=False, raise_exception_on_nonoptimal_result=False
-    )
-    assert results.termination_condition == TerminationCondition.provenInfeasible
-    m = largest_eigenvalue()
-    m.low = pyo.Constraint(expr=m.t <= 2.9)
-    results = SolverFactory("clarabel").solve(
-        m, load_solutions=False, raise_exception_on_nonoptimal_result=False
-    )
-    assert results.termination_condition == TerminationCondition.provenInfeasible
-
-
 def test_a_limit_is_no_optimum() -> None:
     results = SolverFactory("clarabel").solve(
-        theta(),
+        BY_NAME["sdp_triangle_cut"].build(),
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         solver_options={"max_iter": 2},
@@ -312,42 +141,30 @@ def test_a_limit_is_no_optimum() -> None:
 # --- refusals ------------------------------------------------------------------------------------
 
 
-def integer() -> Model:
-    m = lp()
+def integer(m: Model) -> None:
     m.n = pyo.Var(within=pyo.Binary)
     m.goal.expr += m.n
-    return m
 
 
-def concave() -> Model:
-    m = lp()
+def concave(m: Model) -> None:
     m.goal.expr -= m.x**2
-    return m
 
 
-def reverse() -> Model:
-    m = ball()
+def reverse(m: Model) -> None:
     m.hole = pyo.Constraint(expr=m.x**2 + m.y**2 >= 1)
-    return m
 
 
-def reverse_exponential() -> Model:
-    m = lp()
+def reverse_exponential(m: Model) -> None:
     m.curve = pyo.Constraint(expr=pyo.exp(m.x) >= 2)
-    return m
 
 
-@pytest.mark.parametrize(
-    ("build", "kind"),
-    [
-        (integer, "MILP"), (concave, "NONCONVEX"), (reverse, "NONCONVEX"),
-        (reverse_exponential, "NONCONVEX"),
-    ],
-)  # fmt: skip
-def test_models_of_other_classes_are_refused(build: Callable[[], Model], kind: str) -> None:
+@pytest.mark.parametrize("edit", [integer, concave, reverse, reverse_exponential])
+def test_models_of_other_classes_are_refused(edit: Callable[[Model], None]) -> None:
+    m, kind = lp(), {integer: "MILP", reverse: "LRCP"}.get(edit, "NONCONVEX")
+    edit(m)
     for factory in (pyo.SolverFactory, SolverFactory):
         with pytest.raises(ProblemClassError, match=f"clarabel cannot take (this )?{kind} model"):
-            factory("clarabel").solve(build())
+            factory("clarabel").solve(m)
 
 
 def test_bad_numbers_and_options_are_refused() -> None:
@@ -377,4 +194,4 @@ def test_other_interfaces_refuse_semidefinite_rows() -> None:
         if not available:
             continue
         with pytest.raises(Exception, match=r".+"):  # each interface has its own refusal
-            solver.solve(largest_eigenvalue())
+            solver.solve(BY_NAME["sdp_largest_eigenvalue"].build())

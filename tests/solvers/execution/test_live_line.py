@@ -21,15 +21,7 @@ from tests.inside.solvers import hidden, shown_by, telling
 from tests.inside.solvers import live_line_live_line as live_line
 from tests.references.multiclass import class_points
 
-POINTS = outlier_data("clustered", n=30, d=3, sigma=0.4, seed=1)
-LONG = """
-import tightmargin as tm
-from tightmargin.experiments.data.outlier_generators import outlier_data
-data = outlier_data("clustered", n=60, d=6, sigma=0.4, seed=5)
-model = tm.zero_one_big_m(data, penalty=1.0, big_m=60.0)
-del model.origin  # somebody else's: no search of a family comes after
-tm.solve(model, {words}, time_limit=3.0, prove=False)
-"""
+POINTS = outlier_data("clustered", n=20, d=3, sigma=0.4, seed=1)
 
 
 @pytest.fixture
@@ -48,6 +40,11 @@ def edited() -> pyo.ConcreteModel:
     return model
 
 
+def derived() -> pyo.ConcreteModel:
+    data = outlier_data("clustered", n=40, d=3, sigma=0.4, seed=1)
+    return tm.build("zero_one_big_m", data, penalty=1.0, big_m="derived")
+
+
 def knapsack() -> pyo.ConcreteModel:
     rng = np.random.default_rng(3)
     weights, values = rng.integers(20, 99, (2, 35)).tolist()
@@ -62,21 +59,17 @@ def knapsack() -> pyo.ConcreteModel:
 
 SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "branch and bound": ("nodes", lambda: tm.solve(edited(), method="branch-and-bound")),
-    "conflict search": ("nodes", lambda: tm.solve(tm.build(
-        "zero_one_big_m", outlier_data("clustered", n=60, d=4, sigma=0.4, seed=1), penalty=1.0,
-        big_m="derived"), method="conflict-search")),
-    "cone search": ("cells", lambda: tm.solve(tm.build(
-        "zero_one_big_m", outlier_data("clustered", n=60, d=4, sigma=0.4, seed=1), penalty=1.0,
-        big_m="derived"), method="cone-search")),
+    "conflict search": ("nodes", lambda: tm.solve(derived(), method="conflict-search")),
+    "cone search": ("cells", lambda: tm.solve(derived(), method="cone-search")),
     "scip": ("bound", lambda: tm.solve(edited(), "scip", prove=False)),
     "clarabel": ("steps", lambda: tm.solve(
         tm.conic_sdp(outlier_data("clustered", n=60, d=20, sigma=0.4, seed=1), penalty=1.0),
         "clarabel")),
     "branch and bound over given-up points": ("nodes", lambda: tm.solve(tm.build(
-        "multiclass_truncated", class_points(4, n=18), ridge=0.1, truncation=-0.5,
+        "multiclass_truncated", class_points(4, n=12), ridge=0.1, truncation=-0.5,
         big_m="derived"), method="truncated-search")),
     "branch and bound over directions": ("cells", lambda: tm.solve(tm.build(
-        "matrix_svc_bilinear", outlier_data("clustered", n=14, d=4, sigma=0.4, seed=1), ridge=0.1,
+        "matrix_svc_bilinear", outlier_data("clustered", n=10, d=4, sigma=0.4, seed=1), ridge=0.1,
         shape=(2, 2), rank=1), method="matrix-search")),
     "conic path": ("2 of 2 to go", lambda: tm.paths.conic_path(POINTS, penalties=[0.5, 1.0])),
     "path of the rigorous SVM": ("1 of 2 to go", lambda: tm.paths.rsvm_path(POINTS, [0.2, 0.4])),
@@ -90,12 +83,12 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
         outlier_data("clustered", n=10, d=4, sigma=0.5, seed=1), ridge=0.5, shape=(2, 2), rank=1,
         starts=2)),
     "d.c. searches": ("to go", lambda: tm.search.truncated_dca(
-        class_points(4, n=18), ridge=0.1, truncation=-0.5, starts=2)),
+        class_points(4, n=12), ridge=0.1, truncation=-0.5, starts=2)),
     "highs with tangents": ("linear programs", lambda: tm.solve(
-        edited(), "highs", prove=False, time_limit=5.0)),
+        edited(), "highs", prove=False, time_limit=1.0)),
     "branch and cut": ("open", lambda: tm.solve(
-        tm.extended_nu_svc(outlier_data("clustered", n=80, d=6, sigma=0.4, seed=1), nu=0.3),
-        method="branch-and-cut", time_limit=4.0)),
+        tm.extended_nu_svc(outlier_data("clustered", n=40, d=4, sigma=0.4, seed=1), nu=0.3),
+        method="branch-and-cut", time_limit=2.0)),
 }  # fmt: skip
 
 
@@ -292,11 +285,8 @@ def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
     assert b"done" in seen
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("words", ["'scip'", "method='branch-and-bound'"])
-def test_a_terminal_shows_the_line_and_a_file_holds_none_of_it(words: str) -> None:
-    command = [sys.executable, "-c", LONG.format(words=words)]
-    plain = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert (plain.stdout, plain.stderr) == ("", "")
-    seen = on_terminal(command[2])
-    assert re.search(rb"(scip|branch and bound): bound [\d.]+, best [\d.]+, gap", seen)
+def test_a_file_holds_none_of_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SOON], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert (done.stdout, done.stderr) == ("done\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -41,8 +42,7 @@ def small(order: int = 1, scale: float = 1.0) -> pyo.ConcreteModel:
     return m
 
 
-@pytest.mark.parametrize("scale", [1.0, 3.0, 1e-7])
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("order", "scale"), [(1, 1e-7), (-1, 1.0), (-1, 3.0)])
 def test_order_and_scale_say_nothing(order: int, scale: float) -> None:
     found = tm.same_model(small(), small(order, scale))
     assert found, found
@@ -60,81 +60,50 @@ def test_what_no_point_can_tell_apart_is_the_same() -> None:
     assert tm.same_model(small(), other)
 
 
-def another_bound(m: pyo.ConcreteModel) -> None:
-    m.x[0].setub(3 + 1e-6)
+LITTLE = 1e-6
+Edit = Callable[[Any], Any]
 
 
-def another_coefficient(m: pyo.ConcreteModel) -> None:
-    m.low.set_value(m.x[0] + (2 + 1e-6) * m.x[1] - m.k >= 0.5)
-
-
-def another_side(m: pyo.ConcreteModel) -> None:
-    m.both.set_value(pyo.inequality(-1, m.x[1] + m.k, 2 + 1e-6))
-
-
-def turned(m: pyo.ConcreteModel) -> None:
-    m.low.set_value(m.x[0] + 2 * m.x[1] - m.k <= 0.5)
-
-
-def half_an_equation(m: pyo.ConcreteModel) -> None:
-    m.even.set_value(m.x[0] - m.t <= -0.25)
-
-
-def another_square(m: pyo.ConcreteModel) -> None:
-    m.disc.set_value(m.x[0] ** 2 + m.x[0] * m.x[1] + (1 + 1e-6) * m.x[1] ** 2 <= 4)
-
-
-def another_entry(m: pyo.ConcreteModel) -> None:
+def another_entry(m: Any) -> None:
     m.del_component(m.matrix)
-    tm.psd(m, "other", [[m.t], [m.x[0], m.x[1] + (1 + 1e-6)]])
+    tm.psd(m, "other", [[m.t], [m.x[0], m.x[1] + (1 + LITTLE)]])
 
 
-def not_whole(m: pyo.ConcreteModel) -> None:
-    m.k.domain = pyo.Reals
+def objective(change: Callable[[Any], Any], sense: int = pyo.minimize) -> Edit:
+    def edit(m: Any) -> None:
+        m.goal.expr = change(m)
+        m.goal.sense = sense
+
+    return edit
 
 
-def another_price(m: pyo.ConcreteModel) -> None:
-    m.goal.expr += 1e-6 * m.x[0] * m.x[1]
+EDITS: dict[str, Edit] = {
+    "bound": lambda m: m.x[0].setub(3 + LITTLE),
+    "coefficient": lambda m: m.low.set_value(m.x[0] + (2 + LITTLE) * m.x[1] - m.k >= 0.5),
+    "side": lambda m: m.both.set_value(pyo.inequality(-1, m.x[1] + m.k, 2 + LITTLE)),
+    "turned": lambda m: m.low.set_value(m.x[0] + 2 * m.x[1] - m.k <= 0.5),
+    "half an equation": lambda m: m.even.set_value(m.x[0] - m.t <= -0.25),
+    "square": lambda m: m.disc.set_value(
+        m.x[0] ** 2 + m.x[0] * m.x[1] + (1 + LITTLE) * m.x[1] ** 2 <= 4
+    ),
+    "entry": another_entry,
+    "not whole": lambda m: setattr(m.k, "domain", pyo.Reals),
+    "price": objective(lambda m: m.goal.expr + LITTLE * m.x[0] * m.x[1]),
+    "constant": objective(lambda m: m.goal.expr + LITTLE),
+    "scaled": objective(lambda m: 2 * m.goal.expr),
+    "maximised": objective(lambda m: -m.goal.expr, pyo.maximize),
+    "missing row": lambda m: m.both.deactivate(),
+    "missing matrix": lambda m: m.matrix.deactivate(),
+    "impossible": lambda m: setattr(m, "idle", pyo.Var(bounds=(2, 1))),
+}
 
 
-def another_constant(m: pyo.ConcreteModel) -> None:
-    m.goal.expr += 1e-6
-
-
-def scaled_objective(m: pyo.ConcreteModel) -> None:
-    m.goal.expr *= 2
-
-
-def maximised(m: pyo.ConcreteModel) -> None:
-    m.goal.expr *= -1
-    m.goal.sense = pyo.maximize
-
-
-def missing_row(m: pyo.ConcreteModel) -> None:
-    m.both.deactivate()
-
-
-def missing_matrix(m: pyo.ConcreteModel) -> None:
-    m.matrix.deactivate()
-
-
-def impossible(m: pyo.ConcreteModel) -> None:
-    m.idle = pyo.Var(bounds=(2, 1))
-
-
-EDITS = (
-    another_bound, another_coefficient, another_side, turned, half_an_equation, another_square,
-    another_entry, not_whole, another_price, another_constant, scaled_objective, maximised,
-    missing_row, missing_matrix, impossible,
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
-def test_one_change_makes_another_model(edit: Callable[[pyo.ConcreteModel], None]) -> None:
+@pytest.mark.parametrize("name", EDITS)
+def test_one_change_makes_another_model(name: str) -> None:
     other = small(-1, 3.0)
-    if edit is another_entry:
+    if name == "entry":
         other.del_component("matrix_smallest_eigenvalue")
-    edit(other)
+    EDITS[name](other)
     for found in (tm.same_model(small(), other), tm.same_model(other, small())):
         assert not found
         assert found.differences
@@ -201,29 +170,6 @@ def test_norms_quotients_and_disjunctions_are_compared_as_they_are_written() -> 
         each.goal = pyo.Objective(expr=factor * abs(each.x - 1))
     assert tm.same_model(m, m)
     assert not tm.same_model(m, other)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "holds"),
-    [
-        ((small(), 3), TypeError, "`second`, got int"),
-        ((None, small()), TypeError, "`first`, got NoneType"),
-    ],
-)
-def test_other_things_are_refused(
-    arguments: tuple[object, object], error: type[Exception], holds: str
-) -> None:
-    with pytest.raises(error, match=holds):
-        tm.same_model(*arguments)
-
-
-def test_tolerances_and_functions_without_a_reading_are_refused() -> None:
-    with pytest.raises(ValueError, match="tolerance must be a number from 0 to 1, got -1"):
-        tm.same_model(small(), small(), tolerance=-1)
-    other = small()
-    other.curve = pyo.Constraint(expr=pyo.exp(other.t) <= 2)
-    with pytest.raises(ValueError, match=r"curve of .* neither affine nor quadratic"):
-        tm.same_model(small(), other)
 
 
 def sided() -> pyo.ConcreteModel:

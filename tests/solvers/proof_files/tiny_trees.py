@@ -21,15 +21,6 @@ def model(
     return m
 
 
-def milp() -> pyo.ConcreteModel:
-    """Five sevenths of a unit from its relaxation, in general integers."""
-    m = model({"x": (0, 4), "y": (0, 4)})
-    m.goal = pyo.Objective(expr=-5 * m.x - 4.25 * m.y)
-    m.one = pyo.Constraint(expr=6 * m.x + 4 * m.y <= 23)
-    m.two = pyo.Constraint(expr=m.x + 2 * m.y <= 5.5)
-    return m
-
-
 def knapsack() -> pyo.ConcreteModel:
     """Prices that are whole multiples of 1/2."""
     m = model({f"z{k}": (0, 1) for k in range(5)})
@@ -66,14 +57,6 @@ def cone() -> pyo.ConcreteModel:
     return m
 
 
-def disc() -> pyo.ConcreteModel:
-    """Whole points of a disc that touches none at its optimum."""
-    m = model({"x": (-3, 3), "y": (-3, 3)})
-    m.goal = pyo.Objective(expr=-m.x - 2 * m.y)
-    m.disc = pyo.Constraint(expr=(m.x - 0.5) ** 2 + m.y**2 <= 6)
-    return m
-
-
 def discs() -> pyo.ConcreteModel:
     """Two discs without a whole point in common."""
     m = model({"x": (-3, 3), "y": (-3, 3)})
@@ -81,14 +64,6 @@ def discs() -> pyo.ConcreteModel:
     m.one = pyo.Constraint(expr=(m.x + 0.5) ** 2 + m.y**2 <= 1)
     m.two = pyo.Constraint(expr=(m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 1.5)
     m.row = pyo.Constraint(expr=m.x - 3 * m.y >= 0.5)
-    return m
-
-
-def parity() -> pyo.ConcreteModel:
-    """An odd number as a sum of even ones."""
-    m = model({"x": (0, 2), "y": (0, 2), "z": (0, 1)})
-    m.goal = pyo.Objective(expr=m.x)
-    m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y + 4 * m.z == 5)
     return m
 
 
@@ -132,10 +107,18 @@ def maximised() -> pyo.ConcreteModel:
 
 
 ALL: tuple[Builder, ...] = (
-    milp, knapsack, miqp, mixed_quadratic, cone, disc, discs, parity, equation, big_m, lattice,
-    maximised,
+    knapsack, miqp, mixed_quadratic, cone, discs, equation, big_m, lattice, maximised,
 )  # fmt: skip
-INFEASIBLE: tuple[Builder, ...] = (discs, parity)
+INFEASIBLE: tuple[Builder, ...] = (discs,)
+
+
+def integers_apart() -> pyo.ConcreteModel:
+    """x + 2 y over x + y >= 1 and 2 x >= 3, x whole: 2 at (2, 0), and 1 without the last row."""
+    m = model({"x": (0, None)}, {"y": (0, None)})
+    m.goal = pyo.Objective(expr=m.x + 2 * m.y)
+    m.sum = pyo.Constraint(expr=m.x + m.y >= 1)
+    m.half = pyo.Constraint(expr=2 * m.x >= 3)
+    return m
 
 
 def drawn(seed: int) -> pyo.ConcreteModel:
