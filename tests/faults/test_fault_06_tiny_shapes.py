@@ -47,7 +47,7 @@ def test_row_06_every_formulation_is_solved_or_refused_with_a_reason(turn: int) 
     for k, name in enumerate(sorted(CATALOGUE)):
         if not FULL and (k + turn) % 5:
             continue
-        intercept = modes(name)[(k // 5 + turn) % len(modes(name))]
+        intercept = modes(name)[(k + turn + turn // 3) % len(modes(name))]
         try:
             model = build(name, as_taken(name, data), **settings_of(name, intercept))
             result = tm.solve(model, absolute_gap=1e-8)  # some optima are 0
