@@ -118,9 +118,8 @@ def test_row_08_a_norm_bound_that_is_no_positive_number_is_refused(bound: Any) -
         rsvm_at_limit(DATA, bound, LIMIT)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.999])
-def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price(share: float) -> None:
-    H = share * LIMIT.value
+def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price() -> None:
+    H = 0.9 * LIMIT.value
     primal = tm.solve(tm.rsvm(DATA, norm_bound=H))
     dual = tm.solve(tm.rsvm_dual(DATA, norm_bound=H))
     assert primal.certificate.facts["norm_active"] is True
@@ -133,10 +132,12 @@ def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price(share: fl
         rsvm_at_limit(DATA, H, LIMIT)
 
 
-@pytest.mark.parametrize("factor", [1.001, 100.0])
-def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free(factor: float) -> None:
-    """The loss is that of no bound at all; the models say it, and so does our own point."""
-    H = factor * LIMIT.value
+def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free() -> None:
+    """The loss is that of no bound at all; the models say it, and so does our own point.
+
+    At the limit itself gamma is anything in [0, g]: both ends are certified.
+    """
+    H = 3 * LIMIT.value
     primal = tm.solve(tm.rsvm(DATA, norm_bound=H), "clarabel")
     assert primal.objective == pytest.approx(LIMIT.least_loss, rel=1e-6)
     for build in (tm.rsvm_dual, tm.rsvm_dual_perspective):
@@ -146,10 +147,6 @@ def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free(factor: float) -
     point = rsvm_at_limit(DATA, H, LIMIT)
     assert (point.gamma, point.verdict) == (0.0, Verdict.CERTIFIED)
     assert LIMIT.place(H) == "above"
-
-
-def test_row_08_at_the_limit_itself_the_bound_may_be_active_and_free() -> None:
-    """gamma is anything in [0, g]: both ends are certified."""
     for alpha, gamma in ((LIMIT.alpha, 0.0), (LIMIT.alpha_at_limit, LIMIT.gamma_range)):
         point = rsvm_point(DATA, LIMIT.value, alpha, (LIMIT.w, LIMIT.b))
         assert point.verdict is Verdict.CERTIFIED

@@ -6,6 +6,7 @@ one solver after the other, tests/project/test_structure.py imports everything w
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess

