@@ -351,25 +351,3 @@ def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyP
     with pytest.raises(ValueError, match=f"would have {rows} rows, more than .* partners"):
         conic_sdp_lift(data, penalty=1.0)
     conic_sdp_lift(data, penalty=1.0, partners=2)
-
-
-@pytest.mark.parametrize("partners", [0, -1, 2.5, True, "some", None])
-def test_partners_that_are_no_number_are_refused(partners: Any) -> None:
-    with pytest.raises(ValueError, match=r"^partners must be all, none or a whole number"):
-        conic_sdp_lift(points("overlapping", 1, n=6), penalty=1.0, partners=partners)
-
-
-def test_other_bad_input_is_refused_by_name() -> None:
-    data = points("overlapping", 1, n=6)
-    for words, message in (
-        ({"penalty": 0.0}, "penalty must be"),
-        ({"penalty": 1.0, "intercept": "maybe"}, "intercept must be"),
-        ({"penalty": 1.0, "slack_bounds": "tight"}, "slack_bounds must be"),
-        ({"penalty": 1.0, "conflicts": ((0, 9),)}, "conflicts: each needs points"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            conic_sdp_lift(data, **words)
-    closed = closed_slack_bounds(data, penalty=1.0, intercept="penalised")
-    kept = replace(closed, upper=np.minimum(closed.upper, 0.0), conflicts=((0, 1),))
-    with pytest.raises(ValueError, match=r"all points of the conflict .* are kept for sure"):
-        conic_sdp_lift(data, penalty=1.0, slack_bounds=kept)

@@ -68,29 +68,6 @@ def test_points_that_do_not_count_and_a_price_above_the_square() -> None:
     assert tm.solve(model).bound == pytest.approx(4.0, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ({"coefficients": [0.0] * 4}, "coefficients are all 0"),
-        ({"coefficients": [1.0] * 3}, "coefficients must be 4 finite numbers"),
-        ({"coefficients": "many"}, "coefficients must be 4 numbers"),
-        ({"target": np.inf}, "target must be a finite number"),
-        ({"penalty": -1.0}, "penalty must be"),
-        ({"intercept": "fre"}, "intercept must be"),
-    ],
-)
-def test_what_makes_no_hull_is_refused(words: dict[str, Any], said: str) -> None:
-    data = tm.TrainingData(np.eye(4), [1, -1, 1, -1])
-    with pytest.raises(ValueError, match=said):
-        tm.rank_one_hull(data, **({"penalty": 1.0, "coefficients": [1.0] * 4} | words))
-
-
-def test_the_hull_refuses_weights() -> None:
-    data = tm.TrainingData([[0.0], [1.0]], [1, -1], sample_weight=[1.0, 2.0])
-    with pytest.raises(ValueError, match="rank_one_hull"):
-        tm.rank_one_hull(data, penalty=1.0, coefficients=[1.0, 1.0])
-
-
 # --- the SDP --------------------------------------------------------------------------------------
 
 
@@ -218,34 +195,6 @@ def test_neither_rank_one_rows_nor_what_is_known_of_an_optimum_is_always_above(
     )
     weak, strong = (other, rows) if above else (rows, other)
     assert strong.bound > weak.objective * 1.01
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ({"partners": "some"}, "partners must be"),
-        ({"partners": 0}, "partners must be"),
-        ({"groups": "pairs"}, "groups must be tuples of points"),
-        ({"groups": [3]}, "groups must be tuples of points"),
-        ({"groups": [(1,)]}, "two or more different points"),
-        ({"groups": [(1, 1)]}, "two or more different points"),
-        ({"groups": [(0, 1.5)]}, "two or more different points"),
-        ({"groups": [(0, 99)]}, "points from 0 to 5"),
-        ({"sides": "kept"}, "sides must be"),
-        ({"intercept": "free"}, "intercept_bound"),
-        ({"penalty": 0.0}, "penalty must be"),
-    ],
-)
-def test_what_makes_no_relaxation_is_refused(words: dict[str, Any], said: str) -> None:
-    data = points("overlapping", 0, n=6)
-    with pytest.raises(ValueError, match=said):
-        conic_sdp_rank_one(data, **({"penalty": 1.0} | words))
-
-
-def test_too_many_groups_are_refused_before_they_are_written() -> None:
-    data = points("overlapping", 0, n=250)
-    with pytest.raises(ValueError, match="give partners a small number"):
-        conic_sdp_rank_one(data, penalty=1.0)
 
 
 def test_a_group_is_written_once() -> None:

@@ -22,7 +22,6 @@ from tightmargin.solvers import SolveResult, Verdict
 PENALTY = 1.3
 PRICED = ("penalised", "none")
 PRIMAL = (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
-LIFTED = (*PRIMAL, tm.conic_sdp_dual, tm.conic_sdp_budget)
 
 
 def certified(model: Any) -> SolveResult:
@@ -261,47 +260,3 @@ def test_losses_of_a_result_are_those_of_proposition_1() -> None:
 
 
 # --- bad input -----------------------------------------------------------------------------------
-
-DATA = points("overlapping", 0, n=12)
-PRICE: dict[str, dict[str, Any]] = {
-    "conic_fixed": {"strengthening": "scaled"}, "conic_sdp": {}, "conic_sdp_literal": {},
-    "conic_sdp_dual": {}, "conic_sdp_eliminated": {},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PRICE)
-@pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan, np.inf, "much", None])
-def test_a_penalty_that_is_no_price_is_refused(name: str, penalty: Any) -> None:
-    with pytest.raises(ValueError, match=r"^penalty must be a"):
-        tm.catalogue[name].build(DATA, penalty=penalty, **PRICE[name])
-
-
-@pytest.mark.parametrize("budget", [0.0, 0, np.float64(0), -0.1, 1.1, np.nan, "half", None, True])
-def test_a_budget_outside_its_range_is_refused(budget: Any) -> None:
-    with pytest.raises(ValueError, match=r"^budget must "):
-        tm.conic_sdp_budget(DATA, budget=budget)
-
-
-def test_a_budget_of_zero_is_refused_with_the_problem_that_it_is() -> None:
-    with pytest.raises(ValueError, match=r"got 0: .*hard-margin problem, infeasible where"):
-        tm.conic_sdp_budget(DATA, budget=0.0)
-
-
-@pytest.mark.parametrize("build", LIFTED)
-def test_an_intercept_without_price_or_bound_is_refused_in_every_sdp(build: Any) -> None:
-    words = {"budget": 0.2} if build is tm.conic_sdp_budget else {"penalty": 1.0}
-    with pytest.raises(ValueError, match=r"needs intercept_bound, a number or 'derived'"):
-        build(DATA, intercept="free", **words)
-    for bound in (0.0, -1.0, np.inf):
-        with pytest.raises(ValueError, match="intercept_bound must be a positive"):
-            build(DATA, intercept="free", intercept_bound=bound, **words)
-
-
-def test_points_of_one_class_are_refused_before_any_model() -> None:
-    with pytest.raises(ValueError, match="y"):
-        TrainingData(DATA.X, np.ones(DATA.n))
-
-
-def test_data_of_another_kind_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="conic_sdp takes TrainingData or GramData, got ndarray"):
-        tm.conic_sdp(DATA.X, penalty=1.0)  # type: ignore[arg-type]

@@ -285,32 +285,7 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
-def test_strengthening_that_is_not_convex_is_refused_with_its_eigenvalue() -> None:
-    data = points("overlapping", 0, n=12)
-    columns = augmented(data, "penalised")
-    limit = 1 / np.linalg.eigvalsh(columns.T @ columns)[-1]
-    with pytest.raises(ValueError, match=r"eigenvalue -0\.1.*divide it by 1\.1"):
-        conic_fixed(data, penalty=1.0, strengthening=np.full(12, 1.1 * limit))
-    with pytest.raises(ValueError, match="finite and not negative, got -1e-09 at position 7"):
-        conic_fixed(data, penalty=1.0, strengthening=np.where(np.arange(12) == 7, -1e-9, 0.0))
-    with pytest.raises(ValueError, match="equal, inverse_norm, scaled or numbers, got 'best'"):
-        conic_fixed(data, penalty=1.0, strengthening="best")
-    with pytest.raises(ValueError, match=r"an array \(12,\), got shape \(3,\)"):
-        conic_fixed(data, penalty=1.0, strengthening=[0.1, 0.1, 0.1])
-    with pytest.raises(ValueError, match="needs intercept=penalised or none"):
-        conic_fixed(data, penalty=1.0, strengthening="equal", intercept="free")
-
-
 # --- a free intercept ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("build", [conic_sdp, conic_sdp_literal, conic_sdp_dual])
-def test_free_intercept_without_a_bound_is_refused_with_the_reason(build: Any) -> None:
-    data = points("overlapping", 0, n=12)
-    with pytest.raises(ValueError, match=r"needs intercept_bound.*W_bb costs nothing.*value is 0"):
-        build(data, penalty=1.0, intercept="free")
-    with pytest.raises(ValueError, match="intercept_bound belongs to intercept=free"):
-        build(data, penalty=1.0, intercept="penalised", intercept_bound=1.0)
 
 
 def test_bound_falls_to_zero_as_the_intercept_bound_grows() -> None:

@@ -408,30 +408,6 @@ def test_doubtful_bounds_give_no_bound_in_a_comparison() -> None:
 
 DATA = points("overlapping", 0, n=8)
 CLOSED = closed_slack_bounds(DATA, penalty=PENALTY, intercept="penalised")
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"penalty": 0.0}, "penalty must be a positive finite number"),
-    ({"intercept": "fre"}, "intercept must be one of"),
-    ({"slack_bounds": "derive"}, "slack_bounds must be .* did you mean derived"),
-    ({"slack_bounds": 3.0}, "slack_bounds must be SlackBounds"),
-    ({"slack_bounds": {"upper": [1.0]}}, "slack_bounds needs lower, norm2, intercept, cutoff"),
-    ({"slack_bounds": {"uper": [1.0]}}, "has no field 'uper'; did you mean upper"),
-    ({"slack_bounds": replace(CLOSED, upper=np.ones(3))}, "upper must be 8 finite numbers"),
-    ({"slack_bounds": replace(CLOSED, upper=CLOSED.lower - 1)}, "point 0 has lower"),
-    ({"slack_bounds": replace(CLOSED, intercept=(1.0, -1.0))}, "two ends of intercept"),
-    ({"slack_bounds": replace(CLOSED, norm2=-1.0)}, "must not be negative"),
-    ({"slack_bounds": replace(CLOSED, cutoff=np.inf)}, "must be finite"),
-    ({"incumbent": ([1.0], 0.0)}, "incumbent must be .* shape"),
-    ({"conflicts": "pair"}, "conflicts must be none, pairs"),
-    ({"conflicts": ((0, 8),)}, r"points from 0 to 7, got \(0, 8\)"),
-    ({"conflicts": ((),)}, "each needs points"),
-    ({"products": "quadratic"}, "products must be one of none, linear, norm, cutoff"),
-]
-
-
-@pytest.mark.parametrize(("given", "sentence"), BAD)
-def test_bad_input_is_refused_by_name(given: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        conic_sdp_strengthened(DATA, **({"penalty": PENALTY} | given))
 
 
 def test_stated_bounds_survive_a_round_trip_through_their_fields() -> None:

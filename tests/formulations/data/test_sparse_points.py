@@ -113,35 +113,6 @@ def test_the_points_are_a_copy_that_nobody_writes_to() -> None:
     assert other[0, 1] == 7.0
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_cell_that_is_not_finite_is_named(value: float) -> None:
-    bad = sp.lil_array(X)
-    bad[2, 3] = value
-    with pytest.raises(ValueError, match=rf"X holds {value} in row 2, column 3 \(1 such cells\)"):
-        tm.TrainingData(bad, Y)
-
-
-def test_duplicates_that_overflow_are_named() -> None:
-    largest = np.full(2, 1.7e308)
-    twice = sp.coo_array((largest, ([1, 1], [0, 0])), (2, 1))
-    with pytest.raises(ValueError, match="X holds inf in row 1, column 0"):
-        tm.TrainingData(twice, [1, -1])
-
-
-@pytest.mark.parametrize(
-    ("points", "labels", "words"),
-    [
-        (sp.csr_array((0, 3)), [], r"n, d >= 1\), got|n, d >= 1, got \(0, 3\)"),
-        (sp.coo_array(np.ones(3)), [1, -1, 1], r"n, d >= 1, got \(3,\)"),
-        (sp.csr_array(np.eye(2, dtype=complex)), [1, -1], "must hold real numbers: complex128"),
-        (sp.csr_array(np.eye(2)), [1, -1, 1], r"y must have shape \(2,\)"),
-    ],
-)
-def test_what_is_no_table_of_numbers_is_refused(points: Any, labels: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        tm.TrainingData(points, labels)
-
-
 def test_the_digest_is_of_what_is_stored() -> None:
     sparse, dense = tm.TrainingData(sp.csr_array(X), Y), tm.TrainingData(X, Y)
     assert sparse.sha256 != dense.sha256, "zeros are not written out for it"

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import tightmargin as tm
 from tests.inside.formulations import (
     bounded_objective,
-    checked_rank,
     checked_shape,
     frame,
     nearest_of_rank,
@@ -363,29 +362,11 @@ def test_a_price_set_in_place_is_a_fresh_model() -> None:
     assert certified(model).objective == pytest.approx(again.objective, rel=1e-7)
 
 
-SHAPES = ["3", "3x", "x3", "3x3x1", "0x9", "-3x-3", "3.0x3", (3,), (3, 3, 1), (3.0, 3), (True, 9),
-          [], 9, None, float("nan"), ("3", "3"), np.ones((2, 2)), [[3], [3, 4]]]  # fmt: skip
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=repr)
-def test_a_shape_that_is_none_is_refused(shape: Any) -> None:
-    with pytest.raises(ValueError, match="shape must be rows x columns"):
-        tm.matrix_svc_full(DATA, ridge=RIDGE, shape=shape)
-
-
 def test_every_way_to_write_a_shape_is_taken() -> None:
     for shape in ("3x4", " 3 X 4 ", (3, 4), [3, 4], np.array([3, 4])):
         assert checked_shape(shape, 12) == (3, 4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="shape 3x4 has 12 entries, but the points have 9"):
         checked_shape("3x4", 9)
-
-
-@pytest.mark.parametrize("rank", [0, -1, 4, 1.0, "1", True, None, float("nan")], ids=repr)
-def test_a_rank_out_of_its_range_is_refused(rank: Any) -> None:
-    for build in (tm.matrix_svc_bilinear, tm.matrix_svc_projection):
-        with pytest.raises(ValueError, match="rank must be a whole number from 1 to 3, the large"):
-            build(DATA, ridge=RIDGE, shape="3x3", rank=rank)
-    assert checked_rank(np.int64(3), 3, 5) == 3
 
 
 def test_the_rank_of_the_paper_is_no_bound_on_that_of_the_solution() -> None:

@@ -131,12 +131,6 @@ def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
     np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan])
-def test_an_objective_that_no_point_can_have_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="upper_bound"):
-        derive_multiclass_big_m(GIVEN_UP, **WORDS, upper_bound=bad)
-
-
 def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
     data = class_points(5, n=9)
     own, others = class_reaches(data)

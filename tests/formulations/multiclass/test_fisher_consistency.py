@@ -116,21 +116,6 @@ def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
     np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: admissible_truncation("squared", 3), "loss must be one of"),
-        (lambda: admissible_truncation("hinge", 1), "n_classes must be"),
-        (lambda: is_consistent("hinge", 0.1, 3), "truncation must be"),
-        (lambda: is_consistent("hinge", np.nan, 3), "truncation must be"),
-        (lambda: confused_weights("hinge", -0.5, 3), "is consistent for 3 classes"),
-    ],
-)
-def test_bad_arguments_are_named(call: Any, word: str) -> None:
-    with pytest.raises(ValueError, match=word):
-        call()
-
-
 @pytest.mark.parametrize(("K", "s", "said"), [(2, -2.0, False), (3, -0.5, False), (3, -0.6, True)])
 def test_a_solved_machine_says_when_its_truncation_is_not_consistent(
     K: int, s: float, said: bool

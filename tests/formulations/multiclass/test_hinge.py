@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from tests.inside.formulations import smallest_leads, truncated_objective
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations import CATALOGUE
-from tightmargin.solvers import SolveResult, Status, Verdict
+from tightmargin.solvers import SolveResult, Verdict
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 DATA = class_points(0, n=24, K=4)
@@ -148,16 +147,6 @@ def test_facts_count_what_the_scores_do() -> None:
     assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())
 
 
-def test_a_thousand_points_of_five_classes_are_built_at_once() -> None:
-    data = class_points(1, n=1000, K=5, d=10)
-    began = time.perf_counter()
-    model = tm.multiclass_hinge(data, ridge=0.1)
-    built = time.perf_counter() - began
-    assert built < 1.0
-    assert len(model.margin) == 4000
-    assert tm.solve(model).certificate.verdict is Verdict.CERTIFIED
-
-
 # --- truncated -----------------------------------------------------------------------------------
 
 
@@ -266,56 +255,3 @@ def test_a_model_that_is_built_starts_from_its_incumbent() -> None:
 
 
 # --- refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["multiclass_hinge", "multiclass_truncated"])
-@pytest.mark.parametrize(
-    ("word", "value", "message"),
-    [
-        ("class_weight", (1.0, 2.0), "class_weight"),
-        ("class_weight", 2.0, "class_weight must be 4 numbers"),
-        ("class_weight", (1.0, 2.0, 0.0, 1.0), "class_weight"),
-        ("ridge", 0.0, "ridge"),
-        ("intercept", "some", "intercept"),
-        ("truncation", 0.3, "truncation must be a finite number of at most 0"),
-        ("truncation", "low", "truncation must be a number"),
-        ("big_m", "large", "big_m"),
-        ("incumbent", (np.ones((4, 2)), np.ones(3)), r"incumbent .* \(4, 2\) and \(4,\)"),
-        ("incumbent", (np.full((4, 2), np.nan), np.ones(4)), "incumbent: B and b must be finite"),
-        ("incumbent", 3.0, r"incumbent must be \(B, b\)"),
-    ],
-)
-def test_bad_input_is_refused_by_name(name: str, word: str, value: Any, message: str) -> None:
-    words: dict[str, Any] = {"ridge": 0.1}
-    if name == "multiclass_truncated":
-        words |= {"truncation": -0.3, "big_m": "derived"}
-    elif word not in CATALOGUE[name].parameters:
-        return
-    with pytest.raises(ValueError, match=message):
-        CATALOGUE[name].build(DATA, **(words | {word: value}))
-    if word != "incumbent":
-        with pytest.raises(ValueError, match=message):
-            tm.build(name, DATA, **(words | {word: value}))
-
-
-def test_points_of_another_kind_are_refused() -> None:
-    labelled = points("overlapping", 0)
-    for build in (CATALOGUE["multiclass_truncated"].build, _named("multiclass_truncated")):
-        with pytest.raises(TypeError, match="takes MulticlassData, got TrainingData"):
-            build(labelled, ridge=0.1, truncation=-0.5, big_m="derived")
-    with pytest.raises(TypeError, match="got MulticlassData"):
-        tm.c_svc(DATA, C=1.0)
-
-
-def _named(name: str) -> Any:
-    return lambda data, **words: tm.build(name, data, **words)
-
-
-def test_a_time_limit_keeps_point_and_bound() -> None:
-    data = class_points(3, n=40)
-    words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5, "big_m": "derived"}
-    result = tm.solve(tm.build("multiclass_truncated", data, **words), "scip", time_limit=0.3)
-    assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
-    assert result.objective is not None
-    assert result.bound is not None
-    assert 0 < result.bound <= result.objective + 1e-9

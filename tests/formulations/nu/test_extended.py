@@ -238,25 +238,6 @@ def test_mean_difference_is_the_difference_of_the_class_means() -> None:
         extended_nu_svc_linearised(same, nu=0.2, w_ref="mean_difference")
 
 
-@pytest.mark.parametrize(
-    ("w_ref", "complaint"),
-    [
-        ("mean", "w_ref must be one of mean_difference"),
-        ([1.0], "w_ref must be mean_difference or 2 numbers"),
-        ([[1.0, 2.0]], "w_ref must be mean_difference or 2 numbers"),
-        (None, "w_ref must be mean_difference or 2 numbers"),
-        ([np.nan, 1.0], "w_ref must be finite and not 0"),
-        ([0.0, 0.0], "w_ref must be finite and not 0"),
-    ],
-)
-def test_bad_references_are_refused(w_ref: Any, complaint: str) -> None:
-    for build in (extended_nu_svc_linearised, extended_nu_svc_linearised_dual):
-        with pytest.raises(ValueError, match=complaint):
-            build(DATA, nu=BELOW, w_ref=w_ref)
-    with pytest.raises(ValueError, match="3 numbers"):
-        extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 2.0], intercept="penalised")
-
-
 # --- normalisations ------------------------------------------------------------------------------
 
 

@@ -85,26 +85,6 @@ def test_off_a_solution_the_average_is_worse_and_the_spread_says_so() -> None:
     assert value(found.averaged_b, found.averaged_rho) > best + 1e-3
 
 
-@pytest.mark.parametrize(
-    ("alpha", "holds"),
-    [
-        ([0.1, 0.1], "must be 4 finite numbers"),
-        ([0.3, 0.0, 0.3, 0.0], r"alpha\[0\] = 0.3 is outside"),
-        ([0.2, 0.0, 0.1, 0.0], "they must be equal and positive"),
-        ([0.0, 0.0, 0.0, 0.0], "they must be equal and positive"),
-    ],
-)
-def test_other_multipliers_are_refused(alpha: list[float], holds: str) -> None:
-    data = tm.TrainingData([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
-    with pytest.raises(ValueError, match=holds):
-        tm.theory.nu_levels(data, alpha)
-
-
-def test_a_pair_of_arrays_is_no_data() -> None:
-    with pytest.raises(TypeError, match="TrainingData or GramData, got tuple"):
-        tm.theory.nu_levels((np.eye(2), [1, -1]), [0.5, 0.5])  # type: ignore[arg-type]
-
-
 def test_few_points_of_many_features_never_overlap() -> None:
     """d + 1 points in general position are separable: no draw of them would end."""
     with pytest.raises(ValueError, match="7 points of 11 features"):

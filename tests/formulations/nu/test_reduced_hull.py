@@ -169,22 +169,6 @@ def test_at_the_optimum_the_bound_by_sorting_closes_the_gap(mode: str) -> None:
 # --- the range of D ------------------------------------------------------------------------------
 
 
-def test_a_bound_below_its_range_is_refused_with_the_range() -> None:
-    data = points("unbalanced", 1, n=14)
-    assert (data.n_pos, data.n_neg) == (4, 10)
-    with pytest.raises(
-        ValueError,
-        match=r"hull_bound must be at least 1 / min\(n_pos, n_neg\) = "
-        r"0\.25 with 4 positive and 10 negative.*from 1 on",
-    ):
-        tm.reduced_hull_svc(data, hull_bound=0.24)
-    with pytest.raises(ValueError, match=r"at least 2 / n = 0\.142857.*from 2 on"):
-        tm.reduced_hull_svc(data, hull_bound=0.14, intercept="none")
-    for bad in ("None", "derived", 0.0, -1.0, np.nan, None, True):
-        with pytest.raises(ValueError, match=r"^hull_bound must be a"):
-            tm.reduced_hull_svc(data, hull_bound=bad)  # type: ignore[arg-type]
-
-
 def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
     data = points("unbalanced", 1, n=14)
     result = certified(tm.reduced_hull_svc(data, hull_bound=1 / 4))

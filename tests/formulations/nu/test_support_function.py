@@ -144,23 +144,6 @@ def test_both_ends_of_nu_in_closed_form(mode: str) -> None:
         assert support_value(hulls, w) / nu == pytest.approx(worst, rel=1e-9)
 
 
-def test_nu_above_its_range_and_bad_weights_are_refused() -> None:
-    data = points("unbalanced", 0)
-    with pytest.raises(ValueError, match=r"nu must lie in .*nu_max"):
-        reduced_hulls(data, nu=0.6)
-    with pytest.raises(ValueError, match="twice the smaller class weight"):
-        reduced_hulls(data, nu=1.1, class_balance="balanced")
-    with pytest.raises(ValueError, match="class_balance: the weights sum to 14, not 1"):
-        reduced_hulls(data, nu=0.3, class_balance=np.ones(14))
-    with pytest.raises(ValueError, match="class_balance must be positive"):
-        reduced_hulls(data, nu=0.3, class_balance=np.r_[0.0, np.full(13, 1 / 13)])
-    with pytest.raises(ValueError, match=r"class_balance must be .* \(14,\), got shape \(3,\)"):
-        reduced_hulls(data, nu=0.3, class_balance=[0.2, 0.3, 0.5])
-    for bad in (None, 0.3):
-        with pytest.raises(ValueError, match="class_balance must be uniform, balanced or 14"):
-            reduced_hulls(data, nu=0.3, class_balance=bad)
-
-
 # --- corners and edges ---------------------------------------------------------------------------
 
 

@@ -352,29 +352,6 @@ def test_rows_of_a_saved_equivalence_are_plain_numbers() -> None:
     assert saved["notes"] == []
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda d: equivalence(d, 0.0, np.ones(4)), "norm_bound must be a positive"),
-        (lambda d: equivalence(d, 1.0, np.ones(3)), "alpha must hold 4 finite numbers"),
-        (lambda d: equivalence(d, 1.0, [1, 1, 1, np.nan]), "alpha must hold 4 finite numbers"),
-        (
-            lambda d: equivalence(d, 1.0, [1, 1, 1, 1.1]),
-            r"alpha must lie in \[0, 1\], got 1 to 1.1",
-        ),
-        (lambda d: from_c_svc(d, -1.0, np.ones(4)), "C must be a positive"),
-        (lambda d: from_c_svc(d, 0.5, np.ones(4)), r"alpha must lie in \[0, 0.5\]"),
-        (lambda d: from_nu_svc(d, 0.5, np.ones(4)), r"alpha must lie in \[0, 0.25\]"),
-        (lambda d: from_reduced_hulls(d, "none", np.ones(4)), "hull_bound must be a number"),
-        (lambda d: from_nu_svc(d, 0.4, np.full(4, 0.25)), "alpha must have the sum 0.4, got 1"),
-    ],
-)
-def test_what_no_solution_can_be_is_refused_by_name(call: Any, message: str) -> None:
-    data = TrainingData([[1.0], [2.0], [-1.0], [-2.0]], [1, 1, -1, -1])
-    with pytest.raises(ValueError, match=message):
-        call(data)
-
-
 def test_a_level_of_zero_belongs_to_no_h() -> None:
     """alpha not optimal: where it is positive the margin is negative."""
     data = TrainingData([[1.0], [-2.0], [2.0], [-1.5]], [1, 1, -1, -1])

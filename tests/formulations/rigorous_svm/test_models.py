@@ -403,20 +403,6 @@ def test_labels_zero_and_one_are_signs_on_points_that_the_paper_used(data_folder
     assert tm.rsvm(data, norm_bound=1.0).name == "rsvm"
 
 
-@pytest.mark.parametrize("build", [tm.rsvm, *DUALS])
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "wide", None])
-def test_a_norm_bound_that_is_no_length_is_refused(build: Any, bad: Any) -> None:
-    with pytest.raises(ValueError, match=r"^norm_bound must be a"):
-        build(points("overlapping", 1), norm_bound=bad)
-
-
-def test_points_go_to_the_primal_and_kernels_to_the_duals() -> None:
-    gram = gram_data(points("overlapping", 1), kernel="rbf", width=1.0)
-    for build, words in ((tm.rsvm, {"norm_bound": 1.0}), (tm.rsvm_relaxed, {})):
-        with pytest.raises(TypeError, match="takes TrainingData, got GramData"):
-            build(gram, **words)
-
-
 def test_compare_measures_the_relaxation_against_the_rigorous_machine() -> None:
     data = points("overlapping", 6)
     table = tm.compare(data, ["rsvm_relaxed"], exact="rsvm", parameters={"norm_bound": 0.3})

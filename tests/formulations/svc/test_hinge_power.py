@@ -78,20 +78,3 @@ def test_values_meet_every_cone_in_rational_arithmetic_and_no_smaller_power_does
     for cone in means:
         least[cone.inner] = np.sqrt(least[cone.left] * least[cone.right])
     assert (least["x"] ** 2 > least[last.left] * least[last.right]).all()
-
-
-@pytest.mark.parametrize(
-    ("exponent", "message"),
-    [
-        (0.5, "below 1 the power is not convex"),
-        (0, "a number from 1 to 16"),
-        ("1/0", "a number from 1 to 16"),
-        (True, "a number from 1 to 16"),
-        (float("nan"), "a number from 1 to 16"),
-        (17, "a number from 1 to 16"),
-        (1.37, "a numerator of at most 64, got 137/100"),
-    ],
-)
-def test_another_exponent_is_refused(exponent: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"exponent must be .*{message}"):
-        tm.hinge_power_svc(DATA, penalty=1.0, exponent=exponent)

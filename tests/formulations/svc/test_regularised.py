@@ -136,28 +136,3 @@ def test_an_edited_deviance_model_is_proven_too() -> None:
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert found.certificate.level == "model"
     assert found.bound > before.objective
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"loss": "hinges"}, "loss must be one of .*did you mean hinge"),
-        ({"regulariser": "l2"}, "regulariser must be one of"),
-        ({"price": 0.0}, "price must be a positive"),
-        ({"bend": -1.0}, "bend must be a positive"),
-        ({"groups": [1, 1]}, "groups must be 3 labels"),
-        ({"groups": [1, float("nan"), 2]}, "groups must be 3 labels"),
-        ({"regulariser": "group"}, "group needs groups: 3 labels"),
-        ({"regulariser": "group", "groups": [1, 2]}, "groups must be 3 labels"),
-        ({"regulariser": "group", "groups": "aab"}, "groups must be 3 labels"),
-        ({"regulariser": "group", "groups": [[1], [2], [1]]}, "groups must be 3 labels"),
-    ],
-)
-def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tm.regularised_svc(DATA, **({"loss": "hinge", "price": 1.0} | words))
-
-
-def test_features_of_a_kernel_are_not_selected() -> None:
-    with pytest.raises(ValueError, match="kernel matrix has none: take ridge"):
-        tm.deviance_svc(gram_data(DATA, kernel="rbf", width=1.0), price=1.0, regulariser="l1")

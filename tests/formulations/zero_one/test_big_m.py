@@ -128,16 +128,6 @@ def test_the_best_closed_form_point_stands_in(intercept: str) -> None:
     assert (better.values < alone.values).any()
 
 
-@pytest.mark.parametrize("known", [-1.0, math.nan])
-def test_no_point_has_such_an_objective(known: float) -> None:
-    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
-        derive_big_m(cloud(0), penalty=1.0, intercept="free", upper_bound=known)
-    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
-        derive_ramp_big_m(cloud(0), C=1.0, intercept="free", upper_bound=known)
-    with pytest.raises(ValueError, match="upper_bound must be the objective of a known point"):
-        derive_intercept_bound(cloud(0), penalty=1.0, upper_bound=known)
-
-
 def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)

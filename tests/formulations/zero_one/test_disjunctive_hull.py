@@ -67,17 +67,3 @@ def test_a_better_known_hyperplane_gives_a_larger_bound() -> None:
     better = certified(zero_one_disjunctive_relaxed(data, penalty=1.0, incumbent=known))
     assert plain.bound <= better.objective * (1 + 1e-6)
     assert better.bound <= best.objective * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ({"norm": "inside"}, "norm must be"),
-        ({"penalty": -1.0}, "penalty must be"),
-        ({"intercept": "fre"}, "intercept must be"),
-        ({"incumbent": ([1.0], 0.0)}, "incumbent"),
-    ],
-)
-def test_bad_words_are_refused(words: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        zero_one_disjunctive_relaxed(points("overlapping", 0, n=6), **({"penalty": 1.0} | words))

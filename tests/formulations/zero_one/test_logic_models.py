@@ -101,16 +101,6 @@ def test_changing_the_penalty_is_no_edit() -> None:
     assert result.objective == pytest.approx(optimum(1, "penalised", 3.0), rel=1e-6)
 
 
-def test_bad_incumbents_are_refused_by_name() -> None:
-    for builder in (tm.zero_one_bilinear, tm.zero_one_disjunctive):
-        with pytest.raises(ValueError, match=r"incumbent must be \(w, b\) with w of shape \(2,\)"):
-            builder(points(1), penalty=1.0, incumbent=([1.0], 0.0))
-        with pytest.raises(ValueError, match="incumbent: w and b must be finite"):
-            builder(points(1), penalty=1.0, incumbent=([1.0, np.nan], 0.0))
-        with pytest.raises(ValueError, match="intercept=none means b = 0"):
-            builder(points(1), penalty=1.0, intercept="none", incumbent=([1.0, 1.0], 2.0))
-
-
 # --- transformations ------------------------------------------------------------------------------
 
 

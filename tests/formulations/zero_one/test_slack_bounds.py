@@ -96,12 +96,6 @@ def test_distances_to_the_other_class() -> None:
     assert other_class_reach(data) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("slack", [-1.0, np.inf, np.nan])
-def test_a_bad_slack_is_named(slack: float) -> None:
-    with pytest.raises(ValueError, match="slack must be"):
-        closed_slack_bounds(overlapping(6, 2, 0), penalty=1.0, intercept="free", slack=slack)
-
-
 # --- in the big-M models -------------------------------------------------------------------------
 
 DATA = overlapping(22, 2, 2)
