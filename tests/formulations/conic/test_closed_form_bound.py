@@ -37,6 +37,7 @@ from tests.inside.solvers import (
     rsvm_point,
     unit,
 )
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import CATALOGUE, Origin, TrainingData
 
 Array = np.ndarray
@@ -121,9 +122,9 @@ def assert_proven(
 # --- the strengthening bound ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["penalised", "none", "free"])
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("mode", "scale", "seed"), covering(["penalised", "none", "free"], SCALES, range(4))
+)
 def test_the_bound_is_that_of_rational_arithmetic(seed: int, scale: float, mode: str) -> None:
     """At any unit, and no more than 1e-9 of its terms below it."""
     data, penalty = some_points(seed, 6, 2, scale), 0.7 / scale**2
@@ -154,7 +155,7 @@ WILD = st.one_of(
     gamma=arrays(float, 5, elements=WILD), alpha=arrays(float, 5, elements=WILD),
     exponent=st.floats(-4, 4),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120 if FULL else 40, deadline=None)
 def test_no_multipliers_prove_too_much(
     seed: int, scale: float, mode: str, gamma: Array, alpha: Array, exponent: float
 ) -> None:
@@ -239,7 +240,7 @@ def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6), least=st.floats(-1e-3, 1.0))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if FULL else 50, deadline=None)
 def test_a_least_eigenvalue_is_never_too_large(seed: int, k: int, least: float) -> None:
     """A - s I for the number s has positive pivots in rational arithmetic."""
     rng = np.random.default_rng(seed)
@@ -283,7 +284,7 @@ def hinge_sum(data: TrainingData, w: Array, b: float) -> float:
     seed=st.integers(0, 5), scale=st.sampled_from(SCALES),
     alpha=arrays(float, 6, elements=WILD), exponent=st.floats(-3, 3),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120 if FULL else 40, deadline=None)
 def test_weak_duality_of_hinge_machines_holds_for_any_multipliers(
     seed: int, scale: float, alpha: Array, exponent: float
 ) -> None:
@@ -351,7 +352,7 @@ def test_balanced_multipliers_stay_in_their_box() -> None:
 
 
 @given(seed=st.integers(0, 200), scale=st.sampled_from(SCALES), far=st.sampled_from([0.0, 1e3]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if FULL else 20, deadline=None)
 def test_a_slope_is_below_every_value_on_the_sphere(seed: int, scale: float, far: float) -> None:
     data = some_points(seed, 9, 2, 1.0)
     data = TrainingData(scale * (data.X + far), data.y)

@@ -10,6 +10,7 @@ import pytest
 
 import tightmargin as tm
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import conic_hull
 from tightmargin.solvers import Verdict
 
@@ -33,7 +34,7 @@ def by_both_choices(x: Any, y: float, Q: Any, g: Any, penalty: float) -> float:
     return min(values)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if FULL else 4))
 def test_the_hull_has_the_optimum_of_the_binary_problem(seed: int) -> None:
     rng = np.random.default_rng(seed)
     intercept = "penalised" if seed % 2 else "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,9 @@ from tests.inside.formulations import (
     gram_data,
     intercept_bound_value,
     psd_entries,
-    strengthening_values,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import SolveResult, Verdict
 
@@ -48,8 +45,7 @@ def certified(model: Any) -> SolveResult:
     return result
 
 
-@pytest.mark.parametrize("mode", PRICED)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("mode", "seed"), list(zip(PRICED, range(2), strict=True)))
 def test_every_form_on_a_kernel_is_the_problem_of_appendix_a(seed: int, mode: str) -> None:
     data, expected = rbf(seed), without_factor(seed, mode)
     values = {
@@ -144,36 +140,3 @@ def test_constants_proven_on_a_kernel_are_those_of_any_factor(mode: str) -> None
     assert big_m[0].max() > 2.5
     bounds = [intercept_bound_value(rows, PENALTY, "free", "derived") for rows in (data, other)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-
-
-def test_named_strengthenings_on_a_kernel_keep_the_quadratic_term_convex() -> None:
-    data = rbf(0)
-    columns = np.column_stack([np.linalg.cholesky(data.gram), np.ones(data.n)])
-    for word in ("equal", "inverse_norm", "scaled"):
-        found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=word))
-        gamma = np.array(found.certificate.facts["strengthening"])
-        largest = np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1]
-        assert largest <= 1 + 1e-9
-        assert gamma == pytest.approx(strengthening_values(columns, word), rel=1e-6)
-        assert found.objective <= without_factor(0, "penalised") + 1e-6
-
-
-def test_the_command_line_takes_a_kernel_from_the_gap_table_to_new_points(tmp_path: Path) -> None:
-    data = points("overlapping", 0, n=8)
-    file, out = write_csv(tmp_path / "train.csv", data), tmp_path / "fit.json"
-    settings = ["--set", "penalty=1.3", "big_m=derived", "kernel=rbf", "width=0.5"]
-    answer = run("compare", "conic_sdp", "--data", file, *settings, "--json")
-    assert answer.code == 0, answer.stderr
-    ((row,),) = (study["rows"] for study in answer.json["studies"])
-    gram = gram_data(data, kernel="rbf", width=0.5).gram
-    signed = np.outer(data.y, data.y) * (gram + 1)
-    assert row["certified_bound"] == pytest.approx(
-        reference_solutions.kernel_theorem_2(signed, 1.3), rel=1e-6
-    )
-    words = ["--set", "penalty=1.3", "kernel=rbf", "width=0.5", "--out", out]
-    assert run("solve", "conic_sdp", "--data", file, *words).code == 0
-    assert run("certify", out).code == 0
-    answer = run("predict", out, "--data", file, "--json")
-    saved = SolveResult.load(out)
-    wanted = GramData(gram, data.y).factor @ saved.values["w"] + float(saved.values["b"])
-    assert np.array(answer.json["decision_values"]) == pytest.approx(wanted, abs=1e-8)

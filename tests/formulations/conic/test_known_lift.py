@@ -48,9 +48,9 @@ def best(data: TrainingData, mode: str) -> tuple[np.ndarray, float, float]:
     return found.w, found.b, float(found.objective)
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
 @pytest.mark.parametrize(
-    ("seed", "kind"), [(1, "overlapping"), (2, "overlapping"), (1, "separable")]
+    ("seed", "kind", "mode"),
+    [(1, "overlapping", "free"), (2, "overlapping", "penalised"), (1, "separable", "none")],
 )
 def test_the_lift_of_an_optimum_is_a_point_of_its_objective(
     seed: int, kind: str, mode: str

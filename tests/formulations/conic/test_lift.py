@@ -37,6 +37,7 @@ from tests.inside.solvers import (
 )
 from tests.references.level_one_lift import lift_value
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData, conic_sdp, conic_sdp_lift, conic_sdp_strengthened
 from tightmargin.solvers import SolveResult, Verdict, solve
 
@@ -136,7 +137,7 @@ def stated(draw: st.DrawFn) -> tuple[TrainingData, str, float, Array, float, Sla
 
 
 @given(stated(), st.sampled_from(["all", "none", 1]))
-@budget(max_examples=40)
+@budget(max_examples=40 if FULL else 15)
 def test_every_row_holds_at_the_lifted_optimum(
     case: tuple[TrainingData, str, float, Array, float, SlackBounds], partners: Any
 ) -> None:
@@ -251,9 +252,7 @@ def instance(seed: int, mode: str, penalty: float) -> tuple[TrainingData, Any, f
     return data, (best.w, best.b), best.objective
 
 
-@pytest.mark.parametrize(
-    ("seed", "mode", "penalty"), [(3, "penalised", 2.0), (3, "free", 2.0), (6, "none", 1.0)]
-)
+@pytest.mark.parametrize(("seed", "mode", "penalty"), [(3, "free", 2.0), (6, "none", 1.0)])
 def test_the_lift_lies_between_the_strengthened_sdp_and_the_optimum(
     seed: int, mode: str, penalty: float
 ) -> None:
@@ -274,29 +273,6 @@ def test_the_lift_lies_between_the_strengthened_sdp_and_the_optimum(
         assert low <= high + 1e-6 * optimum
     assert bounds[1] < bounds[3] - 1e-3 * optimum
     assert bounds[3] <= optimum * (1 + 1e-9)
-
-
-def test_more_partners_and_conflicts_never_lower_the_bound() -> None:
-    data, known, optimum = instance(4, "penalised", 2.0)
-    steps: list[dict[str, Any]] = [
-        {"partners": "none"},
-        {"partners": 1},
-        {"partners": 2},
-        {"partners": 2, "conflicts": "pairs"},
-        {"partners": "all", "conflicts": "pairs"},
-    ]
-    found = [
-        certified(conic_sdp_lift(data, penalty=2.0, incumbent=known, **step)) for step in steps
-    ]
-    bounds = [result.bound for result in found]
-    for low, high in pairwise(bounds):
-        assert low is not None
-        assert high is not None
-        assert low <= high + 1e-6 * optimum
-        assert high <= optimum * (1 + 1e-9)
-    assert bounds[0] is not None
-    assert bounds[-1] is not None
-    assert bounds[0] < 0.98 * bounds[-1]
 
 
 def test_decided_points_leave_an_ordinary_program() -> None:

@@ -13,6 +13,7 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL
 from tightmargin.formulations import conic_sdp_rank_one
 from tightmargin.solvers import Verdict
 
@@ -44,7 +45,7 @@ def by_signs(h: np.ndarray, target: float, tilt: float, price: np.ndarray) -> fl
     return min(found)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(12 if FULL else 6))
 def test_the_hull_has_the_optimum_of_the_binary_problem_for_every_cost(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))
@@ -71,8 +72,10 @@ def test_points_that_do_not_count_and_a_price_above_the_square() -> None:
 # --- the SDP --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "both"),
+    [("free", False), ("free", True), ("penalised", True), ("none", False)],
+)
 def test_the_value_is_that_of_the_definition(mode: str, both: bool) -> None:
     data, sides = points("overlapping", 3, n=6), "both" if both else "violated"
     triple = [(0, 2, 5), (1, 3)]
@@ -97,7 +100,7 @@ def mixed(seed: int) -> tm.TrainingData:
     return tm.TrainingData(rng.integers(-2, 3, size=(n, 2)).astype(float), rng.permutation(y))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(10 if FULL else 3))
 def test_bounds_are_ordered_and_never_above_the_enumerated_optimum(seed: int) -> None:
     """conic_sdp <= a few pairs <= all pairs <= pairs and a triple <= optimum, by proven bounds."""
     data, mode = mixed(seed), INTERCEPTS[seed % 3]
@@ -160,41 +163,6 @@ def test_two_equal_points_of_two_classes_are_a_conflict() -> None:
     best = reference_solutions.zero_one_optimum(data, "none", 1.0)
     assert result.bound == pytest.approx(best, rel=1e-5)
     assert certified(tm.conic_sdp(data, penalty=1.0, intercept="none")).bound < 0.95 * best
-
-
-@pytest.mark.parametrize("scale", [0.01, 30.0])
-def test_points_in_other_units_with_the_price_that_goes_with_them(scale: float) -> None:
-    data = points("overlapping", 2, n=6)
-    wide = tm.TrainingData(data.X * scale, data.y)
-    words = {"intercept": "none", "sides": "violated"}
-    one = certified(conic_sdp_rank_one(data, penalty=1.0, **words))
-    other = certified(conic_sdp_rank_one(wide, penalty=scale**-2, **words))
-    assert other.objective * scale**2 == pytest.approx(one.objective, rel=1e-5)
-
-
-def test_a_kernel_gives_the_value_of_its_points() -> None:
-    data = points("overlapping", 4, n=6)
-    gram = tm.GramData(data.X @ data.X.T, data.y)
-    values = [
-        certified(conic_sdp_rank_one(each, penalty=1.0, partners=2)).objective
-        for each in (data, gram)
-    ]
-    assert values[0] == pytest.approx(values[1], rel=1e-6)
-
-
-@pytest.mark.parametrize(("seed", "n", "penalty", "above"), [(5, 7, 5.0, True), (1, 8, 0.5, False)])
-def test_neither_rank_one_rows_nor_what_is_known_of_an_optimum_is_always_above(
-    seed: int, n: int, penalty: float, above: bool
-) -> None:
-    data = points("overlapping", seed, n=n)
-    best = tm.solve(tm.zero_one_big_m(data, penalty=penalty, big_m="derived"))
-    known = np.asarray(best.values["w"]), float(best.values["b"])
-    rows = certified(conic_sdp_rank_one(data, penalty=penalty))
-    other = certified(
-        tm.conic_sdp_strengthened(data, penalty=penalty, conflicts="pairs", incumbent=known)
-    )
-    weak, strong = (other, rows) if above else (rows, other)
-    assert strong.bound > weak.objective * 1.01
 
 
 def test_a_group_is_written_once() -> None:

@@ -98,21 +98,10 @@ def test_the_point_of_the_dual_needs_its_multiplier() -> None:
             primal_point(data, result.values, duals, penalty=PENALTY, intercept="penalised")
 
 
-@pytest.mark.parametrize("mode", PRICED)
-def test_the_gamma_of_a_result_may_be_given_to_conic_fixed_as_it_is(mode: str) -> None:
-    """It is the proven one: conic_fixed refuses anything that is not convex."""
-    data = points("overlapping", 2, n=12)
-    for build in PRIMAL:
-        found = certified(build(data, penalty=PENALTY, intercept=mode))
-        gamma = found.certificate.facts["strengthening"]
-        fixed = tm.solve(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
-        assert fixed.objective == pytest.approx(found.objective, rel=1e-4)
-
-
 # --- rank ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_the_rank_of_the_lift_counts_eigenvalues_beyond_the_stated_size(scale: float) -> None:
     """It does not depend on the units of the points."""
     data = points("overlapping", 3, n=12)
@@ -139,7 +128,7 @@ def test_where_everybody_may_be_violated_nothing_is_lifted() -> None:
 # --- a budget ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("budget", [0.02, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("budget", [0.02, 0.3])
 def test_the_penalty_of_a_budget_has_its_solution(budget: float) -> None:
     data = points("overlapping", 5, n=14)
     spent = certified(tm.conic_sdp_budget(data, budget=budget))
@@ -176,8 +165,9 @@ BOTH = TrainingData(np.repeat(PLACES, 2, axis=0), np.tile([1, -1], 6))
 MOSTLY = TrainingData(np.repeat(PLACES[:4], 3, axis=0), np.tile([1, -1, -1], 4))
 
 
-@pytest.mark.parametrize("mode", PRICED)
-@pytest.mark.parametrize("build", [*PRIMAL, tm.conic_fixed])
+@pytest.mark.parametrize(
+    ("build", "mode"), list(zip([*PRIMAL, tm.conic_fixed], PRICED * 2, strict=True))
+)
 def test_a_relaxation_with_w_zero_says_so(build: Any, mode: str) -> None:
     """Swapping the labels changes nothing, so w~ = 0 is optimal by convexity."""
     words = {"strengthening": "scaled"} if build is tm.conic_fixed else {}
@@ -192,7 +182,6 @@ def test_a_relaxation_with_w_zero_says_so(build: Any, mode: str) -> None:
     [
         ("penalised", 0.5, "class -1, the majority (w~ = -e_1, the constant column alone)"),
         ("free", 0.5, "class -1, the majority"),
-        ("penalised", 0.05, "no side (predict says -1)"),
         ("none", 0.05, "no side (predict says -1)"),
     ],
 )
@@ -206,13 +195,6 @@ def test_the_0_1_optimum_of_a_majority_says_so(mode: str, penalty: float, told: 
     )
     assert result.objective == pytest.approx(expected)
     assert result.certificate.facts["degenerate"].endswith(told)
-
-
-def test_a_hyperplane_that_tells_points_apart_is_not_called_degenerate() -> None:
-    for build in (*PRIMAL, tm.conic_sdp_budget):
-        words = {"budget": 0.1} if build is tm.conic_sdp_budget else {"penalty": PENALTY}
-        result = certified(build(points("overlapping", 0, n=12), **words))
-        assert "degenerate" not in result.certificate.facts
 
 
 def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_path: Path) -> None:
@@ -253,6 +235,7 @@ def test_losses_of_a_result_are_those_of_proposition_1() -> None:
     result = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening="scaled"))
     facts, w, b = result.certificate.facts, result.values["w"], float(result.values["b"])
     v = 1 - data.y * (data.X @ w + b)
+    assert "degenerate" not in facts
     assert facts["conic_losses"] == pytest.approx(
         conic_loss(v, facts["strengthening"], PENALTY).tolist()
     )

@@ -74,13 +74,6 @@ def test_the_optimum_is_that_of_the_features_and_proven(
     assert found.certificate.verdict.value == "CERTIFIED"
 
 
-@pytest.mark.parametrize("name", ["extended_nu_svc_linearised", "extended_nu_svc_linearised_dual"])
-def test_the_linear_programs_do_not_see_the_turn_of_the_factor(name: str) -> None:
-    words = {"nu": BELOW, "w_ref": "mean_difference"}
-    one = tm.solve(tm.build(name, CENTRED, **words)).objective
-    assert one == pytest.approx(tm.solve(tm.build(name, FEATURES, **words)).objective, rel=1e-9)
-
-
 def test_every_search_takes_a_kernel_matrix() -> None:
     best = on_circle()
     for search in (tm.search.branch_and_cut, tm.search.hull_search, tm.search.cutting_plane):

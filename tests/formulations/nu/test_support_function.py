@@ -14,7 +14,6 @@ from scipy.spatial import ConvexHull
 from tests.inside.formulations import (
     SORT_BELOW,
     Group,
-    ReducedHulls,
     best_levels,
     edges,
     is_corner,
@@ -31,6 +30,7 @@ from tests.inside.formulations import (
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 
 PRIMAL_TOLERANCE = 1e-9
@@ -61,7 +61,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingData, str, float, Any, np.ndarray]:
 
 
 @given(case=cases())
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 50)
 def test_value_is_that_of_the_linear_program(case: Any) -> None:
     data, mode, nu, weights, w = case
     hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
@@ -71,7 +71,7 @@ def test_value_is_that_of_the_linear_program(case: Any) -> None:
 
 
 @given(case=cases())
-@settings(max_examples=100)
+@settings(max_examples=100 if FULL else 40)
 def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> None:
     data, mode, nu, weights, w = case
     hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
@@ -96,7 +96,7 @@ def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> N
 
 
 @given(case=cases(), stretch=st.floats(0.0, 1e3), seed=st.integers(0, 10**6))
-@settings(max_examples=100)
+@settings(max_examples=100 if FULL else 40)
 def test_homogeneous_convex_and_supported(case: Any, stretch: float, seed: int) -> None:
     data, mode, nu, weights, w = case
     hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
@@ -236,8 +236,9 @@ def test_equal_points_are_no_general_position() -> None:
 # --- a proven slope ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["free", "none"])
-@pytest.mark.parametrize("nu", [0.1, 0.3, 0.39, 0.5, 0.8])
+@pytest.mark.parametrize(
+    ("mode", "nu"), [("free", 0.1), ("none", 0.3), ("free", 0.39), ("none", 0.8)]
+)
 def test_slope_is_below_the_optimum_of_every_direction(nu: float, mode: str) -> None:
     data = points("overlapping", 1, n=10)
     costs = np.full(data.n, 1 / data.n)
@@ -258,10 +259,3 @@ def test_no_slope_is_claimed_on_the_boundary() -> None:
     assert proven_slope(reduced_hulls(data, nu=1.0), np.ones(1)) is None
     flat = TrainingData([[1, 0], [-1, 0], [1, 0], [-1, 0]], [1, 1, -1, -1])
     assert proven_slope(reduced_hulls(flat, nu=0.5), np.ones(2)) is None
-
-
-def test_hulls_say_their_dimension() -> None:
-    data = points("overlapping", 0, d=3)
-    made: list[ReducedHulls] = [reduced_hulls(data, nu=0.5, intercept=mode) for mode in INTERCEPTS]
-    assert [hulls.k for hulls in made] == [3, 4, 3]
-    assert [hulls.free for hulls in made] == [True, False, False]

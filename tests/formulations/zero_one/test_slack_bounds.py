@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import SlackBounds, closed_slack_bounds, other_class_reach
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
+    other_class_reach,
+    zero_one_objective,
+)
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
@@ -43,8 +48,6 @@ def admits_an_optimum(
 
 
 def _value(data: TrainingData, w: np.ndarray, b: float, penalty: float, intercept: str) -> float:
-    from tests.inside.formulations import zero_one_objective
-
     return zero_one_objective(data, w, b, penalty=penalty, intercept=intercept)
 
 
@@ -168,14 +171,10 @@ def hinge_with(bounds: SlackBounds) -> str:
     return solve(model).certificate.unproven
 
 
-def test_slack_bounds_without_a_proof_are_upper_bounds_only() -> None:
+def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only() -> None:
     bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
     assert hinge_with(bounds) == ""
     forged = replace(bounds, upper=np.minimum(bounds.upper, 0.5), proof="")
     assert "no proof" in hinge_with(forged)
-
-
-def test_a_forged_proof_that_leaves_out_a_known_point_is_found() -> None:
-    bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
     forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
     assert "leave out a known point" in hinge_with(forged)
