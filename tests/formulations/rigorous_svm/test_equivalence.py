@@ -27,6 +27,7 @@ from tests.inside.formulations import (
     hinge_intercept_interval,
 )
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import (
     GramData,
     TrainingData,
@@ -42,15 +43,14 @@ from tightmargin.formulations import (
     rsvm_dual,
     soft_margin_svc,
 )
-from tightmargin.solvers import Verdict, norm_limit, solve, solve_rsvm
+from tightmargin.solvers import Verdict, solve, solve_rsvm
 
 TIGHT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-14, "tol_feas": 1e-14, "tol_ktratio": 1e-12}
 SAME = 1e-6  # of directions of w
 # Data and H below the largest that matters, where alpha is not at its cap everywhere.
-CASES = [
-    ("overlapping", 0.5), ("overlapping", 1.0), ("separable", 0.5), ("separable", 1.0),
-    ("separable", 1.5), ("rbf", 3.0), ("rbf", 4.5), ("rbf", 6.0),
-]  # fmt: skip
+CASES = [("overlapping", 0.5), ("separable", 0.5), ("separable", 1.5), ("rbf", 4.5)]
+if FULL:
+    CASES += [("overlapping", 1.0), ("separable", 1.0), ("rbf", 3.0), ("rbf", 6.0)]
 
 
 @cache
@@ -141,17 +141,6 @@ def test_proposition_2_as_printed_names_another_machine() -> None:
     assert np.linalg.norm(unit(printed) - w) > 0.1
 
 
-@pytest.mark.parametrize(("kind", "H"), [("overlapping", 0.5), ("rbf", 3.0)])
-def test_the_price_of_capacity_is_the_slope_of_the_loss(kind: str, H: float) -> None:
-    data, step = data_of(kind), 1e-3
-    losses = [
-        -solve(rsvm_dual(data, norm_bound=h), "clarabel", options=TIGHT).objective
-        for h in (H - step, H + step)
-    ]
-    slope = (losses[1] - losses[0]) / (2 * step)
-    assert at(kind, H)[0].price == pytest.approx(slope, rel=1e-3)
-
-
 def test_the_numbers_that_follow_from_the_others() -> None:
     """By hand: two points at distance 2 have w = (H, 0) below H = 1, and alpha = 1."""
     data = TrainingData([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
@@ -191,9 +180,7 @@ def test_every_machine_names_the_h_it_came_from(kind: str, H: float) -> None:
         assert pytest.approx(found.C * H_back / H, rel=1e-6) == back.C
 
 
-@pytest.mark.parametrize(
-    ("kind", "H"), [("overlapping", 0.5), ("separable", 0.5), ("separable", 1.0), ("uneven", 0.2)]
-)
+@pytest.mark.parametrize(("kind", "H"), [("overlapping", 0.5), ("uneven", 0.2)])
 def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
     kind: str, H: float
 ) -> None:
@@ -212,8 +199,7 @@ def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
         assert (moved or turned) == (there in beyond), there
 
 
-@pytest.mark.parametrize("C", [0.06, 0.2, 0.9])
-@pytest.mark.parametrize("kind", ["overlapping", "rbf"])
+@pytest.mark.parametrize(("kind", "C"), [("overlapping", 0.06), ("overlapping", 0.9), ("rbf", 0.2)])
 def test_a_solution_of_c_svc_is_one_of_the_rigorous_svm_at_its_norm(kind: str, C: float) -> None:
     """||w_C|| as H: the optimum is the hinge sum of w_C, and its multiplier names C again."""
     data = data_of(kind)
@@ -322,34 +308,6 @@ def test_without_a_price_c_is_infinite_and_said_to_be() -> None:
     assert (nothing.nu, nothing.hull_bound) == (0.0, math.inf)
     with pytest.raises(ValueError, match="w = 0: no norm_bound"):
         from_c_svc(data, 1.0, np.ones(4))
-
-
-def test_a_large_finite_c_has_the_shortest_hyperplane_of_least_loss() -> None:
-    """So gamma = 0 does not say that no finite C has the solution: it depends on which it is."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    data = TrainingData(X, np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1.0, -1.0))
-    limit = norm_limit(data)
-    for C in (30.0, 100.0):
-        w = solved(c_svc(data, C=C))["w"]
-        assert np.linalg.norm(w) == pytest.approx(limit.value, rel=1e-6)
-        assert w == pytest.approx(limit.w, abs=1e-5)
-    assert np.linalg.norm(solved(c_svc(data, C=10.0))["w"]) < 0.999 * limit.value
-    (note,) = equivalence(data, 2 * limit.value, np.zeros(30)).to_json()["notes"]
-    assert "that of c_svc at every large C" in note
-
-
-def test_above_the_largest_h_that_matters_nothing_else_is_named() -> None:
-    data = data_of("overlapping")
-    assert equivalence(data, 3.0, solved(rsvm_dual(data, norm_bound=3.0))["alpha"]).active is False
-
-
-def test_rows_of_a_saved_equivalence_are_plain_numbers() -> None:
-    found, _ = at("rbf", 3.0)
-    saved = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert saved["C"] == found.C
-    assert saved["b_interval"] == list(found.b_interval or ())
-    assert saved["notes"] == []
 
 
 def test_a_level_of_zero_belongs_to_no_h() -> None:

@@ -21,8 +21,10 @@ PENALTY = 0.7
 EXPONENTS = ["4/3", 1.5, "33/10", 7]
 
 
-@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
-@pytest.mark.parametrize("exponent", [1, 2, *EXPONENTS])
+@pytest.mark.parametrize(
+    ("exponent", "mode"),
+    list(zip([1, 2, *EXPONENTS], ("free", "penalised", "none") * 2, strict=True)),
+)
 def test_optimum_is_that_of_power_cones(exponent: Any, mode: str) -> None:
     found = tm.solve(
         tm.hinge_power_svc(WEIGHTED, penalty=PENALTY, exponent=exponent, intercept=mode)
@@ -48,7 +50,7 @@ def test_exponent_1_is_the_usual_machine() -> None:
     assert ours.objective == pytest.approx(2 * tm.solve(tm.c_svc(DATA, C=0.7)).objective, rel=1e-8)
 
 
-@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("exponent", ["4/3", 7])
 def test_an_edited_model_of_a_kernel_is_proven_too(exponent: Any) -> None:
     kernel = gram_data(DATA, kernel="rbf", width=1.0)
     model = tm.hinge_power_svc(kernel, penalty=3.0, exponent=exponent)
