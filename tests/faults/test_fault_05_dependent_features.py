@@ -90,14 +90,3 @@ def test_row_05_the_extended_family_refuses_by_name(name: str) -> None:
     """Its w has norm 1: along a direction that no point shows, that is for nothing."""
     with pytest.raises(ValueError, match=r"[Ff]eature.*orthonormal_reduction"):
         solved(name, with_column(DATA, DATA.X.sum(axis=1)))
-
-
-def test_row_05_the_way_out_named_there_works() -> None:
-    wide = with_column(DATA, DATA.X.sum(axis=1))
-    nu = tm.theory.nu_range(wide).nu_max
-    reduced = tm.solve(tm.extended_nu_svc_ball(tm.theory.orthonormal_reduction(wide).data, nu=nu))
-    assert reduced.certificate.verdict is Verdict.CERTIFIED
-    # Of the multiples t of a unit w with value v < 0, t^2 / 2 + t v is least at t = -v.
-    nu_svc = tm.solve(tm.nu_svc(wide, nu=nu))
-    assert reduced.objective < -0.01
-    assert nu_svc.objective == pytest.approx(-(reduced.objective**2) / 2, rel=1e-6)

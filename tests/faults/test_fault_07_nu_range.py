@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from scipy.optimize import linprog
-from sklearn.svm import NuSVC
 
 import tightmargin as tm
 from tests.inside.formulations import loss_weights, slack_prices
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
 from tightmargin.solvers import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
@@ -73,13 +70,6 @@ def test_row_07_outside_its_range_the_sentence_says_where_nu_is_and_why(
             tm.solve(set_later)
 
 
-def test_row_07_scikit_learn_refuses_the_same_nu() -> None:
-    """Its sentence has no number: "specified nu is infeasible"."""
-    NuSVC(nu=LARGEST * 0.999, kernel="linear").fit(DATA.X, DATA.y)
-    with pytest.raises(ValueError, match="infeasible"):
-        NuSVC(nu=LARGEST * 1.001, kernel="linear").fit(DATA.X, DATA.y)
-
-
 @pytest.mark.parametrize("build", [tm.nu_svc, tm.nu_svc_dual])
 def test_row_07_below_nu_min_the_trivial_optimum_is_announced(build: Callable[..., Any]) -> None:
     # The primal's optimum is 0 exactly; a point of the dual that two hulls share is rounded.
@@ -108,13 +98,6 @@ def test_row_07_beta_has_the_same_range_turned_round(beta: Any) -> None:
         tm.min_cvar(DATA, beta=beta)
 
 
-def test_row_07_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", DATA)
-    answer = run("solve", "nu_svc", "--data", file, "--set", "nu=0.8")
-    assert answer.code == 2
-    assert "nu must lie in (0, 0.666667], got 0.8: nu_max" in answer.complaint
-
-
 @pytest.mark.parametrize(
     ("count", "class_balance"), [(15, "uniform"), (16, "balanced"), (49, "uniform")]
 )
@@ -132,8 +115,10 @@ def test_row_07_nu_max_itself_is_proven(count: int, class_balance: str) -> None:
     assert found.objective == pytest.approx(-mean @ mean / 2, rel=1e-6)
 
 
-@pytest.mark.parametrize("counts", [(15, 15), (10, 20), (7, 42), (3, 95)])
-@pytest.mark.parametrize("class_balance", ["uniform", "balanced"])
+@pytest.mark.parametrize(
+    ("counts", "class_balance"),
+    [((15, 15), "uniform"), ((7, 42), "balanced"), ((3, 95), "uniform")],
+)
 def test_row_07_prices_of_slacks_reach_nu_max(counts: tuple[int, int], class_balance: str) -> None:
     """In rational numbers, and no further above what they stand for than by a rounding."""
     n = sum(counts)

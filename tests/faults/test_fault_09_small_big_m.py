@@ -110,15 +110,6 @@ def test_row_09_a_relaxation_with_it_enters_no_gap(name: str, size: float) -> No
     assert table.upper == pytest.approx(KEPT["zero_one"]["optimum"], rel=1e-6)
 
 
-def test_row_09_highs_is_as_honest_about_a_small_m() -> None:
-    """HiGHS has no integers beside a quadratic objective and gets tangents; the M is the same."""
-    exact = solved("zero_one", 1.0, "highs")
-    assert exact.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert "below the proven value" in exact.certificate.unproven
-    result = tm.solve(tm.zero_one_hinge(DATA, **price("zero_one"), big_m=1.0), "highs")
-    assert "below the proven value" in result.certificate.unproven
-
-
 def test_row_09_the_command_line_ends_with_1(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "points.csv", DATA)
     words = ("--set", "penalty=1", f"intercept={KEPT['intercept']}", "big_m=1.5")

@@ -66,7 +66,7 @@ def answers(blocked: set[str], asked: list[str]) -> dict[str, list[str]]:
         env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

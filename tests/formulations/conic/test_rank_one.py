@@ -120,28 +120,6 @@ def test_bounds_are_ordered_and_never_above_the_enumerated_optimum(seed: int) ->
     assert all(result.bound <= best + room for result in ladder)
 
 
-def test_every_rank_one_inequality_of_a_group_holds_at_the_optimum() -> None:
-    """(*) of the module for many h on two points, with both signs, in numbers of the solution."""
-    data = points("overlapping", 1, n=7)
-    found = certified(conic_sdp_rank_one(data, penalty=2.0, sides="both"))
-    W = np.asarray(found.values["W"])
-    weight = np.append(found.values["w"], found.values["b"])
-    rows = data.y[:, None] * np.column_stack([data.X, np.ones(data.n)])
-    A = np.column_stack([-rows, np.ones(data.n)])
-    Z = np.block([[W, weight[:, None]], [weight[None, :], np.ones((1, 1))]])
-    V, v, z = A @ Z @ A.T, 1 - rows @ weight, np.asarray(found.values["z"])
-    rng, tight = np.random.default_rng(0), []
-    for _ in range(3000):
-        at = rng.choice(data.n, size=2, replace=False)
-        h = rng.normal(size=2)
-        share = min(1.0, float(np.where(h > 0, z[at], 1 - z[at]).sum()))
-        over = max(float(h @ v[at]), 0.0) ** 2
-        square = float(h @ V[np.ix_(at, at)] @ h)
-        assert over <= square * share + 1e-5 * (1 + square)
-        tight.append(over > 0.98 * square * share > 1e-3)
-    assert any(tight), "rows that nothing reaches would pass without being there"
-
-
 def test_a_group_that_no_hyperplane_keeps_together_is_paid() -> None:
     """A point inside a triangle of the other class, without an intercept bound's help."""
     X = np.array([[0.0, 3.0], [-3.0, -2.0], [3.0, -2.0], [0.0, 0.0]])

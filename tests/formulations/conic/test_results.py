@@ -212,7 +212,7 @@ def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_p
 # --- the file ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("build", [tm.conic_sdp, tm.conic_sdp_dual, tm.conic_sdp_budget])
+@pytest.mark.parametrize("build", [tm.conic_sdp_dual, tm.conic_sdp_budget])
 def test_what_a_result_says_is_in_its_file_under_documented_names(
     build: Any, tmp_path: Path
 ) -> None:

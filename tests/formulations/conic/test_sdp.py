@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
 from tests.inside.formulations import (
@@ -26,7 +25,6 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL
 from tightmargin.formulations import (
     CATALOGUE,
-    Origin,
     conic_fixed,
     conic_sdp,
     conic_sdp_dual,
@@ -163,21 +161,6 @@ def test_redundant_parts_of_the_printed_form_are_redundant(mode: str) -> None:
     assert np.linalg.eigvalsh(lifted)[0] >= -1e-8
 
 
-def test_classifier_of_the_dual_is_that_of_the_primal() -> None:
-    """The hyperplane sits in the multiplier of the semidefinite row."""
-    for mode in INTERCEPTS:
-        data = points("unbalanced", 5, n=12)
-        expected = reference_solutions.theorem_2(
-            data, mode, penalty=PENALTY, bound_on_b=BOUND_ON_B if mode == "free" else None
-        )
-        result = certified(conic_sdp_dual(data, penalty=PENALTY, **bounded(mode)))
-        entry = CATALOGUE["conic_sdp_dual"]
-        assert entry.classifier is not None
-        origin = Origin(entry.name, data, result.parameters)
-        w, b = entry.classifier(origin, result.values, result.duals)
-        np.testing.assert_allclose([*w, b], [*expected.w, expected.b], atol=2e-3)
-
-
 # --- fixed strengthening -------------------------------------------------------------------------
 
 
@@ -233,55 +216,12 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
 # --- a free intercept ----------------------------------------------------------------------------
 
 
-def test_derived_intercept_bound_keeps_the_value_below_the_optimum() -> None:
-    data = points("unbalanced", 3, n=10)
-    optimum = reference_solutions.zero_one_optimum(data, "free", PENALTY)
-    result = certified(
-        conic_sdp(data, penalty=PENALTY, intercept="free", intercept_bound="derived")
-    )
-    assert result.bound <= optimum
-    assert result.certificate.unproven == ""
-    small = certified(conic_sdp(data, penalty=PENALTY, intercept="free", intercept_bound=0.5))
-    assert "intercept_bound = 0.5 is below the proven value" in small.certificate.unproven
-
-
 # --- a budget instead of a penalty ---------------------------------------------------------------
 
 
 # --- closed-form bounds --------------------------------------------------------------------------
 
 unit = st.floats(0, 1)
-
-
-@given(
-    seed=st.integers(0, 2),
-    mode=st.sampled_from(INTERCEPTS),
-    share=arrays(float, 12, elements=unit),
-    alpha=arrays(float, 12, elements=unit),
-    size=st.floats(1e-6, 1.0),
-)
-@settings(max_examples=150 if FULL else 40)
-def test_closed_form_bound_never_exceeds_theorem_2(
-    seed: int, mode: str, share: np.ndarray, alpha: np.ndarray, size: float
-) -> None:
-    """Whatever gamma >= 0 and 0 <= alpha_i <= sqrt(penalty gamma_i) are handed in."""
-    data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
-    columns = augmented(data, mode)
-    priced = columns[:, :-1] if mode == "free" else columns
-    largest = np.linalg.eigvalsh(priced.T @ (share[:, None] * priced))[-1]
-    gamma = size * share / max(largest, 1e-300)
-    alpha = alpha * np.sqrt(PENALTY * gamma)
-    bound_on_b = BOUND_ON_B if mode == "free" else None
-    found = strengthening_bound(
-        columns, data.y, gamma, alpha, penalty=PENALTY, bound_on_b=bound_on_b
-    )
-    if found is not None:
-        assert found.value <= expected + 1e-9
-        assert (found.gamma >= 0).all()
-        assert (found.alpha**2 <= PENALTY * found.gamma * (1 + 1e-12)).all()
-    elif size < 0.5:
-        # Comfortably inside the convex range there is always a bound.
-        raise AssertionError("no bound from a feasible strengthening")
 
 
 @pytest.mark.parametrize(("mode", "seed"), [("free", 0), ("penalised", 1), ("none", 2)])

@@ -167,21 +167,3 @@ def test_new_points_without_their_own_value_are_refused_with_what_is_missing(
     words = ["--set", "C=1", "kernel=precomputed", "normalise=zscore"]
     complaint = run("solve", "c_svc_dual", "--data", tmp_path / "train.npz", *words).complaint
     assert "write centred, which acts on kernel values, or leave it out" in complaint
-
-
-def test_a_dropped_column_is_still_a_feature_of_new_points(tmp_path: Path) -> None:
-    """zscore_unit on the command line: w has three entries and a new point four features."""
-    X = np.insert(DATA.X, 1, 2.5, axis=1)
-    np.savez(tmp_path / "train.npz", X=X, y=DATA.y)
-    out = tmp_path / "fit.json"
-    words = ["--set", "C=1.3", "normalise=zscore_unit", "--out", out]
-    assert run("solve", "c_svc", "--data", tmp_path / "train.npz", *words).code == 0
-    assert run("certify", out).code == 0
-    sd, mean = DATA.X.std(axis=0), DATA.X.mean(axis=0)
-    theirs = SVC(kernel="linear", C=1.3, tol=1e-9).fit(normalize((DATA.X - mean) / sd), DATA.y)
-    expected = theirs.decision_function(normalize((NEW - mean) / sd)).tolist()
-    found = predicted(tmp_path, out, np.insert(NEW, 1, np.arange(7) - 3.0, axis=1))
-    assert found == pytest.approx(expected, abs=2e-4)
-    np.savez(tmp_path / "new.npz", X=NEW, y=np.where(np.arange(7) % 2, 1, -1))
-    complaint = run("predict", out, "--data", tmp_path / "new.npz").complaint
-    assert "the new points have 3 features, the training points 4" in complaint

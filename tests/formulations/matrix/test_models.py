@@ -23,7 +23,6 @@ from tests.inside.solvers import projection_value
 from tests.references import matrix
 from tests.references.matrix import matrix_points
 from tests.references.reference_solutions import INTERCEPTS
-from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Status, Verdict
@@ -81,22 +80,6 @@ def test_full_projection_exact_and_alternating_are_in_this_order() -> None:
     assert value("matrix_svc_projection", shape=SQUARE, rank=3) == pytest.approx(full, rel=1e-6)
 
 
-def test_the_command_line_takes_flattened_rows(tmp_path: Any) -> None:
-    file = write_csv(tmp_path / "matrices.csv", SMALL)
-    names = ["matrix_svc_full", "matrix_svc_projection", "--exact", "matrix_svc_bilinear"]
-    words = ["--set", "shape=2x3", "rank=1", f"ridge={RIDGE}"]
-    answer = run("compare", *names, "--data", file, *words, "--json")
-    assert answer.code == 0, answer.stderr
-    (study,) = answer.json["studies"]
-    bounds = [row["bound"] for row in study["rows"]]
-    best = matrix.rank_one_on_circle(SMALL, 3, "free", RIDGE)
-    assert bounds[0] < bounds[1] < best
-    assert study["exact"]["objective"] == pytest.approx(best, rel=2e-6)
-    refused = run("solve", "matrix_svc_full", "--data", file, "--set", "shape=3x3", "ridge=1")
-    assert refused.code == 2
-    assert "shape 3x3 has 9 entries, but the points have 6 features" in refused.stderr
-
-
 # --- each model ----------------------------------------------------------------------------------
 
 
@@ -114,19 +97,6 @@ def test_the_projection_is_that_of_another_modelling_layer(mode: str, rank: int)
     found = value("matrix_svc_projection", data, shape=SQUARE, rank=rank, intercept=mode)
     theirs = matrix.projection(data, SQUARE, mode, RIDGE, rank)
     assert found == pytest.approx(theirs, rel=1e-6)
-
-
-def test_at_rank_one_the_projection_squares_the_nuclear_norm_of_wide_and_tall_matrices() -> None:
-    theirs = matrix.nuclear_squared(SMALL, (2, 3), "free", RIDGE)
-    assert value("matrix_svc_projection", SMALL, shape=(2, 3), rank=1) == pytest.approx(
-        theirs, rel=1e-6
-    )
-    tall = tm.TrainingData(
-        SMALL.X.reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6), SMALL.y
-    )  # fmt: skip
-    assert value("matrix_svc_projection", tall, shape=(3, 2), rank=1) == pytest.approx(
-        theirs, rel=1e-6
-    )
 
 
 @pytest.mark.parametrize("mode", INTERCEPTS)

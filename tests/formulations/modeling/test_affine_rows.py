@@ -6,9 +6,7 @@ Python rule; whatever is done to both, they stay the same model.
 
 from __future__ import annotations
 
-import io
 import pickle
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -389,17 +387,6 @@ def test_disjuncts_may_hold_array_rows(transformation: str) -> None:
     assert found[0] == pytest.approx(18.0)  # x = 3, w = 0
 
 
-def test_printing_shows_the_rows() -> None:
-    texts = []
-    for m in (with_arrays(), with_rules()):
-        out = io.StringIO()
-        m.pprint(ostream=out)
-        texts.append(out.getvalue())
-    assert "row : Size=6" in texts[0]
-    bodies = [re.findall(r"^ +\d : +1\.0 : .* : +9\.0 : +True", t, re.MULTILINE) for t in texts]
-    assert len(bodies[0]) == len(bodies[1]) == N
-
-
 @pytest.mark.parametrize(
     ("name", "step"),
     [
@@ -432,15 +419,6 @@ def test_duals_of_array_rows_arrive_by_name() -> None:
         low.set_value((1.0 + step, low.body, 9.0))
         slope = (solve(moved, "highs").objective - base.objective) / step
         assert base.duals["row"][i] == pytest.approx(slope, abs=1e-4)
-
-
-def test_transformations_see_the_rows() -> None:
-    ours, plain = with_arrays(), with_rules()
-    for m in (ours, plain):
-        m.w[0].fix(0.2)
-        pyo.TransformationFactory("contrib.propagate_fixed_vars").apply_to(m)
-        pyo.TransformationFactory("core.add_slack_variables").apply_to(m)
-    assert solve(ours).objective == pytest.approx(linear_optimum(plain), abs=1e-8)
 
 
 def test_rows_inside_a_block_are_found() -> None:

@@ -96,18 +96,6 @@ def test_hulls_that_meet_say_nothing_about_the_points(scale: float) -> None:
         assert "degenerate" not in other.certificate.facts
 
 
-def test_hulls_that_hardly_part_are_not_called_meeting() -> None:
-    """5e-5 apart in points of size 1: less than solvers leave, and proven by sorting all the same.
-
-    By hand: segments from (0, 0) to (0, 1) and from (-5e-5, 0) to (-5e-5, 1).
-    """
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [-5e-5, 0.0], [-5e-5, 1.0]])
-    data = tm.TrainingData(X, [1, 1, -1, -1])
-    result = certified(tm.reduced_hull_svc(data, hull_bound="none"), options=TIGHT)
-    assert result.certificate.facts["hull_distance"] == pytest.approx(5e-5, rel=1e-3)
-    assert "degenerate" not in result.certificate.facts
-
-
 @pytest.mark.parametrize(("apart", "meet"), [(4e-5, True), (1e-2, False)])
 def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie(
     apart: float, meet: bool
@@ -150,19 +138,6 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     sums = [alpha[data.y > 0].sum(), alpha[data.y < 0].sum()]
     assert sum(sums) == pytest.approx(2.0)
     assert mode != "free" or sums == pytest.approx([1.0, 1.0])
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_at_the_optimum_the_bound_by_sorting_closes_the_gap(mode: str) -> None:
-    data = points("separable", 1, n=20)  # a priced intercept is 0.3 here
-    model = tm.reduced_hull_svc(data, hull_bound=0.26, intercept=mode)
-    best = certified(model, options=TIGHT, solver="clarabel")
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    found = check(model.origin, best.values)
-    assert found.bound is not None
-    assert found.objective > 1e-3
-    assert found.objective - found.bound.value <= 1e-7 * found.objective
 
 
 # --- the range of D ------------------------------------------------------------------------------

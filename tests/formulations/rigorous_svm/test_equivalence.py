@@ -34,7 +34,6 @@ from tightmargin.formulations import (
     c_svc,
     c_svc_dual,
     equivalence,
-    hard_margin_svc,
     kernel_soft_margin_svc,
     nu_svc,
     nu_svc_dual,
@@ -197,40 +196,6 @@ def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
         moved = abs(alpha.sum() / data.n - found.nu) > 1e-3 * found.nu
         turned = np.linalg.norm(unit(data.factor.T @ (data.y * alpha)) - w) > 1e-4
         assert (moved or turned) == (there in beyond), there
-
-
-@pytest.mark.parametrize(("kind", "C"), [("overlapping", 0.06), ("overlapping", 0.9), ("rbf", 0.2)])
-def test_a_solution_of_c_svc_is_one_of_the_rigorous_svm_at_its_norm(kind: str, C: float) -> None:
-    """||w_C|| as H: the optimum is the hinge sum of w_C, and its multiplier names C again."""
-    data = data_of(kind)
-    alpha = solved(c_svc_dual(data, C=C))["alpha"]
-    back = from_c_svc(data, C, alpha)
-    w = data.factor.T @ (data.y * alpha)
-    assert back.norm_bound == pytest.approx(np.linalg.norm(w), rel=1e-12)
-    b = hinge_intercept(data.factor @ w, data.y, np.ones(data.n))
-    loss = np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum()
-    again = solve(rsvm_dual(data, norm_bound=back.norm_bound), "clarabel", options=TIGHT)
-    assert -again.objective == pytest.approx(loss, rel=1e-8)
-    forth = equivalence(data, back.norm_bound, again.values["alpha"])
-    if (kind, C) == ("overlapping", 0.9):
-        # w stands still while C grows: any of these C is the multiplier at their common norm.
-        assert abs(forth.C - C) > 0.01
-        other = solved(c_svc_dual(data, C=forth.C))["alpha"]
-        np.testing.assert_allclose(data.factor.T @ (data.y * other), w, atol=1e-6)
-    else:
-        assert pytest.approx(C, rel=1e-5) == forth.C
-
-
-def test_plain_hulls_name_the_reciprocal_of_the_hard_margin() -> None:
-    data = data_of("separable")
-    alpha = solved(reduced_hull_svc(data, hull_bound=1.0))["alpha"]
-    w = solved(hard_margin_svc(data))["w"]
-    back = from_reduced_hulls(data, 1.0, alpha)
-    assert back.norm_bound == pytest.approx(np.linalg.norm(w), rel=1e-6)
-    # A larger D bounds no more; at this H gamma may lie anywhere below that at D = 1.
-    loose = from_reduced_hulls(data, 4.0, alpha)
-    assert loose.norm_bound == pytest.approx(back.norm_bound, rel=1e-9)
-    assert loose.gamma == pytest.approx(back.gamma / 4, rel=1e-9)
 
 
 # --- the degenerate zone -------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.formulations import gram_data, hard_margin, soft_margin
@@ -131,20 +130,6 @@ def test_on_overlapping_points_the_hard_dual_is_proven_unbounded(mode: str, solv
     signed = OVERLAPPING.y * alpha
     sums = [*(OVERLAPPING.X.T @ signed), signed.sum() if mode != "none" else 0.0]
     assert sums == pytest.approx([0.0] * 3, abs=1e-9 * alpha.sum())
-
-
-def test_the_kernel_hard_margin_is_one_over_the_largest_norm_that_matters() -> None:
-    gram = rbf(OVERLAPPING)
-    dual = certified(tm.hard_margin_svc_dual(gram))
-    limit = tm.theory.norm_limit(gram)
-    assert limit.separable
-    assert -2 * dual.objective == pytest.approx(limit.value**2, rel=1e-6)
-    theirs = SVC(C=1e6, kernel="rbf", gamma=WIDTH, tol=1e-8).fit(OVERLAPPING.X, OVERLAPPING.y)
-    assert dual.values["alpha"].sum() == pytest.approx(np.abs(theirs.dual_coef_).sum(), rel=1e-5)
-    w, b = hyperplane(tm.hard_margin_svc_dual(gram), dual)
-    found = gram.factor @ w + b
-    np.testing.assert_allclose(found, theirs.decision_function(OVERLAPPING.X), atol=1e-4)
-    assert (gram.y * found).min() == pytest.approx(1.0, abs=1e-5)
 
 
 # --- the soft margin -----------------------------------------------------------------------------
