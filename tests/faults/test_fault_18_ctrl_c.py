@@ -48,9 +48,7 @@ def test_row_18_a_press_in_the_search_keeps_what_there_is(
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
     kept = SolveResult.load(out)
     claim = kept.certificate.solver_bound
-    assert kept.objective is not None
     assert kept.values
-    assert claim is not None
     assert claim < kept.objective
     assert kept.bound is None or kept.bound <= kept.objective
     assert "interrupt" in kept.message.lower()

@@ -114,7 +114,6 @@ def assert_proven(
     exact = exact_dual_value(
         augmented(data, mode), data.y, found.gamma, found.alpha, found.beta, limit
     )
-    assert exact is not None
     assert Fraction(found.value) <= exact
     return exact
 
@@ -136,7 +135,6 @@ def test_the_bound_is_that_of_rational_arithmetic(seed: int, scale: float, mode:
     gamma = 0.6 * share / np.linalg.eigvalsh(priced.T @ (share[:, None] * priced))[-1]
     alpha = np.sqrt(penalty * gamma) * rng.uniform(0.5, 1.0, size=data.n)
     found = strengthening_bound(columns, data.y, gamma, alpha, penalty=penalty, bound_on_b=limit)
-    assert found is not None
     exact = assert_proven(found, data, mode, penalty, limit)
     terms = 2 * found.alpha.sum() + found.gamma.sum() + (9 * found.beta if limit else 0.0)
     assert float(exact) - found.value <= 1e-9 * terms
@@ -207,7 +205,6 @@ def test_alpha_beyond_its_root_is_cut_off() -> None:
         found = strengthening_bound(
             columns, data.y, np.full(6, 0.02), np.full(6, 1e6), penalty=penalty
         )
-        assert found is not None
         assert found.value <= 6 * penalty
         assert_proven(found, data, "penalised", penalty, None)
 
@@ -250,7 +247,6 @@ def test_a_least_eigenvalue_is_never_too_large(seed: int, k: int, least: float) 
     found = least_eigenvalue(A, 0.0)
     assert found is None or found > 0
     if least >= 1e-10:
-        assert found is not None
         assert found >= least / 3
     if found is None:
         return

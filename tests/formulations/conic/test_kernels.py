@@ -19,8 +19,9 @@ from tests.inside.formulations import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
+from tests.support.certified import certified
 from tightmargin.formulations import GramData, TrainingData
-from tightmargin.solvers import SolveResult, Verdict
+from tightmargin.solvers import Verdict
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")
@@ -37,12 +38,6 @@ def without_factor(seed: int, mode: str) -> float:
     gram, y = rbf(seed).gram, rbf(seed).y
     signed = np.outer(y, y) * (gram + (1.0 if mode == "penalised" else 0.0))
     return reference_solutions.kernel_theorem_2(signed, PENALTY)
-
-
-def certified(model: Any) -> SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
 
 
 @pytest.mark.parametrize(("mode", "seed"), list(zip(PRICED, range(2), strict=True)))

@@ -13,18 +13,11 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import proven
 from tests.support.covering import FULL
 from tightmargin.formulations import conic_sdp_rank_one
-from tightmargin.solvers import Verdict
 
 BOUND_ON_B = 8.0
-
-
-def certified(model: pyo.ConcreteModel) -> tm.SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.certificate.unproven == ""
-    return result
 
 
 def words_of(mode: str) -> dict[str, Any]:
@@ -89,7 +82,7 @@ def test_the_value_is_that_of_the_definition(mode: str, both: bool) -> None:
         assert result.objective == pytest.approx(expected, rel=2e-5)
         assert expected * (1 - 2e-5) <= result.bound <= expected * (1 + 5e-6)
     else:
-        assert certified(model).objective == pytest.approx(expected, rel=2e-6)
+        assert proven(model).objective == pytest.approx(expected, rel=2e-6)
 
 
 def mixed(seed: int) -> tm.TrainingData:
@@ -108,10 +101,10 @@ def test_bounds_are_ordered_and_never_above_the_enumerated_optimum(seed: int) ->
     words = {"penalty": penalty, "intercept": mode}
     words |= {"intercept_bound": "derived"} if mode == "free" else {}
     ladder = [
-        certified(tm.conic_sdp(data, **words)),
-        certified(conic_sdp_rank_one(data, partners=1, **words)),
-        certified(conic_sdp_rank_one(data, **words)),
-        certified(conic_sdp_rank_one(data, groups=[(0, 1, 2)], **words)),
+        proven(tm.conic_sdp(data, **words)),
+        proven(conic_sdp_rank_one(data, partners=1, **words)),
+        proven(conic_sdp_rank_one(data, **words)),
+        proven(conic_sdp_rank_one(data, groups=[(0, 1, 2)], **words)),
     ]
     best = reference_solutions.zero_one_optimum(data, mode, penalty)
     room = 1e-6 * max(1.0, best)
@@ -126,8 +119,8 @@ def test_a_group_that_no_hyperplane_keeps_together_is_paid() -> None:
     data = tm.TrainingData(X, [1, 1, 1, -1])
     # A price so small that the SDP alone would rather buy nothing at all than pay.
     words = {"penalty": 0.001, "intercept": "free", "intercept_bound": 50.0}
-    group = certified(conic_sdp_rank_one(data, partners="none", groups=[(0, 1, 2, 3)], **words))
-    plain = certified(tm.conic_sdp(data, **words))
+    group = proven(conic_sdp_rank_one(data, partners="none", groups=[(0, 1, 2, 3)], **words))
+    plain = proven(tm.conic_sdp(data, **words))
     assert plain.bound < 0.0009
     assert group.bound >= 0.001 * (1 - 1e-5)
     assert np.sum(group.values["z"]) >= 1 - 1e-5
@@ -135,12 +128,12 @@ def test_a_group_that_no_hyperplane_keeps_together_is_paid() -> None:
 
 def test_two_equal_points_of_two_classes_are_a_conflict() -> None:
     data = tm.TrainingData([[1.0], [1.0], [-2.0]], [1, -1, -1])
-    result = certified(conic_sdp_rank_one(data, penalty=1.0, intercept="none"))
+    result = proven(conic_sdp_rank_one(data, penalty=1.0, intercept="none"))
     z = np.asarray(result.values["z"])
     assert z[0] + z[1] >= 1 - 1e-6
     best = reference_solutions.zero_one_optimum(data, "none", 1.0)
     assert result.bound == pytest.approx(best, rel=1e-5)
-    assert certified(tm.conic_sdp(data, penalty=1.0, intercept="none")).bound < 0.95 * best
+    assert proven(tm.conic_sdp(data, penalty=1.0, intercept="none")).bound < 0.95 * best
 
 
 def test_a_group_is_written_once() -> None:

@@ -15,6 +15,7 @@ from tests.inside.formulations import budget_grid, conic_loss, gram_data, primal
 from tests.inside.solvers import FACTS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
+from tests.support.certified import certified
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolveResult, Verdict
@@ -22,12 +23,6 @@ from tightmargin.solvers import SolveResult, Verdict
 PENALTY = 1.3
 PRICED = ("penalised", "none")
 PRIMAL = (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
-
-
-def certified(model: Any) -> SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
 
 
 def norm(values: Any, mode: str) -> float:

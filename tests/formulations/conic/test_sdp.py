@@ -22,25 +22,19 @@ from tests.inside.formulations import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import certified, checked
 from tests.support.covering import FULL
 from tightmargin.formulations import (
-    CATALOGUE,
     conic_fixed,
     conic_sdp,
     conic_sdp_dual,
     conic_sdp_literal,
 )
-from tightmargin.solvers import SolveResult, Verdict, solve
+from tightmargin.solvers import solve
 
 PENALTY = 1.3
 BOUND_ON_B = 2.0
 PRICED = ("penalised", "none")
-
-
-def certified(model: Any) -> SolveResult:
-    result = solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
 
 
 def bounded(mode: str, bound: float = BOUND_ON_B) -> dict[str, Any]:
@@ -236,15 +230,11 @@ def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> Non
         augmented(data, mode), data.y, dual["gamma"], dual["alpha"], penalty=PENALTY,
         bound_on_b=BOUND_ON_B if mode == "free" else None,
     )  # fmt: skip
-    assert found is not None
     assert found.value <= expected + 1e-9
     assert found.value == pytest.approx(expected, rel=1e-6)
     for build in (conic_sdp, conic_sdp_literal):
         model = build(data, penalty=PENALTY, **bounded(mode))
-        check = CATALOGUE[build.__name__].check
-        assert check is not None
-        bound = check(model.origin, certified(model).values).bound
-        assert bound is not None
+        bound = checked(model, **certified(model).values).bound
         assert bound.words == "closed form of the strengthening dual"
         assert bound.hypotheses
         assert all(bound.hypotheses.values())

@@ -23,21 +23,15 @@ from tests.inside.solvers import projection_value
 from tests.references import matrix
 from tests.references.matrix import matrix_points
 from tests.references.reference_solutions import INTERCEPTS
+from tests.support.certified import certified, checked
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
-from tightmargin.solvers import SolveResult, Status, Verdict
+from tightmargin.solvers import SolveResult
 
 RIDGE, SQUARE = 0.5, (3, 3)
 DATA = matrix_points(2)  # 14 predictors 3 x 3 with the signs of a matrix of rank 1, and noise
 SMALL = matrix_points(1, n=10, shape=(2, 3))
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-
-
-def certified(model: Any, solver: str = "auto", **words: Any) -> SolveResult:
-    result = tm.solve(model, solver, **words)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.status is Status.OPTIMAL
-    return result
 
 
 def value(name: str, data: tm.TrainingData = DATA, **words: Any) -> float:
@@ -63,7 +57,6 @@ def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter()
     assert "cones of directions" in found.certificate.bound_method
     assert found.certificate.solver_bound == pytest.approx(found.objective, abs=1e-5)
     bound = value("matrix_svc_projection", shape="3x3", rank=1)
-    assert found.objective is not None
     assert 0.2 < (found.objective - bound) / found.objective < 0.3
     assert found.certificate.facts["rank"] == 1
     assert np.linalg.matrix_rank(found.values["w"].reshape(3, 3), tol=1e-9) == 1
@@ -73,7 +66,6 @@ def test_full_projection_exact_and_alternating_are_in_this_order() -> None:
     full = value("matrix_svc_full", shape=SQUARE)
     two, one = (value("matrix_svc_projection", shape=SQUARE, rank=rank) for rank in (2, 1))
     best = exact(1).objective
-    assert best is not None
     found = tm.search.matrix_alternating(DATA, ridge=RIDGE, shape=SQUARE, rank=1, starts=4)
     assert full < two < one < best - 0.1
     assert best <= found.objective + 1e-6
@@ -122,14 +114,12 @@ def test_the_exact_optimum_is_that_of_every_direction_of_the_plane(mode: str) ->
 
 def test_a_point_is_judged_by_its_own_product_and_not_by_the_weights_it_states() -> None:
     found, model = exact(1), tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
-    check = CATALOGUE["matrix_svc_bilinear"].check
-    assert check is not None
-    honest = check(model.origin, found.values)
+    honest = checked(model, **found.values)
     assert honest.objective == pytest.approx(found.objective, rel=1e-9)
     full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
-    stated = check(model.origin, {**found.values, "w": full.values["w"]})
+    stated = checked(model, **{**found.values, "w": full.values["w"]})
     assert stated.objective == pytest.approx(found.objective, rel=1e-9)
-    turned = check(model.origin, {**found.values, "V": -2 * found.values["V"]})
+    turned = checked(model, **{**found.values, "V": -2 * found.values["V"]})
     B = -2 * np.outer(found.values["U"], found.values["V"])
     losses = np.maximum(0, 1 - DATA.y * (DATA.X @ B.ravel() + turned.repaired["b"]))
     assert turned.objective == pytest.approx(losses.sum() + RIDGE / 2 * (B**2).sum(), rel=1e-9)
@@ -144,15 +134,12 @@ def test_the_error_of_a_point_is_no_smaller_than_that_of_rational_numbers(
 ) -> None:
     """The product of U and V as they stand is that of an orthonormal frame: QR in real numbers."""
     model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=rank, intercept=mode)
-    check = CATALOGUE["matrix_svc_bilinear"].check
-    assert check is not None
     for seed in range(5):
         rng = np.random.default_rng(seed)
         size = 0.3 / 10.0**seed
         values = {"U": rng.standard_normal((2, rank)), "V": size * rng.standard_normal((3, rank))}
         values |= {"w": np.zeros(6)} | ({} if mode == "none" else {"b": np.array(0.1)})
-        found = check(model.origin, values)
-        assert found.error is not None
+        found = checked(model, **values)
         assert found.error <= 1e-12
         U, V = (
             [[Fraction(v) for v in row] for row in found.repaired[name].reshape(-1, rank).tolist()]
@@ -166,7 +153,7 @@ def test_the_error_of_a_point_is_no_smaller_than_that_of_rational_numbers(
         norm = sum(e * e for e in w) + (b * b if mode == "penalised" else 0)
         exact = sum(losses) + Fraction(RIDGE) / 2 * norm
         assert abs(exact - Fraction(found.objective)) <= Fraction(found.error)
-    far = check(model.origin, {**values, "V": np.full((3, rank), 1e3)})
+    far = checked(model, **{**values, "V": np.full((3, rank), 1e3)})
     assert far.error is None  # out of the ranges of V
 
 
@@ -222,7 +209,6 @@ def test_no_other_shares_make_the_spread_norm_smaller(
 def test_any_multipliers_bound_the_projection_and_its_own_are_tight(rank: int, mode: str) -> None:
     model = tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=rank, intercept=mode)
     found = certified(model, "clarabel", options=TIGHT)
-    assert found.objective is not None
     proven = projection_value(model.origin, found.duals["margin"])
     assert proven == pytest.approx(found.objective, rel=1e-7)
     rng = np.random.default_rng(0)

@@ -23,7 +23,6 @@ WEIGHTS = (0.5, 2.0, 1.0, 0.25)
 def scores(result: SolveResult, data: tm.MulticlassData) -> tuple[np.ndarray, np.ndarray]:
     """B and b as the classifier of the entry returns them."""
     entry = CATALOGUE[result.formulation]
-    assert entry.classifier is not None
     origin = entry.build(data, **result.parameters).origin
     return entry.classifier(origin, result.values, result.duals)
 
@@ -96,7 +95,6 @@ def test_three_points_by_hand() -> None:
 
 def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
     check = CATALOGUE["multiclass_hinge"].check
-    assert check is not None
     origin = tm.multiclass_hinge(DATA, ridge=0.1).origin
     rng = np.random.default_rng(0)
     B, b, shift = rng.normal(size=(4, 2)), rng.normal(size=4), np.array([2.0, -1.0])
@@ -173,10 +171,7 @@ def test_relaxation_is_below_the_optimum_and_hinge_above(mode: str) -> None:
         exact="multiclass_truncated",
         parameters=words | {"big_m": "derived"},
     )
-    assert table.upper is not None
     derived, large = (row.bound for row in table.rows)
-    assert derived is not None
-    assert large is not None
     assert 0 < large < derived <= table.upper + 1e-9
     assert all(row.verdict is Verdict.CERTIFIED for row in table.rows)
     assert hinge(data, ridge=0.05, intercept=mode)[0] >= table.upper - 1e-9

@@ -184,7 +184,6 @@ def test_hyperplane_of_the_dual_is_that_of_the_primal(scale: str, mode: str) -> 
     model = extended_nu_svc_linearised_dual(DATA, **options)
     dual = solve(model)
     classifier = CATALOGUE[model.name].classifier
-    assert classifier is not None
     w, b = classifier(Origin(model.name, DATA, dual.parameters), dual.values, dual.duals)
     assert w == pytest.approx(primal.values["w"], abs=1e-7)
     if mode == "free":  # elsewhere b is fixed by w, here by the levels
@@ -290,7 +289,6 @@ def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
 def checked(build: Any, w: Any, nu: float = BELOW, **options: Any) -> PaperCheck:
     """The entry's check of a point that is nothing but w."""
     check = CATALOGUE[build.__name__].check
-    assert check is not None
     return check(origin_now(build(DATA, nu=nu, **options)), {"w": np.array(w, dtype=float)})
 
 
@@ -390,7 +388,6 @@ def test_nu_bar_is_the_least_mean_hinge_loss_and_the_zero_of_the_optimum(
     )
     assert found.nu_bar == found.nu_min
     low, high = nu_bar_bounds(data, class_balance=balance, intercept=mode)
-    assert low is not None
     assert low <= found.nu_bar + 1e-9
     assert found.nu_bar <= high + 1e-9
     assert high - low < 1e-9
@@ -579,7 +576,6 @@ def test_liver_disorders_have_the_range_of_perez_cruz(data_folder: Path) -> None
     assert found.nu_max == pytest.approx(290 / 345)
     assert found.nu_bar == pytest.approx(0.7190, abs=5e-5)
     low, high = nu_bar_bounds(data)
-    assert low is not None
     assert high - low < 1e-9
     for nu, sign in ((0.7195, 1.0), (0.83, 1.0)):
         result = solve(extended_nu_svc_ball(data, nu=nu))

@@ -14,8 +14,8 @@ import tightmargin as tm
 from tests.inside.formulations import MEET, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import checked, hyperplane
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
@@ -25,12 +25,6 @@ def certified(model: Any, **words: Any) -> SolveResult:
     result = tm.solve(model, **{"absolute_gap": 1e-7} | words)  # where the hulls meet it is 0
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     return result
-
-
-def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
-    classifier = CATALOGUE["reduced_hull_svc"].classifier
-    assert classifier is not None
-    return classifier(model.origin, result.values, result.duals)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +96,8 @@ def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie
 ) -> None:
     """Two means `apart` from each other, of segments of length 2 that overlap."""
     X = 1e6 + np.array([[-1.0], [1.0 + 2 * apart], [-1.0], [1.0]])
-    origin = tm.reduced_hull_svc(tm.TrainingData(X, [1, 1, -1, -1]), hull_bound="none").origin
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    facts = check(origin, {"alpha": np.full(4, 0.5)}).facts
+    model = tm.reduced_hull_svc(tm.TrainingData(X, [1, 1, -1, -1]), hull_bound="none")
+    facts = checked(model, alpha=np.full(4, 0.5)).facts
     assert facts["hull_distance"] == pytest.approx(apart, rel=1e-4)
     assert (facts.get("degenerate") == MEET) == meet
 
@@ -127,11 +119,8 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     least = 1 / min(data.n_pos, data.n_neg)
     cap = least + share * (1 - least)
     expected = reference_solutions.hull_distance(data.X @ data.X.T, data.y, cap, mode)
-    origin = tm.reduced_hull_svc(data, hull_bound=cap, intercept=mode).origin
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    found = check(origin, {"alpha": rng.uniform(-0.3, 0.6, data.n)})
-    assert found.bound is not None
+    model = tm.reduced_hull_svc(data, hull_bound=cap, intercept=mode)
+    found = checked(model, alpha=rng.uniform(-0.3, 0.6, data.n))
     assert found.bound.value <= expected + 1e-9 <= found.objective + 2e-9
     alpha = found.repaired["alpha"]
     assert -1e-15 <= alpha.min() <= alpha.max() <= cap * (1 + 1e-12)

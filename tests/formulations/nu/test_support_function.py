@@ -190,7 +190,6 @@ def test_edges_are_those_between_all_vertices(
             assert found is None
             continue
         assert is_corner(hulls, ties)
-        assert found is not None
         expected = []
         for b, other in enumerate(corners):
             common = tight[a] & tight[b]
@@ -245,7 +244,6 @@ def test_slope_is_below_the_optimum_of_every_direction(nu: float, mode: str) -> 
     truth = reference_solutions.nu_risk_on_circle(data, mode, nu, costs)
     hulls = reduced_hulls(data, nu=nu, intercept=mode)
     found = proven_slope(hulls, truth.w)
-    assert found is not None
     assert found <= truth.value
     if truth.value < 0:
         assert found == pytest.approx(truth.value, abs=1e-8)

@@ -210,7 +210,6 @@ def test_small_h_leave_nu_and_d_where_they_are() -> None:
         assert found.nu == pytest.approx(26 / 30, rel=1e-12)
         assert found.nu_max == 26 / 30
         assert found.hull_bound == pytest.approx(1 / 13, rel=1e-12)
-        assert found.norm_bounds is not None
         assert found.norm_bounds[0] == 0
     same_direction(w_small, w_large)
     assert pytest.approx(2 * small.C, rel=1e-6) == large.C

@@ -15,8 +15,8 @@ from tests.inside.formulations import FREE, dual_classifier, gram_data
 from tests.inside.solvers import SOLVERS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import checked, hyperplane
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
 
 DUALS = [tm.rsvm_dual, tm.rsvm_dual_perspective]
@@ -36,12 +36,6 @@ def certified(model: Any, solver: str = "clarabel", **words: Any) -> SolveResult
     result = tm.solve(model, solver, absolute_gap=1e-8, **words)
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     return result
-
-
-def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
-    classifier = CATALOGUE[result.formulation].classifier
-    assert classifier is not None
-    return classifier(model.origin, result.values, result.duals)
 
 
 def loss(data: Any, w: np.ndarray, b: float) -> float:
@@ -184,9 +178,7 @@ def test_any_alpha_gives_a_value_above_and_a_bound_below_the_optimum(
     expected = -reference_solutions.least_loss(data, mode, H).value
     alpha = rng.uniform(-0.3, 1.3, data.n) if seed % 3 else np.zeros(data.n)
     for build in DUALS:
-        check = CATALOGUE[build.__name__].check
-        assert check is not None
-        found = check(build(data, norm_bound=H, intercept=mode).origin, {"alpha": alpha})
+        found = checked(build(data, norm_bound=H, intercept=mode), alpha=alpha)
         assert 0 >= found.objective >= expected - 1e-7, "alpha = 0 is worth 0"
         assert found.bound is None or found.bound.value <= expected + 1e-7
         kept = found.repaired["alpha"]
@@ -202,14 +194,11 @@ def test_any_hyperplane_is_drawn_into_the_ball(seed: int, H: float, mode: str) -
     values = {"w": 3 * rng.standard_normal(2)}
     if mode != "none":
         values["b"] = np.array(rng.normal())
-    check = CATALOGUE["rsvm"].check
-    assert check is not None
-    found = check(tm.rsvm(data, norm_bound=H, intercept=mode).origin, values)
+    found = checked(tm.rsvm(data, norm_bound=H, intercept=mode), **values)
     w, b = found.repaired["w"], float(found.repaired.get("b", 0.0))
     assert w @ w + (b * b if mode == "penalised" else 0.0) <= H**2 * (1 + 1e-12)
     assert found.objective == pytest.approx(loss(data, w, b), rel=1e-12)
     assert found.objective >= expected - 1e-7
-    assert found.bound is not None
     assert found.bound.value == 0.0
     assert found.facts["errors"] == int((data.y * (data.X @ w + b) <= 0).sum())
 
@@ -223,7 +212,6 @@ def test_multipliers_near_an_end_of_the_box_are_moved_there_when_that_is_better(
     # Moved a little off the ends, so that t >= H ||v|| holds in exact arithmetic.
     assert found.values["alpha"].tolist() == pytest.approx([1.0] * data.n, abs=1e-8)
     assert found.objective == pytest.approx(exact, rel=1e-8)
-    assert found.certificate.gap is not None
     assert found.certificate.gap <= 1e-8
 
 

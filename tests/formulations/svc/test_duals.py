@@ -16,9 +16,9 @@ import tightmargin as tm
 from tests.inside.formulations import gram_data, hard_margin, soft_margin
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import certified, checked, hyperplane
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, PaperCheck
-from tightmargin.solvers import SolveResult, Status, Verdict
+from tightmargin.solvers import Status, Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
@@ -27,24 +27,6 @@ DUALS: dict[str, Any] = {
     "soft": (tm.soft_margin_svc_dual, OVERLAPPING, {"ridge": RIDGE}),
 }
 PRIMALS: dict[str, Any] = {"hard": tm.hard_margin_svc, "soft": tm.soft_margin_svc}
-
-
-def certified(model: Any, solver: str = "auto") -> SolveResult:
-    result = tm.solve(model, solver)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
-
-
-def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
-    classifier = CATALOGUE[result.formulation].classifier
-    assert classifier is not None
-    return classifier(model.origin, result.values, result.duals)
-
-
-def checked(model: Any, **values: Any) -> PaperCheck:
-    check = CATALOGUE[model.name].check
-    assert check is not None
-    return check(model.origin, {name: np.asarray(value) for name, value in values.items()})
 
 
 def rbf(data: tm.TrainingData) -> tm.GramData:
@@ -208,7 +190,6 @@ def test_any_multipliers_give_a_point_above_and_a_bound_below(
         assert all(found.bound.hypotheses.values())
         assert found.bound.value <= true + 1e-7 * abs(true)
     if spread <= 1e-3:
-        assert found.bound is not None
         assert found.objective - found.bound.value <= (1e-5 + 20 * spread) * abs(true)
 
 

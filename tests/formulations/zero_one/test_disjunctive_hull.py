@@ -11,23 +11,16 @@ import tightmargin as tm
 from tests.references import reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import proven
 from tests.support.covering import FULL
 from tightmargin.formulations import zero_one_disjunctive_relaxed
-from tightmargin.solvers import Verdict
-
-
-def certified(model: Any) -> tm.SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.certificate.unproven == ""
-    return result
 
 
 @pytest.mark.parametrize("mode", INTERCEPTS)
 @pytest.mark.parametrize("norm", ["disjuncts", "objective"])
 def test_the_value_is_that_of_the_hulls_written_out(mode: str, norm: str) -> None:
     data = points("overlapping", 1, n=7)
-    result = certified(zero_one_disjunctive_relaxed(data, penalty=1.5, intercept=mode, norm=norm))
+    result = proven(zero_one_disjunctive_relaxed(data, penalty=1.5, intercept=mode, norm=norm))
     expected = disjunctive_hull(data, mode, 1.5, inside=norm == "disjuncts")
     assert result.objective == pytest.approx(expected, rel=2e-6)
 
@@ -39,8 +32,8 @@ def test_linear_hull_below_exact_hull_below_the_optimum(seed: int) -> None:
     y = rng.permutation(np.where(np.arange(n) < 2, 1, -1))
     data = tm.TrainingData(rng.integers(-2, 3, size=(n, 2)).astype(float), y)
     words: dict[str, Any] = {"penalty": penalty, "intercept": mode}
-    linear = certified(zero_one_disjunctive_relaxed(data, norm="objective", **words))
-    exact = certified(zero_one_disjunctive_relaxed(data, **words))
+    linear = proven(zero_one_disjunctive_relaxed(data, norm="objective", **words))
+    exact = proven(zero_one_disjunctive_relaxed(data, **words))
     best = reference_solutions.zero_one_optimum(data, mode, penalty)
     room = 1e-6 * max(1.0, best)
     assert linear.bound <= exact.objective + room
@@ -51,7 +44,7 @@ def test_a_better_known_hyperplane_gives_a_larger_bound() -> None:
     data = points("overlapping", 2, n=7)
     best = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"))
     known = np.asarray(best.values["w"]), float(best.values["b"])
-    plain = certified(zero_one_disjunctive_relaxed(data, penalty=1.0))
-    better = certified(zero_one_disjunctive_relaxed(data, penalty=1.0, incumbent=known))
+    plain = proven(zero_one_disjunctive_relaxed(data, penalty=1.0))
+    better = proven(zero_one_disjunctive_relaxed(data, penalty=1.0, incumbent=known))
     assert plain.bound <= better.objective * (1 + 1e-6)
     assert better.bound <= best.objective * (1 + 1e-6)

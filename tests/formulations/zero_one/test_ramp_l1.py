@@ -11,17 +11,11 @@ import tightmargin as tm
 from tests.inside.formulations import ramp_l1_big_m_everywhere, ramp_l1_objective
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import certified
 from tests.support.covering import FULL
 from tightmargin.formulations import ramp_l1_big_m, ramp_l1_relaxed
-from tightmargin.solvers import Verdict
 
 SEEDS = range(12) if FULL else (0, 4, 8)  # each mode of the intercept with another price
-
-
-def certified(model: Any) -> tm.SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
 
 
 def mixed(seed: int) -> tm.TrainingData:
