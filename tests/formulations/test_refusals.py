@@ -40,16 +40,7 @@ from tests.inside.formulations import (
 )
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
-from tightmargin.formulations import (
-    MulticlassData,
-    admissible_truncation,
-    conic_hull,
-    equivalence,
-    is_consistent,
-    ramp_l1_big_m,
-    ramp_l1_relaxed,
-    zero_one_disjunctive_relaxed,
-)
+from tightmargin.formulations import admissible_truncation, equivalence, is_consistent
 
 DATA, UNBALANCED = points("overlapping", 0, n=8), points("unbalanced", 1, n=14)  # 4 of 14
 FOUR, MATRICES = class_points(0, n=24, K=4), points("overlapping", 0, n=40, d=9)
@@ -66,7 +57,7 @@ W_REF = "w_ref must be mean_difference or 2 numbers"
 Rows = list[tuple[dict[str, Any], str]]
 # A builder, its data, words that it takes, and changes of them that it does not.
 BUILDERS: list[tuple[Callable[..., Any], Any, dict[str, Any], Rows]] = [
-    (zero_one_disjunctive_relaxed, DATA, PRICED, [
+    (tm.zero_one_disjunctive_relaxed, DATA, PRICED, [
         ({"norm": "inside"}, "norm must be"),
         ({"penalty": -1.0}, "penalty must be"),
         ({"intercept": "fre"}, WRONG),
@@ -84,7 +75,7 @@ BUILDERS: list[tuple[Callable[..., Any], Any, dict[str, Any], Rows]] = [
         ({"big_m": [1.0]}, "big_m"),
         ({"intercept": "fre"}, WRONG),
         ({"incumbent": SHORT}, "incumbent"),
-    ]) for build in (ramp_l1_big_m, ramp_l1_relaxed)),
+    ]) for build in (tm.ramp_l1_big_m, tm.ramp_l1_relaxed)),
     *((build, DATA, BELOW | {"nu": 0.2}, [
         ({"w_ref": "mean"}, "w_ref must be one of mean_difference"),
         ({"w_ref": [1.0]}, W_REF),
@@ -139,7 +130,7 @@ BUILDERS: list[tuple[Callable[..., Any], Any, dict[str, Any], Rows]] = [
             ("3", "3"), np.ones((2, 2)),
         )),
     ]) for build in (tm.matrix_svc_bilinear, tm.matrix_svc_projection)),
-    (conic_hull, DATA, PRICED, [
+    (tm.conic_hull, DATA, PRICED, [
         ({"quadratic": np.eye(2)}, "quadratic must be 3 x 3"),
         ({"quadratic": "wide"}, "quadratic must hold real numbers"),
         ({"quadratic": 1j * np.eye(3)}, "quadratic must hold real numbers"),
@@ -338,7 +329,7 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: is_consistent("hinge", np.nan, 3), ValueError, "truncation must be"),
     (lambda: confused_weights("hinge", -0.5, 3), ValueError, "is consistent for 3 classes"),
     (lambda: tm.multiclass_truncated(DATA, **CLASSES), TypeError,
-     "takes MulticlassData, got TrainingData"),
+     "takes tm.MulticlassData, got TrainingData"),
     (lambda: tm.build("multiclass_truncated", DATA, **CLASSES), TypeError, "takes MulticlassData"),
     (lambda: tm.c_svc(FOUR, C=1.0), TypeError, "got MulticlassData"),
     # the rigorous SVM
@@ -356,12 +347,12 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     # matrices
     (lambda: checked_shape("3x4", 9), ValueError, "shape 3x4 has 12 entries, but"),
     # conic relaxations
-    (lambda: conic_hull(tm.TrainingData([[0.0], [1.0]], [1, -1]), penalty=1.0, intercept="none"),
+    (lambda: tm.conic_hull(tm.TrainingData([[0.0], [1.0]], [1, -1]), penalty=1.0, intercept="none"),
      ValueError, "point is 0"),
-    (lambda: conic_hull(WEIGHTED, penalty=1.0), ValueError, "does not take weighted points"),
+    (lambda: tm.conic_hull(WEIGHTED, penalty=1.0), ValueError, "does not take weighted points"),
     (lambda: tm.rank_one_hull(WEIGHTED, penalty=1.0, coefficients=[1.0, 1.0]), ValueError,
      "rank_one_hull"),
-    (lambda: conic_hull(FOUR, penalty=1.0), TypeError,
+    (lambda: tm.conic_hull(FOUR, penalty=1.0), TypeError,
      "data must be TrainingData, got MulticlassData"),
     (lambda: tm.extended_robust_svc(FOUR, nu=0.5, mu=0.0), TypeError,
      "TrainingData or GramData, got MulticlassData"),
@@ -395,15 +386,15 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: centred_gram(NOTHING), ValueError, "is the mean"),
     (lambda: FITTED.means.__setitem__(0, 1.0), ValueError, "read-only"),
     # data
-    (lambda: MulticlassData(X, SIX[:5]), ValueError, "y must have shape (6,)"),
-    (lambda: MulticlassData(X, [0, 1, 2, 1, 0, 1.5]), ValueError, "y holds 1.5 in row 5"),
-    (lambda: MulticlassData(X, [0, 1, 2, 1, 0, np.nan]), ValueError, "y holds nan in row 5"),
-    (lambda: MulticlassData(X, [0] * 6), ValueError, "two classes must occur, got only [0]"),
-    (lambda: MulticlassData(X, ["a", "b", None, *"aaa"]), ValueError, "y is missing in row 2"),
-    (lambda: MulticlassData(X[0], SIX), ValueError, "X must have shape"),
-    (lambda: MulticlassData(X / [1.0, 0.0], SIX), ValueError, "in row 0, column 1"),
-    (lambda: MulticlassData(X, SIX, classes=("a", "b")), ValueError, "3 different names"),
-    (lambda: MulticlassData(X, SIX, classes=("a", "b", "b")), ValueError, "3 different names"),
+    (lambda: tm.MulticlassData(X, SIX[:5]), ValueError, "y must have shape (6,)"),
+    (lambda: tm.MulticlassData(X, [0, 1, 2, 1, 0, 1.5]), ValueError, "y holds 1.5 in row 5"),
+    (lambda: tm.MulticlassData(X, [0, 1, 2, 1, 0, np.nan]), ValueError, "y holds nan in row 5"),
+    (lambda: tm.MulticlassData(X, [0] * 6), ValueError, "two classes must occur, got only [0]"),
+    (lambda: tm.MulticlassData(X, ["a", "b", None, *"aaa"]), ValueError, "y is missing in row 2"),
+    (lambda: tm.MulticlassData(X[0], SIX), ValueError, "X must have shape"),
+    (lambda: tm.MulticlassData(X / [1.0, 0.0], SIX), ValueError, "in row 0, column 1"),
+    (lambda: tm.MulticlassData(X, SIX, classes=("a", "b")), ValueError, "3 different names"),
+    (lambda: tm.MulticlassData(X, SIX, classes=("a", "b", "b")), ValueError, "3 different names"),
     (lambda: tm.TrainingData(spoilt(np.inf), [1, -1, 1, -1]), ValueError,
      "X holds inf in row 2, column 3 (1 such cells)"),
     (lambda: tm.TrainingData(TWICE, [1, -1]), ValueError, "X holds inf in row 1, column 0"),

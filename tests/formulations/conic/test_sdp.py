@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+import tightmargin as tm
 from tests.inside.formulations import (
     augmented,
     conic_loss,
@@ -24,12 +25,6 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified, checked
 from tests.support.covering import FULL
-from tightmargin.formulations import (
-    conic_fixed,
-    conic_sdp,
-    conic_sdp_dual,
-    conic_sdp_literal,
-)
 from tightmargin.solvers import solve
 
 PENALTY = 1.3
@@ -127,7 +122,7 @@ def test_printed_reduced_and_dual_forms_are_theorem_2(seed: int, mode: str) -> N
     slack = 1e-6 * max(1.0, expected)
     values = {
         build.__name__: certified(build(data, penalty=PENALTY, **bounded(mode))).objective
-        for build in (conic_sdp, conic_sdp_literal, conic_sdp_dual)
+        for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_dual)
     }
     values["conic_sdp_dual"] *= -1
     assert values == {name: pytest.approx(expected, abs=slack) for name in values}
@@ -137,7 +132,7 @@ def test_printed_reduced_and_dual_forms_are_theorem_2(seed: int, mode: str) -> N
 def test_forms_agree_at_small_and_large_penalties(penalty: float) -> None:
     data = points("unbalanced", 0, n=12)
     expected = reference_solutions.theorem_2(data, "penalised", penalty=penalty).value
-    for build, sign in ((conic_sdp, 1), (conic_sdp_literal, 1), (conic_sdp_dual, -1)):
+    for build, sign in ((tm.conic_sdp, 1), (tm.conic_sdp_literal, 1), (tm.conic_sdp_dual, -1)):
         found = certified(build(data, penalty=penalty)).objective
         assert sign * found == pytest.approx(expected, rel=1e-6), build.__name__
 
@@ -146,7 +141,7 @@ def test_forms_agree_at_small_and_large_penalties(penalty: float) -> None:
 def test_redundant_parts_of_the_printed_form_are_redundant(mode: str) -> None:
     """The reduced form has no z <= 1, and needs none: z_i = v_i^2 / T_i at most."""
     data = points("overlapping", 2, n=12)
-    result = certified(conic_sdp(data, penalty=0.2, **bounded(mode)))
+    result = certified(tm.conic_sdp(data, penalty=0.2, **bounded(mode)))
     assert result.values["z"].max() <= 1 + 1e-9
     lifted = np.block([
         [result.values["W"], np.append(result.values["w"], result.values.get("b", []))[:, None]],
@@ -161,9 +156,9 @@ def test_redundant_parts_of_the_printed_form_are_redundant(mode: str) -> None:
 @pytest.mark.parametrize(("mode", "seed"), [("penalised", 0), ("none", 2)])
 def test_at_the_best_strengthening_the_fixed_form_is_the_sdp(seed: int, mode: str) -> None:
     data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
-    gamma = certified(conic_sdp_dual(data, penalty=PENALTY, intercept=mode)).values["gamma"]
+    gamma = certified(tm.conic_sdp_dual(data, penalty=PENALTY, intercept=mode)).values["gamma"]
     gamma = np.maximum(gamma, 0.0) * (1 - 1e-8)
-    fixed = solve(conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
+    fixed = solve(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
     assert fixed.objective == pytest.approx(expected, rel=1e-6)
     # Proposition 1: the same number as norm plus losses of the hyperplane alone.
     w, b = fixed.values["w"], float(fixed.values.get("b", 0.0))
@@ -179,7 +174,7 @@ def test_points_without_strengthening_do_not_spoil_the_certificate(seed: int, mo
     gamma = strengthening_values(augmented(data, mode), "scaled").copy()
     gamma[:3] = 0.0
     expected = reference_solutions.fixed_strengthening(data, mode, PENALTY, gamma)
-    found = certified(conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
+    found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
@@ -203,7 +198,7 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
             assert np.ptp(gamma * norms) <= 1e-12
             assert largest == pytest.approx(1, rel=1e-6)
     expected = reference_solutions.fixed_strengthening(data, mode, PENALTY, gamma)
-    found = certified(conic_fixed(data, penalty=PENALTY, strengthening=choice, intercept=mode))
+    found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=choice, intercept=mode))
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
@@ -225,14 +220,14 @@ def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> Non
     From the primal's v and T, gamma = penalty v^2 / T^2 keeps fewer digits where T is small: 1e-4.
     """
     data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
-    dual = certified(conic_sdp_dual(data, penalty=PENALTY, **bounded(mode))).values
+    dual = certified(tm.conic_sdp_dual(data, penalty=PENALTY, **bounded(mode))).values
     found = strengthening_bound(
         augmented(data, mode), data.y, dual["gamma"], dual["alpha"], penalty=PENALTY,
         bound_on_b=BOUND_ON_B if mode == "free" else None,
     )  # fmt: skip
     assert found.value <= expected + 1e-9
     assert found.value == pytest.approx(expected, rel=1e-6)
-    for build in (conic_sdp, conic_sdp_literal):
+    for build in (tm.conic_sdp, tm.conic_sdp_literal):
         model = build(data, penalty=PENALTY, **bounded(mode))
         bound = checked(model, **certified(model).values).bound
         assert bound.words == "closed form of the strengthening dual"

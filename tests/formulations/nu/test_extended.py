@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
+import tightmargin as tm
 from tests.inside.experiments import load
 from tests.inside.formulations import (
     dependent_features,
@@ -27,21 +28,7 @@ from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering
-from tightmargin.formulations import (
-    CATALOGUE,
-    Origin,
-    PaperCheck,
-    TrainingData,
-    extended_nu_svc,
-    extended_nu_svc_ball,
-    extended_nu_svc_linearised,
-    extended_nu_svc_linearised_dual,
-    extended_nu_svc_polar,
-    extended_nu_svc_reverse,
-    min_cvar,
-    nu_svc,
-    orthonormal_reduction,
-)
+from tightmargin.formulations import CATALOGUE, Origin, PaperCheck, orthonormal_reduction
 from tightmargin.solvers import SolveResult, Verdict, compare, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
@@ -50,11 +37,11 @@ DATA = points("overlapping", 1, n=10)
 BELOW, ABOVE = 0.3, 0.6  # nu_bar is 0.408
 
 
-def uniform(data: TrainingData) -> np.ndarray:
+def uniform(data: tm.TrainingData) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
 
 
-def direction(data: TrainingData, w: np.ndarray, nu: float, **options: Any) -> float:
+def direction(data: tm.TrainingData, w: np.ndarray, nu: float, **options: Any) -> float:
     """h(w / ||w||) by sorting."""
     return support_value(reduced_hulls(data, nu=nu, **options), w / np.linalg.norm(w))
 
@@ -65,7 +52,7 @@ def parameters(build: Any) -> dict[str, Any]:
 
 @functools.cache
 def sphere(nu: float, solver: str = "scip") -> SolveResult:
-    return solve(extended_nu_svc(DATA, nu=nu), solver)
+    return solve(tm.extended_nu_svc(DATA, nu=nu), solver)
 
 
 # --- the global optimum --------------------------------------------------------------------------
@@ -76,7 +63,7 @@ def sphere(nu: float, solver: str = "scip") -> SolveResult:
 )
 def test_scips_optimum_is_the_best_direction_of_the_plane(nu: float, mode: str) -> None:
     expected = reference_solutions.nu_risk_on_circle(DATA, mode, nu, uniform(DATA)).value
-    result = solve(extended_nu_svc(DATA, nu=nu, intercept=mode), "scip")
+    result = solve(tm.extended_nu_svc(DATA, nu=nu, intercept=mode), "scip")
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
     w = result.values["w"]
     assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
@@ -97,9 +84,9 @@ def test_optimum_in_space_is_the_nearest_facet_of_the_difference(solver: str, ba
     hull = ConvexHull(all_vertices(data, "free", nu, loss_weights(data, balance)))
     expected = -hull.equations[:, -1].max()
     assert expected > 1e-3
-    result = solve(extended_nu_svc(data, nu=nu, class_balance=balance), solver)
+    result = solve(tm.extended_nu_svc(data, nu=nu, class_balance=balance), solver)
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
-    other = solve(extended_nu_svc_polar(data, nu=nu, class_balance=balance), solver)
+    other = solve(tm.extended_nu_svc_polar(data, nu=nu, class_balance=balance), solver)
     assert (-other.objective) ** -0.5 == pytest.approx(expected, abs=GLOBAL)
     assert 0 < result.bound <= expected
     assert other.bound <= other.objective
@@ -109,10 +96,10 @@ def test_optimum_in_space_is_the_nearest_facet_of_the_difference(solver: str, ba
 def test_three_statements_of_one_problem_below_nu_bar(nu: float) -> None:
     best = sphere(nu).objective
     assert best > 1e-3
-    reverse = solve(extended_nu_svc_reverse(DATA, nu=nu))
+    reverse = solve(tm.extended_nu_svc_reverse(DATA, nu=nu))
     assert reverse.objective == pytest.approx(best, abs=GLOBAL)
     assert 0 < reverse.bound <= best + GLOBAL
-    polar = solve(extended_nu_svc_polar(DATA, nu=nu))
+    polar = solve(tm.extended_nu_svc_polar(DATA, nu=nu))
     longest = np.linalg.norm(polar.values["w"])
     assert 1 / longest == pytest.approx(best, rel=1e-4)
     assert polar.objective == pytest.approx(-(longest**2), rel=1e-12)
@@ -122,16 +109,16 @@ def test_three_statements_of_one_problem_below_nu_bar(nu: float) -> None:
 
 @pytest.mark.parametrize("nu", [ABOVE, 0.99])  # at 1 the costs 1/n add up to a rounding less
 def test_the_ball_is_exact_above_nu_bar_and_the_machine_is_nu_svc(nu: float) -> None:
-    ball, exact = solve(extended_nu_svc_ball(DATA, nu=nu)), sphere(nu)
+    ball, exact = solve(tm.extended_nu_svc_ball(DATA, nu=nu)), sphere(nu)
     assert ball.certificate.verdict is exact.certificate.verdict is Verdict.CERTIFIED
     assert ball.objective < -1e-3
     assert ball.objective == pytest.approx(exact.objective, abs=1e-7)
-    w = solve(nu_svc(DATA, nu=nu)).values["w"]
+    w = solve(tm.nu_svc(DATA, nu=nu)).values["w"]
     assert w / np.linalg.norm(w) == pytest.approx(ball.values["w"], abs=1e-3)
 
 
 def test_below_nu_bar_the_ball_is_a_relaxation_worth_nothing() -> None:
-    result = solve(extended_nu_svc_ball(DATA, nu=BELOW))
+    result = solve(tm.extended_nu_svc_ball(DATA, nu=BELOW))
     assert result.objective == pytest.approx(0.0, abs=1e-8)
     assert "the ball has the optimum 0 at w = 0" in result.message
     assert result.certificate.facts["degenerate"].startswith("w = 0")
@@ -163,11 +150,11 @@ def test_linear_program_is_scipys_and_an_upper_bound(seed: int, nu: float, lengt
         bounds=[(None, None)] * 4 + [(0, None)] * n,
         method="highs",
     )
-    result = solve(extended_nu_svc_linearised(DATA, nu=nu, w_ref=w_ref))
+    result = solve(tm.extended_nu_svc_linearised(DATA, nu=nu, w_ref=w_ref))
     assert result.objective == pytest.approx(found.fun, abs=1e-9)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.bound_method == "exact rational dual bound"
-    dual = solve(extended_nu_svc_linearised_dual(DATA, nu=nu, w_ref=w_ref))
+    dual = solve(tm.extended_nu_svc_linearised_dual(DATA, nu=nu, w_ref=w_ref))
     assert -dual.objective == pytest.approx(found.fun, abs=1e-9)
     assert dual.certificate.verdict is Verdict.CERTIFIED
     if length == 1.0:
@@ -180,8 +167,8 @@ def test_linear_program_is_scipys_and_an_upper_bound(seed: int, nu: float, lengt
 )
 def test_hyperplane_of_the_dual_is_that_of_the_primal(scale: str, mode: str) -> None:
     options = {"nu": 0.27, "scale": scale, "intercept": mode, "w_ref": "mean_difference"}
-    primal = solve(extended_nu_svc_linearised(DATA, **options))
-    model = extended_nu_svc_linearised_dual(DATA, **options)
+    primal = solve(tm.extended_nu_svc_linearised(DATA, **options))
+    model = tm.extended_nu_svc_linearised_dual(DATA, **options)
     dual = solve(model)
     classifier = CATALOGUE[model.name].classifier
     w, b = classifier(Origin(model.name, DATA, dual.parameters), dual.values, dual.duals)
@@ -193,8 +180,8 @@ def test_hyperplane_of_the_dual_is_that_of_the_primal(scale: str, mode: str) -> 
 
 
 def test_params_are_changed_in_place() -> None:
-    model = extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 0.0])
-    dual = extended_nu_svc_linearised_dual(DATA, nu=BELOW, w_ref=[1.0, 0.0])
+    model = tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 0.0])
+    dual = tm.extended_nu_svc_linearised_dual(DATA, nu=BELOW, w_ref=[1.0, 0.0])
     solve(model)
     solve(dual)
     for w_ref in ([0.2, -1.3], [0.0, 2.0]):
@@ -219,7 +206,7 @@ def test_params_are_changed_in_place() -> None:
 def test_mean_difference_is_the_difference_of_the_class_means() -> None:
     difference = DATA.X[DATA.y > 0].mean(axis=0) - DATA.X[DATA.y < 0].mean(axis=0)
     for scale, norm in (("takeda", 1.0), ("perez_cruz", np.sqrt(2))):
-        model = extended_nu_svc_linearised(DATA, nu=BELOW, w_ref="mean_difference", scale=scale)
+        model = tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref="mean_difference", scale=scale)
         numbers = np.array([p.value for p in model.w_ref.values()])
         assert numbers == pytest.approx(norm * difference / np.linalg.norm(difference), abs=1e-14)
 
@@ -231,20 +218,20 @@ def test_mean_difference_is_the_difference_of_the_class_means() -> None:
 def test_perez_cruz_scale_is_n_root_two_times_takedas(mode: str) -> None:
     n = DATA.n
     for build, nu, factor in (
-        (extended_nu_svc, BELOW, n * np.sqrt(2)),
-        (extended_nu_svc, ABOVE, n * np.sqrt(2)),
-        (extended_nu_svc_reverse, BELOW, n * np.sqrt(2)),
-        (extended_nu_svc_ball, ABOVE, n * np.sqrt(2)),
-        (extended_nu_svc_polar, BELOW, n**-2),
+        (tm.extended_nu_svc, BELOW, n * np.sqrt(2)),
+        (tm.extended_nu_svc, ABOVE, n * np.sqrt(2)),
+        (tm.extended_nu_svc_reverse, BELOW, n * np.sqrt(2)),
+        (tm.extended_nu_svc_ball, ABOVE, n * np.sqrt(2)),
+        (tm.extended_nu_svc_polar, BELOW, n**-2),
     ):
         ours = solve(build(DATA, nu=nu, intercept=mode))
         theirs = solve(build(DATA, nu=nu, intercept=mode, scale="perez_cruz"))
         assert theirs.objective == pytest.approx(factor * ours.objective, rel=2e-4), build.__name__
     w_ref = np.array([0.8, 0.6])
-    ours = solve(extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=w_ref, intercept=mode))
+    ours = solve(tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=w_ref, intercept=mode))
     options = {"nu": BELOW, "w_ref": np.sqrt(2) * w_ref, "intercept": mode}
-    theirs = solve(extended_nu_svc_linearised(DATA, scale="perez_cruz", **options))
-    dual = solve(extended_nu_svc_linearised_dual(DATA, scale="perez_cruz", **options))
+    theirs = solve(tm.extended_nu_svc_linearised(DATA, scale="perez_cruz", **options))
+    dual = solve(tm.extended_nu_svc_linearised_dual(DATA, scale="perez_cruz", **options))
     assert theirs.objective == pytest.approx(n * np.sqrt(2) * ours.objective, rel=1e-8)
     assert -dual.objective == pytest.approx(theirs.objective, rel=1e-8)
 
@@ -258,7 +245,7 @@ def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
         best = reference_solutions.nu_risk_on_circle(DATA, "free", nu, uniform(DATA))
         w = np.sqrt(2) * best.w
         result = solve(
-            extended_nu_svc_linearised(DATA, nu=nu, w_ref=w, scale="perez_cruz"), "highs"
+            tm.extended_nu_svc_linearised(DATA, nu=nu, w_ref=w, scale="perez_cruz"), "highs"
         )
         alpha = result.duals["margin"]
         assert alpha.sum() == pytest.approx(DATA.n * nu, abs=1e-9)
@@ -272,7 +259,7 @@ def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
 
 @pytest.mark.parametrize("nu", [BELOW, ABOVE])
 def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
-    result = solve(min_cvar(DATA, beta=1 - nu))
+    result = solve(tm.min_cvar(DATA, beta=1 - nu))
     best = reference_solutions.nu_risk_on_circle(DATA, "free", nu, uniform(DATA))
     assert result.objective == pytest.approx(best.value / nu, abs=GLOBAL / nu)
     # The mean of the worst nu of the margin errors, by hand.
@@ -303,9 +290,9 @@ def assert_feasible(found: PaperCheck, nu: float, objective: float) -> None:
 @pytest.mark.parametrize(
     ("build", "length", "expected"),
     [
-        (extended_nu_svc, 5.0, 1.0), (extended_nu_svc, 0.1, 1.0), (extended_nu_svc_ball, 5.0, 1.0),
-        (extended_nu_svc_ball, 0.1, 0.1), (extended_nu_svc_reverse, 5.0, 5.0),
-        (extended_nu_svc_reverse, 0.1, 1.0),
+        (tm.extended_nu_svc, 5.0, 1.0), (tm.extended_nu_svc, 0.1, 1.0),
+        (tm.extended_nu_svc_ball, 5.0, 1.0), (tm.extended_nu_svc_ball, 0.1, 0.1),
+        (tm.extended_nu_svc_reverse, 5.0, 5.0), (tm.extended_nu_svc_reverse, 0.1, 1.0),
     ],
 )  # fmt: skip
 def test_w_is_put_onto_its_norm_row(build: Any, length: float, expected: float) -> None:
@@ -319,9 +306,9 @@ def test_w_is_put_onto_its_norm_row(build: Any, length: float, expected: float) 
 
 
 def test_a_zero_w_is_feasible_in_the_ball_alone() -> None:
-    assert checked(extended_nu_svc_ball, [0, 0]).violation == 0.0
-    assert checked(extended_nu_svc_ball, [0, 0]).objective == 0.0
-    for build in (extended_nu_svc, extended_nu_svc_reverse):
+    assert checked(tm.extended_nu_svc_ball, [0, 0]).violation == 0.0
+    assert checked(tm.extended_nu_svc_ball, [0, 0]).objective == 0.0
+    for build in (tm.extended_nu_svc, tm.extended_nu_svc_reverse):
         assert checked(build, [0, 0]).violation == 1.0
 
 
@@ -330,13 +317,13 @@ def test_w_is_put_onto_the_line_and_into_the_polytope() -> None:
     level = level_by_lp(DATA, "free", BELOW, uniform(DATA), unit)
     assert level > 0
     for factor in (0.3, 7.0):
-        found = checked(extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
+        found = checked(tm.extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
         assert found.violation == 0.0
         assert found.objective == pytest.approx(level, abs=1e-12)
         assert_feasible(found, BELOW, found.objective)
-    assert checked(extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
-    inside = checked(extended_nu_svc_polar, 0.5 * unit / level)
-    outside = checked(extended_nu_svc_polar, 1.5 * unit / level)
+    assert checked(tm.extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
+    inside = checked(tm.extended_nu_svc_polar, 0.5 * unit / level)
+    outside = checked(tm.extended_nu_svc_polar, 1.5 * unit / level)
     assert inside.objective == pytest.approx(-0.25 / level**2)
     assert outside.objective == pytest.approx(-1 / level**2)
     assert_feasible(outside, BELOW, 1.0)
@@ -348,8 +335,8 @@ def test_w_is_put_onto_the_line_and_into_the_polytope() -> None:
 def test_given_weights_are_used_as_they_are() -> None:
     data = points("unbalanced", 2)
     same = np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
-    word = solve(extended_nu_svc_ball(data, nu=0.9, class_balance="balanced"))
-    numbers = solve(extended_nu_svc_ball(data, nu=0.9, class_balance=same))
+    word = solve(tm.extended_nu_svc_ball(data, nu=0.9, class_balance="balanced"))
+    numbers = solve(tm.extended_nu_svc_ball(data, nu=0.9, class_balance=same))
     assert numbers.objective == pytest.approx(word.objective, abs=1e-8)
     rng = np.random.default_rng(0)
     weights = rng.uniform(0.5, 1.5, DATA.n)
@@ -359,13 +346,13 @@ def test_given_weights_are_used_as_they_are() -> None:
     assert ends.nu_max == pytest.approx(2 * min(positive, 1 - positive))
     nu = (ends.nu_bar + ends.nu_max) / 2
     for build, expected in (
-        (extended_nu_svc_ball, reference_solutions.nu_risk_in_ball(DATA, "free", nu, weights)),
-        (nu_svc, reference_solutions.nu_machine(DATA, "free", nu, weights).value),
+        (tm.extended_nu_svc_ball, reference_solutions.nu_risk_in_ball(DATA, "free", nu, weights)),
+        (tm.nu_svc, reference_solutions.nu_machine(DATA, "free", nu, weights).value),
     ):
         result = solve(build(DATA, nu=nu, class_balance=weights))
         assert result.objective == pytest.approx(expected, abs=1e-7)
     low = ends.nu_bar / 2
-    result = solve(extended_nu_svc(DATA, nu=low, class_balance=weights))
+    result = solve(tm.extended_nu_svc(DATA, nu=low, class_balance=weights))
     expected = reference_solutions.nu_risk_on_circle(DATA, "free", low, weights).value
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
 
@@ -412,7 +399,7 @@ def test_cvar_is_constant_on_small_nu_then_falls() -> None:
     assert levels[3] < levels[2] - 1e-4
     assert levels[4] < levels[3] - 1e-4
     for nu in (0.05, edge):
-        result = solve(extended_nu_svc(DATA, nu=nu))
+        result = solve(tm.extended_nu_svc(DATA, nu=nu))
         assert result.certificate.facts["cvar"] == pytest.approx(levels[0], abs=1e-4)
         assert "the CVaR is the same for all nu up to 0.2" in result.message
     assert "the CVaR is the same" not in sphere(BELOW).message
@@ -424,10 +411,14 @@ def test_separable_points_have_nu_bar_zero() -> None:
     assert nu_range(data).nu_bar == pytest.approx(0.0, abs=1e-12)
     # For small nu the ball is the largest margin: nu times minus half the distance of the hulls.
     nu = 1 / data.n
-    result = solve(extended_nu_svc_ball(data, nu=nu))
+    result = solve(tm.extended_nu_svc_ball(data, nu=nu))
     margin = -reference_solutions.max_margin(data, "free").value
     assert result.objective == pytest.approx(-nu * margin, abs=1e-7)
-    for build in (extended_nu_svc_reverse, extended_nu_svc_polar, extended_nu_svc_linearised):
+    for build in (
+        tm.extended_nu_svc_reverse,
+        tm.extended_nu_svc_polar,
+        tm.extended_nu_svc_linearised,
+    ):
         with pytest.raises(ValueError, match="the classes are separable"):
             solve(build(data, nu=nu, **parameters(build)))
 
@@ -443,19 +434,19 @@ def test_solve_says_which_branch_applies() -> None:
     assert "not convex and its optimum positive" in below
     assert "nu = 0.6 is above nu_bar" in above
     assert "extended_nu_svc_ball has the same optimum" in above
-    at = solve(extended_nu_svc_reverse(DATA, nu=nu_range(DATA).nu_bar))
+    at = solve(tm.extended_nu_svc_reverse(DATA, nu=nu_range(DATA).nu_bar))
     assert "at nu_bar" in at.message
     assert "the optimum is 0" in at.message
     assert at.objective == pytest.approx(0.0, abs=1e-6)
-    assert "nu = 1 - beta = 0.3 is below nu_bar" in solve(min_cvar(DATA, beta=0.7)).message
-    assert "has 0.6 times this optimum" in solve(min_cvar(DATA, beta=0.4)).message
+    assert "nu = 1 - beta = 0.3 is below nu_bar" in solve(tm.min_cvar(DATA, beta=0.7)).message
+    assert "has 0.6 times this optimum" in solve(tm.min_cvar(DATA, beta=0.4)).message
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        extended_nu_svc_reverse, extended_nu_svc_polar, extended_nu_svc_linearised,
-        extended_nu_svc_linearised_dual,
+        tm.extended_nu_svc_reverse, tm.extended_nu_svc_polar, tm.extended_nu_svc_linearised,
+        tm.extended_nu_svc_linearised_dual,
     ],
 )  # fmt: skip
 def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
@@ -464,7 +455,7 @@ def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
         solve(model)
     model.nu = BELOW
     assert solve(model).objective is not None
-    if build is extended_nu_svc_polar:
+    if build is tm.extended_nu_svc_polar:
         model.nu = nu_range(DATA).nu_bar
         with pytest.raises(ValueError, match="at nu_bar"):
             solve(model)
@@ -473,33 +464,33 @@ def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
 # --- rank of the features ------------------------------------------------------------------------
 
 
-def trap(kind: str) -> tuple[TrainingData, str]:
+def trap(kind: str) -> tuple[tm.TrainingData, str]:
     """Points with a feature too many, and what the refusal must name."""
     X = DATA.X
     match kind:
         case "constant":
-            return TrainingData(np.c_[X, np.full(DATA.n, 3.7)], DATA.y), "feature 2 is constant"
+            return tm.TrainingData(np.c_[X, np.full(DATA.n, 3.7)], DATA.y), "feature 2 is constant"
         case "sum":
             extra = 1e-3 * (X[:, 0] - 2 * X[:, 1]) + 40
-            return TrainingData(np.c_[X, extra], DATA.y), r"feature \d = .* \* feature \d \+ .*"
+            return tm.TrainingData(np.c_[X, extra], DATA.y), r"feature \d = .* \* feature \d \+ .*"
         case "one-hot":
             groups = np.eye(3)[np.arange(DATA.n) % 3]
-            return TrainingData(np.c_[X[:, 0], groups], DATA.y), r"feature \d = -1 \* feature \d"
+            return tm.TrainingData(np.c_[X[:, 0], groups], DATA.y), r"feature \d = -1 \* feature \d"
     wide = np.random.default_rng(3).standard_normal((4, 6))
-    return TrainingData(wide, [1, -1, 1, -1]), "rank 3 of 6"
+    return tm.TrainingData(wide, [1, -1, 1, -1]), "rank 3 of 6"
 
 
 @pytest.mark.parametrize("kind", ["constant", "sum", "one-hot", "wide"])
 def test_the_trap_of_dependent_features_is_refused_and_the_reduction_has_none(kind: str) -> None:
     """Along the hidden direction all scores are equal: value 0 for every nu, whatever the data."""
     data, named = trap(kind)
-    for build in (extended_nu_svc, extended_nu_svc_linearised_dual):
+    for build in (tm.extended_nu_svc, tm.extended_nu_svc_linearised_dual):
         with pytest.raises(ValueError, match=named) as refusal:
             build(data, nu=0.3, **parameters(build))
         assert "meaningless 0" in str(refusal.value)
         assert "orthonormal_reduction" in str(refusal.value)
     with pytest.raises(ValueError, match=named):
-        min_cvar(data, beta=0.7)
+        tm.min_cvar(data, beta=0.7)
     hidden = np.linalg.svd(data.X - data.X.mean(axis=0))[2][-1]
     assert direction(data, hidden, 0.25) == pytest.approx(0.0, abs=1e-9)
     reduction = orthonormal_reduction(data)
@@ -515,11 +506,11 @@ def test_reduced_optimum_is_that_of_the_plane_the_points_lie_in() -> None:
     """The plane put into five dimensions by a turn and a shift: the same machine comes back."""
     rng = np.random.default_rng(5)
     turn = np.linalg.qr(rng.standard_normal((5, 2)))[0]
-    lifted = TrainingData(DATA.X @ turn.T + rng.standard_normal(5), DATA.y)
+    lifted = tm.TrainingData(DATA.X @ turn.T + rng.standard_normal(5), DATA.y)
     reduction = orthonormal_reduction(lifted)
     assert reduction.data.d == 2
     expected = reference_solutions.nu_risk_on_circle(DATA, "free", BELOW, uniform(DATA))
-    result = solve(extended_nu_svc(reduction.data, nu=BELOW))
+    result = solve(tm.extended_nu_svc(reduction.data, nu=BELOW))
     assert result.objective == pytest.approx(expected.value, abs=GLOBAL)
     w = reduction.weight(result.values["w"])
     assert turn.T @ w == pytest.approx(expected.w, abs=1e-3)
@@ -530,9 +521,9 @@ def test_reduced_optimum_is_that_of_the_plane_the_points_lie_in() -> None:
 
 def test_small_features_are_no_dependent_ones() -> None:
     for factors in ([1e-9, 1.0], [1e12, 1e-3]):
-        scaled = TrainingData(DATA.X * factors, DATA.y)
+        scaled = tm.TrainingData(DATA.X * factors, DATA.y)
         assert dependent_features(scaled, "free") == (2, ())
-    near = TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
+    near = tm.TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
     assert dependent_features(near, "free") == (3, ())
 
 
@@ -548,20 +539,20 @@ def test_what_features_depend_on_is_the_same_wherever_a_point_stands(kind: str) 
     for place in (0, 7, 1999):
         X_placed = X.copy()
         X_placed[place] = special[kind]
-        answers.append(dependent_features(TrainingData(X_placed, y), "free"))
+        answers.append(dependent_features(tm.TrainingData(X_placed, y), "free"))
     assert [rank for rank, _ in answers] == [1 if kind == "far point" else 3] * 3
     assert [bool(lines) for _, lines in answers] == [kind == "far point"] * 3
 
 
 def test_a_constant_feature_is_no_trap_without_an_intercept() -> None:
-    data = TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
-    extended_nu_svc(data, nu=0.3, intercept="none")
+    data = tm.TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
+    tm.extended_nu_svc(data, nu=0.3, intercept="none")
     for mode in ("free", "penalised"):
         with pytest.raises(ValueError, match="feature 2 is constant"):
-            extended_nu_svc(data, nu=0.3, intercept=mode)
-    twice = TrainingData(np.c_[DATA.X, 2 * DATA.X[:, 1]], DATA.y)
+            tm.extended_nu_svc(data, nu=0.3, intercept=mode)
+    twice = tm.TrainingData(np.c_[DATA.X, 2 * DATA.X[:, 1]], DATA.y)
     with pytest.raises(ValueError, match=r"linearly dependent.* = \S+ \* feature \d;"):
-        extended_nu_svc(twice, nu=0.3, intercept="none")
+        tm.extended_nu_svc(twice, nu=0.3, intercept="none")
 
 
 # --- published and recorded numbers --------------------------------------------------------------
@@ -578,20 +569,20 @@ def test_liver_disorders_have_the_range_of_perez_cruz(data_folder: Path) -> None
     low, high = nu_bar_bounds(data)
     assert high - low < 1e-9
     for nu, sign in ((0.7195, 1.0), (0.83, 1.0)):
-        result = solve(extended_nu_svc_ball(data, nu=nu))
+        result = solve(tm.extended_nu_svc_ball(data, nu=nu))
         assert result.certificate.verdict is Verdict.CERTIFIED
         assert np.sign(result.certificate.facts["norm_multiplier"]) == sign
-    result = solve(extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
+    result = solve(tm.extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
     assert result.certificate.facts["norm_multiplier"] < 0
 
 
-def perez_cruz_toy(seed: int, n: int) -> TrainingData:
+def perez_cruz_toy(seed: int, n: int) -> tm.TrainingData:
     """Perez-Cruz et al., sec. 6: two normal clusters at (2, 0) and (0, 2) against one at 0."""
     rng, half = np.random.default_rng(seed), n // 2
     which = rng.integers(0, 2, half)
     centres = np.where(which[:, None] == 0, [[2.0, 0.0]], [[0.0, 2.0]])
     X = np.vstack([centres + rng.standard_normal((half, 2)), rng.standard_normal((n - half, 2))])
-    return TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
+    return tm.TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
 
 
 @pytest.mark.full("nine global optima of sixty points")
@@ -606,9 +597,9 @@ def test_profile_of_the_toy_problem() -> None:
         0.05: 0.5890, 0.0333: 0.6114, 0.01: 0.6114,
     }  # fmt: skip
     for nu, level in recorded.items():
-        result = solve(min_cvar(data, beta=1 - nu))
+        result = solve(tm.min_cvar(data, beta=1 - nu))
         assert result.objective == pytest.approx(level, abs=1e-4), nu
     # rho is positive although the multiplier is negative: only the objective tells the branch.
-    result = solve(extended_nu_svc(data, nu=0.25, scale="perez_cruz"))
+    result = solve(tm.extended_nu_svc(data, nu=0.25, scale="perez_cruz"))
     assert float(result.values["rho"]) == pytest.approx(0.170, abs=2e-3)
     assert result.certificate.facts["norm_multiplier"] < 0

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC, NuSVC
 
+import tightmargin as tm
 from tests.inside.formulations import (
     Equivalence,
     from_c_svc,
@@ -28,20 +29,7 @@ from tests.inside.formulations import (
 )
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
-from tightmargin.formulations import (
-    GramData,
-    TrainingData,
-    c_svc,
-    c_svc_dual,
-    equivalence,
-    kernel_soft_margin_svc,
-    nu_svc,
-    nu_svc_dual,
-    reduced_hull_svc,
-    rsvm,
-    rsvm_dual,
-    soft_margin_svc,
-)
+from tightmargin.formulations import equivalence
 from tightmargin.solvers import Verdict, solve, solve_rsvm
 
 TIGHT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-14, "tol_feas": 1e-14, "tol_ktratio": 1e-12}
@@ -53,13 +41,13 @@ if FULL:
 
 
 @cache
-def data_of(kind: str) -> TrainingData | GramData:
+def data_of(kind: str) -> tm.TrainingData | tm.GramData:
     if kind == "rbf":
         return gram_data(points("overlapping", 3, n=24, d=3), kernel="rbf", width=0.5)
     if kind == "uneven":  # 13 against 17
         y = np.repeat([1.0, -1.0], [13, 17])
         X = np.random.default_rng(0).normal(size=(30, 3)) + 0.8 * y[:, None] * [1, 0, 0]
-        return TrainingData(X, y)
+        return tm.TrainingData(X, y)
     return points(kind, 0, n=30, d=4)
 
 
@@ -96,8 +84,8 @@ def test_four_machines_have_the_direction_of_the_rigorous_svm(kind: str, H: floa
     settings = found.settings()
     assert settings["rsvm"] == {"norm_bound": H}
     builders = {
-        "c_svc": c_svc_dual, "nu_svc": nu_svc_dual, "reduced_hull_svc": reduced_hull_svc,
-        "soft_margin_svc": kernel_soft_margin_svc,
+        "c_svc": tm.c_svc_dual, "nu_svc": tm.nu_svc_dual, "reduced_hull_svc": tm.reduced_hull_svc,
+        "soft_margin_svc": tm.kernel_soft_margin_svc,
     }  # fmt: skip
     assert set(settings) == {"rsvm", *builders}
     for name, build in builders.items():
@@ -110,10 +98,10 @@ def test_four_machines_have_the_direction_of_the_rigorous_svm(kind: str, H: floa
             "reduced_hull_svc": found.hull_bound * found.gamma * H,
         }[name]  # fmt: skip
         assert np.linalg.norm(theirs) == pytest.approx(length, rel=1e-6)
-    if isinstance(data, TrainingData):
+    if isinstance(data, tm.TrainingData):
         for primal in (
-            c_svc(data, C=found.C), nu_svc(data, nu=found.nu), rsvm(data, norm_bound=H),
-            soft_margin_svc(data, ridge=found.ridge),
+            tm.c_svc(data, C=found.C), tm.nu_svc(data, nu=found.nu), tm.rsvm(data, norm_bound=H),
+            tm.soft_margin_svc(data, ridge=found.ridge),
         ):  # fmt: skip
             same_direction(w, solved(primal)["w"])
 
@@ -135,21 +123,21 @@ def test_proposition_2_as_printed_names_another_machine() -> None:
     data, H = data_of("overlapping"), 0.5
     found, w = at("overlapping", H)
     assert found.gamma != pytest.approx(found.C, rel=0.5)
-    printed = solved(c_svc(data, C=found.gamma))["w"]
+    printed = solved(tm.c_svc(data, C=found.gamma))["w"]
     assert abs(np.linalg.norm(printed) - H) > 0.1
     assert np.linalg.norm(unit(printed) - w) > 0.1
 
 
 def test_the_numbers_that_follow_from_the_others() -> None:
     """By hand: two points at distance 2 have w = (H, 0) below H = 1, and alpha = 1."""
-    data = TrainingData([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
+    data = tm.TrainingData([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
     found = equivalence(data, 0.25, [1.0, 1.0])
     assert (found.gamma, found.C, found.price) == (8.0, 0.125, -2.0)
     assert (found.hull_bound, found.nu, found.beta, found.nu_max) == (1.0, 1.0, 0.0, 1.0)
     assert (found.rho, found.half_ridge, found.ridge) == (4.0, 4.0, 2.0)
     assert (found.radius, found.vc_dimension, found.vc_dimension_in_ball) == (1.0, 1.0625, 1.0625)
     assert found.b_interval == (-0.75, 0.75)
-    wide = equivalence(TrainingData([[3.0, 0.0], [-3.0, 0.0]], [1, -1]), 5.0, [0.5, 0.5])
+    wide = equivalence(tm.TrainingData([[3.0, 0.0], [-3.0, 0.0]], [1, -1]), 5.0, [0.5, 0.5])
     assert (wide.radius, wide.vc_dimension, wide.vc_dimension_in_ball) == (3.0, 3.0, 226.0)
 
 
@@ -161,12 +149,12 @@ def test_every_machine_names_the_h_it_came_from(kind: str, H: float) -> None:
     """c_svc always; nu and D name the stretch they belong to, and its upper end."""
     data, (found, _) = data_of(kind), at(kind, H)
     backs = {
-        "c_svc": from_c_svc(data, found.C, solved(c_svc_dual(data, C=found.C))["alpha"]),
-        "nu_svc": from_nu_svc(data, found.nu, solved(nu_svc_dual(data, nu=found.nu))["alpha"]),
+        "c_svc": from_c_svc(data, found.C, solved(tm.c_svc_dual(data, C=found.C))["alpha"]),
+        "nu_svc": from_nu_svc(data, found.nu, solved(tm.nu_svc_dual(data, nu=found.nu))["alpha"]),
         "reduced_hull_svc": from_reduced_hulls(
             data,
             found.hull_bound,
-            solved(reduced_hull_svc(data, hull_bound=found.hull_bound))["alpha"],
+            solved(tm.reduced_hull_svc(data, hull_bound=found.hull_bound))["alpha"],
         ),
     }
     for name, back in backs.items():
@@ -192,7 +180,7 @@ def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
     inside = [low + share * (high - low) for share in (0.05, 0.95)]
     beyond = [h for h in (low - 0.05 * (high - low), high + 0.05 * (high - low)) if h > 0]
     for there in inside + beyond:
-        alpha = solved(rsvm_dual(data, norm_bound=there))["alpha"]
+        alpha = solved(tm.rsvm_dual(data, norm_bound=there))["alpha"]
         moved = abs(alpha.sum() / data.n - found.nu) > 1e-3 * found.nu
         turned = np.linalg.norm(unit(data.factor.T @ (data.y * alpha)) - w) > 1e-4
         assert (moved or turned) == (there in beyond), there
@@ -214,7 +202,7 @@ def test_small_h_leave_nu_and_d_where_they_are() -> None:
     same_direction(w_small, w_large)
     assert pytest.approx(2 * small.C, rel=1e-6) == large.C
     for found, w in ((small, w_small), (large, w_large)):
-        theirs = solved(c_svc_dual(data, C=found.C))["alpha"]
+        theirs = solved(tm.c_svc_dual(data, C=found.C))["alpha"]
         w_c = data.factor.T @ (data.y * theirs)
         same_direction(w, w_c)
         assert np.linalg.norm(w_c) == pytest.approx(found.norm_bound, rel=1e-6)
@@ -224,7 +212,7 @@ def test_small_h_leave_nu_and_d_where_they_are() -> None:
         assert max(level) - min(level) <= 1e-6
         assert min(loss_at(data, w_c, low - 0.01), loss_at(data, w_c, high + 0.01)) > level[1]
     # The nu route still has the direction, and cannot have the norm.
-    alpha = solved(nu_svc_dual(data, nu=small.nu))["alpha"]
+    alpha = solved(tm.nu_svc_dual(data, nu=small.nu))["alpha"]
     same_direction(w_small, data.factor.T @ (data.y * alpha))
     with pytest.raises(ValueError, match=r"infeasible|not finite"):
         NuSVC(nu=small.nu, kernel="linear").fit(data.factor, data.y)
@@ -248,7 +236,7 @@ def test_rough_multipliers_name_no_stretch() -> None:
     assert pytest.approx(at("separable", H)[0].C, rel=1e-2) == found.C
 
 
-def loss_at(data: TrainingData | GramData, w: np.ndarray, b: float) -> float:
+def loss_at(data: tm.TrainingData | tm.GramData, w: np.ndarray, b: float) -> float:
     return float(np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum())
 
 
@@ -257,7 +245,7 @@ def loss_at(data: TrainingData | GramData, w: np.ndarray, b: float) -> float:
 
 def test_without_a_price_c_is_infinite_and_said_to_be() -> None:
     """x = 1 and -1 in both classes: multipliers 1 cancel, and S = 0 at every H."""
-    data = TrainingData([[1.0], [-1.0], [1.0], [-1.0]], [1, 1, -1, -1])
+    data = tm.TrainingData([[1.0], [-1.0], [1.0], [-1.0]], [1, 1, -1, -1])
     found = equivalence(data, 3.0, np.ones(4))
     assert (found.gamma, found.C, found.ridge, found.rho, found.price) == (0, math.inf, 0, 0, 0)
     assert (found.nu, found.hull_bound) == (1.0, 0.5)
@@ -276,7 +264,7 @@ def test_without_a_price_c_is_infinite_and_said_to_be() -> None:
 
 def test_a_level_of_zero_belongs_to_no_h() -> None:
     """alpha not optimal: where it is positive the margin is negative."""
-    data = TrainingData([[1.0], [-2.0], [2.0], [-1.5]], [1, 1, -1, -1])
+    data = tm.TrainingData([[1.0], [-2.0], [2.0], [-1.5]], [1, 1, -1, -1])
     with pytest.raises(ValueError, match="rho = 0: no norm_bound"):
         from_nu_svc(data, 0.5, [0.25, 0.0, 0.25, 0.0])
 
