@@ -85,16 +85,6 @@ def test_row_09_a_row_held_at_z_1_is_counted(model: str, size: float) -> None:
     assert "binding_big_m" not in enough.certificate.facts
 
 
-@pytest.mark.parametrize(
-    ("model", "solver"), [("ramp", SOLVERS_HERE[0]), ("zero_one", SOLVERS_HERE[-1])]
-)
-def test_row_09_the_derived_m_has_the_true_optimum(model: str, solver: str) -> None:
-    result = solved(model, "derived", solver)
-    assert result.objective == pytest.approx(KEPT[model]["optimum"], rel=1e-6)
-    assert result.certificate.unproven == ""
-    assert result.status is Status.OPTIMAL
-
-
 @pytest.mark.parametrize(("name", "size"), [("zero_one_relaxed", 1.0), ("zero_one_hinge", 1.5)])
 def test_row_09_a_relaxation_with_it_enters_no_gap(name: str, size: float) -> None:
     settings = price("zero_one") | {"intercept": KEPT["intercept"], "big_m": "derived"}

@@ -10,7 +10,6 @@ import math
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from pyomo.contrib.solver.common.factory import SolverFactory
 
 from tests.support.covering import FULL
 from tightmargin.solvers import LiveLP, NumberError, Status
@@ -27,20 +26,6 @@ def box() -> pyo.ConcreteModel:
     m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] <= 24)
     m.objective = pyo.Objective(expr=-m.x[0] - m.x[1])
     return m
-
-
-def test_row_22_the_raw_stack_loses_such_cuts() -> None:
-    """Pyomo's persistent HiGHS takes the small one without effect and the large one in silence."""
-    values = {}
-    for scale in (1e-10, 1.0):
-        opt, m = SolverFactory("highs"), box()
-        m.cuts = pyo.ConstraintList()
-        opt.solve(m)
-        m.cuts.add(scale * m.x[0] + scale * m.x[1] <= 1.5 * scale)
-        opt.solve(m)
-        values[scale] = pyo.value(m.objective)
-    assert values[1.0] == pytest.approx(-1.5)
-    assert values[1e-10] == pytest.approx(-17.0), "the cut is gone, and nobody said so"
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,3 @@ def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
         distance = np.linalg.norm(data.X - data.X[i], axis=1)
         assert own[i] == pytest.approx(distance[data.y == data.y[i]].max())
         assert others[i] == pytest.approx(distance[data.y != data.y[i]].max())
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_proof_is_told_with_its_numbers(mode: str) -> None:
-    derived = derive_multiclass_big_m(GIVEN_UP, **WORDS, intercept=mode)
-    assert f"largest M {derived.values.max():.9g}" in derived.proof
-    assert f"{derived.upper_bound:.9g}" in derived.proof

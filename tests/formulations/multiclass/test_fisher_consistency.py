@@ -87,13 +87,6 @@ def test_outside_the_range_there_are_weights_that_no_scores_tell_apart(
     assert int(np.argmax(best_scores(loss, s, (0.7, 0.15, 0.15)))) == 0
 
 
-def test_a_hinge_without_truncation_misses_a_class_below_one_half() -> None:
-    """The textbook's reason for truncating: q = (0.4, 0.3, 0.3)."""
-    np.testing.assert_allclose(best_scores("hinge", -1e9, (0.4, 0.3, 0.3)), 0.0)
-    assert int(np.argmax(best_scores("hinge", -0.5, (0.4, 0.3, 0.3)))) == 0
-    assert confused_weights("hinge", -np.inf, 3)[0] < 0.5
-
-
 @pytest.mark.parametrize(("loss", "s"), [("hinge", -1.0), ("logistic", -5.0)])
 def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
     assert admissible_truncation(loss, 2) == (-np.inf, 0.0)

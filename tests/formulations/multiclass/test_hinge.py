@@ -79,20 +79,6 @@ def test_classes_places_units_and_copies_change_the_machine_as_they_must() -> No
     np.testing.assert_allclose(4 * B_other[order], B @ turn.T, atol=1e-5)
 
 
-def test_three_points_by_hand() -> None:
-    """Corners of a triangle at unit distance from 0, without an intercept.
-
-    By symmetry B_k = t x_k. With <x_i, x_k> = -1/2 every lead is 3 t / 2, and 3 ridge t^2 +
-    [1 - 3 t / 2]_+ is least at t = 2 / 3 while ridge <= 3 / 8, then at t = 1 / (4 ridge).
-    """
-    angles = 2 * np.pi * np.arange(3) / 3
-    data = tm.MulticlassData(np.column_stack([np.cos(angles), np.sin(angles)]), [0, 1, 2])
-    for ridge, t in ((0.1, 2 / 3), (0.3, 2 / 3), (1.0, 0.25)):
-        value, B, _ = hinge(data, ridge=ridge, intercept="none")
-        np.testing.assert_allclose(B, t * data.X, atol=1e-6)
-        assert value == pytest.approx(3 * ridge * t**2 + max(0.0, 1 - 1.5 * t), rel=1e-8)
-
-
 def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
     check = CATALOGUE["multiclass_hinge"].check
     origin = tm.multiclass_hinge(DATA, ridge=0.1).origin

@@ -60,17 +60,6 @@ def margin_dual_by_cvxpy(gram: np.ndarray, y: np.ndarray, mode: str, share: floa
 # --- by hand -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ridge", "w", "alpha"), [(0.05, 1 / 2, 0.0125), (4.0, 1 / 4, 1 / 2)])
-def test_two_points_with_slack_by_hand(ridge: float, w: float, alpha: float) -> None:
-    """ridge w^2 + [1 - 2 w]_+ is least at min(1/2, 1/ridge); 2 ridge w = 2 (alpha + alpha)."""
-    data = tm.TrainingData([[2.0], [-2.0]], [1, -1])
-    model = tm.soft_margin_svc_dual(data, ridge=ridge)
-    result = certified(model)
-    assert -result.objective == pytest.approx(ridge * w**2 + 1 - 2 * w, rel=1e-6)
-    assert result.values["alpha"] == pytest.approx([alpha, alpha], rel=1e-5)
-    assert hyperplane(model, result)[0] == pytest.approx([w], rel=1e-5)
-
-
 # --- the hard margin -----------------------------------------------------------------------------
 
 

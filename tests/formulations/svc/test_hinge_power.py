@@ -36,15 +36,6 @@ def test_optimum_is_that_of_power_cones(exponent: Any, mode: str) -> None:
     assert found.problem_class == ("QP" if exponent in (1, 2) else "SOCP")
 
 
-def test_one_point_has_its_optimum_by_hand() -> None:
-    """Points -1 and 1 without an intercept: w^2 + 2 (1 - w)^(3/2), where 2 w = 3 (1 - w)^(1/2)."""
-    data = tm.TrainingData([[1.0], [-1.0]], [1, -1])
-    found = tm.solve(tm.hinge_power_svc(data, penalty=1.0, exponent=1.5, intercept="none"))
-    w = (-9 + np.sqrt(81 + 144)) / 8
-    assert found.values["w"][0] == pytest.approx(w, abs=1e-3)
-    assert found.objective == pytest.approx(w**2 + 2 * (1 - w) ** 1.5, rel=1e-8)
-
-
 def test_exponent_1_is_the_usual_machine() -> None:
     ours = tm.solve(tm.hinge_power_svc(DATA, penalty=1.4, exponent=1, intercept="free"))
     assert ours.objective == pytest.approx(2 * tm.solve(tm.c_svc(DATA, C=0.7)).objective, rel=1e-8)

@@ -54,14 +54,6 @@ def test_deviance_is_logistic_regression() -> None:
     assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
 
 
-def test_squared_loss_is_a_linear_system() -> None:
-    """Without an intercept (n price I + X'X) w = X'y, as (1 - y f)^2 = (y - f)^2."""
-    found = tm.solve(tm.regularised_svc(DATA, loss="squared", price=PRICE, intercept="none"))
-    X, y = DATA.X, DATA.y
-    w = np.linalg.solve(DATA.n * PRICE * np.eye(DATA.d) + X.T @ X, X.T @ y)
-    assert found.values["w"] == pytest.approx(w, rel=1e-7)
-
-
 @pytest.mark.parametrize("loss", ["huberised", "deviance"])
 def test_a_kernel_matrix_is_its_points(loss: str) -> None:
     kernel = gram_data(DATA, kernel="linear")

@@ -141,13 +141,6 @@ def test_relaxations_at_tightened_m_are_proven_and_higher(
         assert plain.bound < tight.bound <= optimum * (1 + 1e-9)  # type: ignore[operator]
 
 
-def test_an_m_below_the_slack_bounds_is_named(tightened: Setting) -> None:
-    words, bounds = tightened
-    small = bounds.big_m.values / 2
-    model = zero_one_hinge(DATA, big_m=small, slack_bounds=bounds, **words)
-    assert "below the proven value" in solve(model).certificate.unproven
-
-
 def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
     data, file = write_csv(tmp_path / "points.csv", DATA), tmp_path / "r.json"
     words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "big_m=tightened"]
