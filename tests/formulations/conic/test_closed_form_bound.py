@@ -226,7 +226,14 @@ def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -
     """The hard-margin machine spends nothing: two points at distance 2 t have ||w|| = 1 / t."""
     for t in SCALES:
         data = TrainingData([[t], [-t]], [1, -1])
-        for ratio in ([0.5, 0.5], [1e9, 1e9], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0]):
+        for ratio in (
+            [0.5, 0.5],
+            [0.0, 0.0],
+            [1e9, 1e9],
+            [-1.0, 1.0],
+            [np.nan, 1.0],
+            [np.inf, 1.0],
+        ):
             found = budget_bound(data.X, data.y, np.array(ratio), 2 * share)
             assert found is None or found[0] <= 1 / t**2 * (1 + 1e-12)
         for spend in (0.0, -1.0, np.nan, np.inf):

@@ -129,9 +129,8 @@ def test_the_big_m_model_with_tightened_bounds_has_the_same_optimum(
     assert [z.lb == z.ub for z in model.z.values()] == decided.tolist()
 
 
-def test_relaxations_at_tightened_m_are_proven_and_higher(
-    tightened: Setting,
-) -> None:
+def test_relaxations_at_tightened_m_are_proven_and_higher(tightened: Setting) -> None:
+    """And an M below the slack bounds is named."""
     words, bounds = tightened
     optimum = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"]).objective
     for build in (zero_one_relaxed, zero_one_hinge):
@@ -139,6 +138,8 @@ def test_relaxations_at_tightened_m_are_proven_and_higher(
         plain = solve(build(DATA, big_m="derived", **words))
         assert tight.certificate.verdict is Verdict.CERTIFIED
         assert plain.bound < tight.bound <= optimum * (1 + 1e-9)  # type: ignore[operator]
+    small = zero_one_hinge(DATA, big_m=bounds.big_m.values / 2, slack_bounds=bounds, **words)
+    assert "below the proven value" in solve(small).certificate.unproven
 
 
 def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
