@@ -11,17 +11,14 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.formulations import (
-    derive_big_m,
     fit_kernel_pca,
     gram_data,
-    intercept_bound_value,
     psd_entries,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.certified import certified
 from tightmargin.formulations import GramData, TrainingData
-from tightmargin.solvers import Verdict
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")
@@ -64,26 +61,6 @@ def test_the_matrix_has_the_order_of_the_rank() -> None:
     assert len(entries) == 8 * 9 // 2
 
 
-@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
-def test_any_exact_factor_has_the_value_of_the_kernel(mode: str) -> None:
-    """Cholesky's factor for the eigenvectors': it turns the points, also beside a free b."""
-    data = rbf(1)
-    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
-    bound = {"intercept_bound": 2.0} if mode == "free" else {}
-    for build in (tm.conic_sdp, tm.conic_sdp_dual):
-        values = [
-            certified(build(rows, penalty=PENALTY, intercept=mode, **bound)).objective
-            for rows in (data, other)
-        ]
-        assert values[0] == pytest.approx(values[1], rel=1e-6)
-    limit = 2.0 if mode == "free" else None
-    expected = reference_solutions.theorem_2(other, mode, budget=0.2, bound_on_b=limit).value
-    model = tm.conic_sdp_budget(data, budget=0.2, intercept=mode, **bound)
-    spent = tm.solve(model, absolute_gap=1e-7)  # with a free intercept the optimum is 0
-    assert spent.certificate.verdict is Verdict.CERTIFIED
-    assert spent.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
-
-
 def test_a_truncated_factor_is_above_the_kernel_and_refused_as_a_bound() -> None:
     data, expected = rbf(0), without_factor(0, "penalised")
     words = {"penalty": PENALTY, "intercept": "penalised"}
@@ -120,18 +97,3 @@ def test_the_0_1_optimum_on_a_kernel_is_that_of_brute_force(mode: str) -> None:
     for row in table.rows:
         assert row.bound is not None, row.remark
         assert row.bound <= expected + 1e-6
-
-
-@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
-def test_constants_proven_on_a_kernel_are_those_of_any_factor(mode: str) -> None:
-    """M and the bound on b come from distances and lengths, which a turn does not change."""
-    data = rbf(3)
-    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
-    big_m = [
-        derive_big_m(rows, penalty=PENALTY, intercept=mode).values  # type: ignore[arg-type]
-        for rows in (data, other)
-    ]
-    assert big_m[0] == pytest.approx(big_m[1], rel=1e-9)
-    assert big_m[0].max() > 2.5
-    bounds = [intercept_bound_value(rows, PENALTY, "free", "derived") for rows in (data, other)]
-    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)

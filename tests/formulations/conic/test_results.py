@@ -113,13 +113,6 @@ def test_the_rank_of_the_lift_counts_eigenvalues_beyond_the_stated_size(scale: f
     assert (lift > 1e-4 * lift[-1]).sum() == 1
 
 
-def test_where_everybody_may_be_violated_nothing_is_lifted() -> None:
-    result = tm.solve(tm.conic_sdp_budget(points("overlapping", 1, n=12), budget=1.0))
-    assert result.objective < 1e-6
-    assert result.certificate.facts["rank_of_lift"] == 0
-    assert result.certificate.facts["degenerate"].startswith("w = 0")
-
-
 # --- a budget ------------------------------------------------------------------------------------
 
 

@@ -62,16 +62,6 @@ def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter()
     assert np.linalg.matrix_rank(found.values["w"].reshape(3, 3), tol=1e-9) == 1
 
 
-def test_full_projection_exact_and_alternating_are_in_this_order() -> None:
-    full = value("matrix_svc_full", shape=SQUARE)
-    two, one = (value("matrix_svc_projection", shape=SQUARE, rank=rank) for rank in (2, 1))
-    best = exact(1).objective
-    found = tm.search.matrix_alternating(DATA, ridge=RIDGE, shape=SQUARE, rank=1, starts=4)
-    assert full < two < one < best - 0.1
-    assert best <= found.objective + 1e-6
-    assert value("matrix_svc_projection", shape=SQUARE, rank=3) == pytest.approx(full, rel=1e-6)
-
-
 # --- each model ----------------------------------------------------------------------------------
 
 

@@ -11,7 +11,6 @@ import pytest
 import tightmargin as tm
 from tests.inside.formulations import smallest_leads, truncated_objective
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
-from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
 
@@ -49,21 +48,6 @@ def test_the_hinge_machine_is_that_of_another_modelling_layer(
     value, B, _ = hinge(DATA, ridge=0.03, class_weight=weights, intercept=mode)
     assert value == pytest.approx(machine.problem.value, rel=1e-7)
     np.testing.assert_allclose(B, machine.B.value, atol=2e-4)
-
-
-@pytest.mark.parametrize(
-    ("mode", "kind"), [("free", "unbalanced"), ("penalised", "overlapping"), ("none", "separable")]
-)
-def test_two_classes_are_the_soft_margin_with_half_the_ridge(mode: str, kind: str) -> None:
-    """B_1 = -B_0 = w / 2 by the sum of zero: the norm is ||w||^2 / 2, the lead y (<w, x> + b)."""
-    data = points(kind, 3)
-    both = tm.MulticlassData(data.X, (data.y > 0).astype(int))
-    value, B, b = hinge(both, ridge=0.1, intercept=mode)
-    soft = tm.solve(tm.soft_margin_svc(data, ridge=0.05, intercept=mode), "clarabel", options=TIGHT)
-    assert value == pytest.approx(soft.objective, rel=1e-8)
-    np.testing.assert_allclose(B[1] - B[0], soft.values["w"], atol=1e-5)
-    if mode == "penalised":
-        assert b[1] - b[0] == pytest.approx(float(soft.values["b"]), abs=1e-5)
 
 
 def test_classes_places_units_and_copies_change_the_machine_as_they_must() -> None:
@@ -145,22 +129,6 @@ def test_the_truncated_loss_is_what_the_program_charges() -> None:
             cheapest += min(costs) / data.n
         value = truncated_objective(data, B, b, ridge=0.1, truncation=s)
         assert value == pytest.approx(0.1 * float((B**2).sum()) + cheapest, rel=1e-12)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_relaxation_is_below_the_optimum_and_hinge_above(mode: str) -> None:
-    data = class_points(4, n=10)
-    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5, "intercept": mode}
-    table = tm.compare(
-        data,
-        ["multiclass_truncated_relaxed", ("multiclass_truncated_relaxed", {"big_m": 500.0})],
-        exact="multiclass_truncated",
-        parameters=words | {"big_m": "derived"},
-    )
-    derived, large = (row.bound for row in table.rows)
-    assert 0 < large < derived <= table.upper + 1e-9
-    assert all(row.verdict is Verdict.CERTIFIED for row in table.rows)
-    assert hinge(data, ridge=0.05, intercept=mode)[0] >= table.upper - 1e-9
 
 
 @pytest.mark.parametrize(

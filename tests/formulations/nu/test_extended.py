@@ -574,32 +574,3 @@ def test_liver_disorders_have_the_range_of_perez_cruz(data_folder: Path) -> None
         assert np.sign(result.certificate.facts["norm_multiplier"]) == sign
     result = solve(tm.extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
     assert result.certificate.facts["norm_multiplier"] < 0
-
-
-def perez_cruz_toy(seed: int, n: int) -> tm.TrainingData:
-    """Perez-Cruz et al., sec. 6: two normal clusters at (2, 0) and (0, 2) against one at 0."""
-    rng, half = np.random.default_rng(seed), n // 2
-    which = rng.integers(0, 2, half)
-    centres = np.where(which[:, None] == 0, [[2.0, 0.0]], [[0.0, 2.0]])
-    X = np.vstack([centres + rng.standard_normal((half, 2)), rng.standard_normal((n - half, 2))])
-    return tm.TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
-
-
-@pytest.mark.full("nine global optima of sixty points")
-def test_profile_of_the_toy_problem() -> None:
-    """CVaR by nu as three other methods found it (facets of the hull, SCIP, Gurobi), to 1e-4."""
-    data = perez_cruz_toy(0, 60)
-    found = nu_range(data)
-    assert found.nu_bar == pytest.approx(0.420123, abs=5e-7)
-    assert found.constant_until == pytest.approx(1 / 30)
-    recorded = {
-        0.95: -0.8333, 0.51: -0.1119, 0.4243: -0.0049, 0.33: 0.0964, 0.25: 0.1918, 0.15: 0.3604,
-        0.05: 0.5890, 0.0333: 0.6114, 0.01: 0.6114,
-    }  # fmt: skip
-    for nu, level in recorded.items():
-        result = solve(tm.min_cvar(data, beta=1 - nu))
-        assert result.objective == pytest.approx(level, abs=1e-4), nu
-    # rho is positive although the multiplier is negative: only the objective tells the branch.
-    result = solve(tm.extended_nu_svc(data, nu=0.25, scale="perez_cruz"))
-    assert float(result.values["rho"]) == pytest.approx(0.170, abs=2e-3)
-    assert result.certificate.facts["norm_multiplier"] < 0

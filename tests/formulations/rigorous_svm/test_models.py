@@ -244,18 +244,6 @@ def test_without_multipliers_and_with_s_zero_there_is_no_hyperplane() -> None:
     assert (w[0], b) == pytest.approx((3.0, 0.0)), "with S > 0 alpha names one"
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_points_in_one_place_lose_the_smaller_class(mode: str) -> None:
-    """K = 0: w is nothing, and only the intercept can do anything."""
-    data = tm.GramData(np.zeros((5, 5)), [1, 1, 1, -1, -1])
-    # A price on b keeps |b| <= H: 3 (1 - H) + 2 (1 + H).
-    expected = {"free": 4.0, "penalised": 5 - 0.7, "none": 5.0}[mode]
-    for build in DUALS:
-        assert -certified(build(data, norm_bound=0.7, intercept=mode)).objective == pytest.approx(
-            expected, rel=1e-7
-        )
-
-
 # --- without the norm ----------------------------------------------------------------------------
 
 

@@ -92,16 +92,6 @@ def test_the_box_is_as_small_as_it_can_be() -> None:
     assert result.certificate.verdict is Verdict.CERTIFIED
 
 
-def test_changing_the_penalty_is_no_edit() -> None:
-    """The better of two known hyperplanes depends on the penalty, and the box follows it."""
-    data = points(1)
-    model = tm.zero_one_bilinear(data, penalty=0.05, incumbent=incumbent(data, "penalised"))
-    model.penalty = 3.0
-    result = tm.solve(model)
-    assert result.certificate.level == "paper"
-    assert result.objective == pytest.approx(optimum(1, "penalised", 3.0), rel=1e-6)
-
-
 # --- transformations ------------------------------------------------------------------------------
 
 
