@@ -64,6 +64,23 @@ def test_row_06_every_formulation_is_solved_or_refused_with_a_reason(turn: int) 
     assert solved >= len(CATALOGUE) // (2 if FULL else 10)
 
 
+@pytest.mark.parametrize("name", ["conic_fixed", "conic_sdp", "nu_svc_dual"])
+def test_row_06_points_that_are_all_zero_without_an_intercept_are_settled(name: str) -> None:
+    """No point has a strengthening, a multiplier of its own or a direction."""
+    data = SHAPES["4 x 1 all zero"]
+    model = build(name, data, **settings_of(name, "none"))
+    assert_settled(tm.solve(model, absolute_gap=1e-8), name)
+
+
+def test_row_06_of_two_points_in_one_place_one_is_given_up() -> None:
+    """The other has margin 1 at w = b = 1/3, of squared length 1/3."""
+    data = SHAPES["2 x 2 in one place"]
+    model = tm.zero_one_big_m(data, penalty=1.3, big_m="derived", intercept="penalised")
+    result = tm.solve(model)
+    assert result.objective == pytest.approx(1 / 3 + 1.3, rel=1e-9)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+
+
 def assert_settled(result: SolveResult, name: str) -> None:
     """Certified, or the solver's bound where the class leaves no more, or no point with a why."""
     verdict = result.certificate.verdict
