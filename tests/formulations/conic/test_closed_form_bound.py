@@ -221,10 +221,10 @@ def test_huge_gamma_with_w_at_zero_proves_no_more_than_the_optimum() -> None:
             assert lemma is None or lemma.value <= 60.0
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.05, 0.9])
 def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -> None:
     """The hard-margin machine spends nothing: two points at distance 2 t have ||w|| = 1 / t."""
-    for t in SCALES:
+    for t in SCALES if FULL else SCALES[::2]:
         data = TrainingData([[t], [-t]], [1, -1])
         for ratio in (
             [0.5, 0.5],
