@@ -6,7 +6,6 @@ The norm bound of the rigorous SVM is meant to: there the result says when it do
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from tests.inside.formulations import derive_intercept_bound
 from tests.inside.solvers import rsvm_at_limit, rsvm_point
 from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
 from tightmargin.solvers import Verdict, norm_limit
 
 DATA = points("overlapping", 0, n=8)
@@ -25,25 +23,23 @@ FREE = tm.solve(tm.c_svc(DATA, C=1.0))
 
 
 @pytest.mark.parametrize(
-    ("build", "price", "bound"),
+    ("build", "price"),
     [
-        (tm.conic_sdp, {"penalty": 1.0}, 2.0),
-        (tm.conic_sdp, {"penalty": 1.0}, 9.0),
-        (tm.conic_sdp_dual, {"penalty": 1.0}, 2.0),
-        (tm.conic_sdp_literal, {"penalty": 1.0}, 2.0),
-        (tm.conic_sdp_budget, {"budget": 0.05}, 0.5),
-        (tm.conic_sdp_budget, {"budget": 0.05}, 2.0),
+        (tm.conic_sdp, {"penalty": 1.0}),
+        (tm.conic_sdp_dual, {"penalty": 1.0}),
+        (tm.conic_sdp_literal, {"penalty": 1.0}),
+        (tm.conic_sdp_budget, {"budget": 0.05}),
     ],
 )
 def test_row_08_an_active_intercept_bound_is_flagged(
-    build: Callable[..., Any], price: dict[str, float], bound: float
+    build: Callable[..., Any], price: dict[str, float]
 ) -> None:
     """W_bb costs nothing, so it goes as far as it may, and the value is that of the bound."""
-    model = build(DATA, **price, intercept="free", intercept_bound=bound)
+    model = build(DATA, **price, intercept="free", intercept_bound=2.0)
     result = tm.solve(model)
     assert result.certificate.facts["active_bounds"] == ["intercept_bound"]
     assert "intercept_bound: a bound is active" in result.message
-    model.intercept_bound.set_value(1.5 * bound)
+    model.intercept_bound.set_value(3.0)
     assert abs(tm.solve(model).objective) < abs(result.objective) - 1e-3, "it depends on it"
 
 
@@ -58,28 +54,28 @@ def test_row_08_an_unproven_intercept_bound_is_no_bound() -> None:
     small, enough = table.rows
     assert small.bound is None
     assert "below the proven value" in small.remark
-    assert enough.bound is not None
     assert enough.bound <= zero_one_optima(DATA, [1.0], "free")[0] + 1e-6
 
 
-def test_row_08_a_bound_so_wide_that_the_budget_is_never_spent_is_not_active() -> None:
-    """The relaxation is then worth nothing: its optimum is 0."""
-    model = tm.conic_sdp_budget(DATA, budget=0.25, intercept="free", intercept_bound=9.0)
-    result = tm.solve(model)
-    assert result.objective == pytest.approx(0.0, abs=1e-6)
-    assert "active_bounds" not in result.certificate.facts
-
-
-def test_row_08_without_a_free_intercept_there_is_nothing_to_flag() -> None:
-    result = tm.solve(tm.conic_sdp(DATA, penalty=1.0, intercept="penalised"))
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (tm.conic_sdp_budget, {"budget": 0.25, "intercept": "free", "intercept_bound": 9.0}),
+        (tm.conic_sdp, {"penalty": 1.0, "intercept": "penalised"}),
+    ],
+)
+def test_row_08_a_bound_that_nobody_feels_is_not_active(build: Any, words: Any) -> None:
+    """Of a budget that is never spent the relaxation is worth nothing: its optimum is 0."""
+    result = tm.solve(build(DATA, **words))
     assert "active_bounds" not in result.certificate.facts
     assert "a bound is active" not in result.message
+    if build is tm.conic_sdp_budget:
+        assert result.objective == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("where", ["b", "w[0]"])
-@pytest.mark.parametrize("end", ["lower", "upper"])
+@pytest.mark.parametrize(("where", "end"), [("b", "lower"), ("w[0]", "upper")])
 def test_row_08_a_box_put_on_the_hyperplane_is_flagged_when_active(where: str, end: str) -> None:
-    """The box the other way round, and one out of reach, are not."""
+    """The box out of reach is not."""
     best = float(FREE.values["b"] if where == "b" else FREE.values["w"][0])
     for room, active in ((-0.2, True), (0.2, False)):
         model = tm.c_svc(DATA, C=1.0)
@@ -109,31 +105,20 @@ def test_row_08_bounds_that_the_builder_proves_are_not_flagged() -> None:
     assert tm.solve(model).certificate.facts["active_bounds"] == ["w[0]"], "one of the user's is"
 
 
-def test_row_08_the_command_line_prints_it(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", DATA)
-    words = ("--set", "penalty=1", "intercept=free", "intercept_bound=3", "--json")
-    answer = run("solve", "conic_sdp", "--data", file, *words)
-    assert answer.json["certificate"]["facts"]["active_bounds"] == ["intercept_bound"]
-
-
 LIMIT = norm_limit(DATA)
-RIGOROUS = [tm.rsvm, tm.rsvm_dual, tm.rsvm_dual_perspective]
 
 
-@pytest.mark.parametrize("build", RIGOROUS)
-@pytest.mark.parametrize("bound", [0, 0.0, -1.0, np.nan, np.inf, "2", None, True, [1.0]])
-def test_row_08_a_norm_bound_that_is_no_positive_number_is_refused(
-    build: Callable[..., Any], bound: Any
-) -> None:
-    with pytest.raises(ValueError, match="norm_bound"):
-        build(DATA, norm_bound=bound)
+@pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, "2", True, [1.0]])
+def test_row_08_a_norm_bound_that_is_no_positive_number_is_refused(bound: Any) -> None:
+    for build in (tm.rsvm, tm.rsvm_dual, tm.rsvm_dual_perspective):
+        with pytest.raises(ValueError, match="norm_bound"):
+            build(DATA, norm_bound=bound)
     with pytest.raises(ValueError, match="norm_bound"):
         rsvm_at_limit(DATA, bound, LIMIT)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.9, 0.999])
-def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price(share: float) -> None:
-    H = share * LIMIT.value
+def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price() -> None:
+    H = 0.9 * LIMIT.value
     primal = tm.solve(tm.rsvm(DATA, norm_bound=H))
     dual = tm.solve(tm.rsvm_dual(DATA, norm_bound=H))
     assert primal.certificate.facts["norm_active"] is True
@@ -146,10 +131,12 @@ def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price(share: fl
         rsvm_at_limit(DATA, H, LIMIT)
 
 
-@pytest.mark.parametrize("factor", [1.001, 3.0, 100.0])
-def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free(factor: float) -> None:
-    """The loss is that of no bound at all; the models say it, and so does our own point."""
-    H = factor * LIMIT.value
+def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free() -> None:
+    """The loss is that of no bound at all; the models say it, and so does our own point.
+
+    At the limit itself gamma is anything in [0, g]: both ends are certified.
+    """
+    H = 3 * LIMIT.value
     primal = tm.solve(tm.rsvm(DATA, norm_bound=H), "clarabel")
     assert primal.objective == pytest.approx(LIMIT.least_loss, rel=1e-6)
     for build in (tm.rsvm_dual, tm.rsvm_dual_perspective):
@@ -159,10 +146,6 @@ def test_row_08_a_norm_bound_above_the_limit_is_said_to_be_free(factor: float) -
     point = rsvm_at_limit(DATA, H, LIMIT)
     assert (point.gamma, point.verdict) == (0.0, Verdict.CERTIFIED)
     assert LIMIT.place(H) == "above"
-
-
-def test_row_08_at_the_limit_itself_the_bound_may_be_active_and_free() -> None:
-    """gamma is anything in [0, g]: both ends are certified."""
     for alpha, gamma in ((LIMIT.alpha, 0.0), (LIMIT.alpha_at_limit, LIMIT.gamma_range)):
         point = rsvm_point(DATA, LIMIT.value, alpha, (LIMIT.w, LIMIT.b))
         assert point.verdict is Verdict.CERTIFIED

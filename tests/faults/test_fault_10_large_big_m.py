@@ -5,7 +5,6 @@ Warned about when M times the tolerance is 1e-3 of the margin; the objective is 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ import pytest
 import tightmargin as tm
 from tests.faults.instances import instance
 from tests.inside.solvers import SOLVERS
-from tests.references.brute_force import ramp_optimum, zero_one_optima
-from tests.support.command_line import run, write_csv
+from tests.references.brute_force import zero_one_optima
 from tightmargin.solvers import SolveResult, Verdict
 
 KEPT = instance("small_big_m")
@@ -32,34 +30,24 @@ def solved(big_m: Any, solver: str, **rest: Any) -> SolveResult:
     return tm.solve(model, solver, **rest)
 
 
-@pytest.mark.parametrize("solver", HERE)
-def test_row_10_the_warning_begins_where_m_buys_a_thousandth(solver: str) -> None:
+@pytest.mark.parametrize(
+    ("solver", "option"),
+    [(s, o) for s, o in (("scip", "numerics/feastol"), ("gurobi", "IntFeasTol")) if s in HERE],
+)
+def test_row_10_the_warning_begins_where_m_buys_a_thousandth(solver: str, option: str) -> None:
+    """A tighter tolerance, which the warning names, is taken into account."""
     limit = 1e-3 / TOLERANCES[solver]
     below, at = solved(0.99 * limit, solver), solved(limit, solver)
+    tight = solved(limit, solver, options={option: 1e-8})
     assert "big_m_slack" not in below.certificate.facts
+    assert "big_m_slack" not in tight.certificate.facts
     assert at.certificate.facts["big_m_slack"] == pytest.approx(1e-3)
     assert f"M = {limit:.6g} is large for {solver}" in at.message
     assert "derive M, or lower" in at.message
+    assert option in at.message
 
 
-@pytest.mark.parametrize(
-    ("solver", "option", "value"),
-    [("scip", "numerics/feastol", 1e-8), ("gurobi", "IntFeasTol", 1e-8)],
-)
-def test_row_10_a_tighter_tolerance_is_taken_into_account(
-    solver: str, option: str, value: float
-) -> None:
-    if solver not in HERE:
-        pytest.skip(f"{solver} is not installed")
-    plain = solved(2e3, solver)
-    tight = solved(2e3, solver, options={option: value})
-    assert plain.certificate.facts["big_m_slack"] == pytest.approx(2e3 * TOLERANCES[solver])
-    assert "big_m_slack" not in tight.certificate.facts
-    assert option in plain.message, "the way out is named"
-
-
-@pytest.mark.parametrize("solver", HERE)
-@pytest.mark.parametrize("size", [1e3, 1e5, HUGE, 1e8])
+@pytest.mark.parametrize(("size", "solver"), [(HUGE, HERE[0]), (1e3, HERE[-1]), (1e8, HERE[0])])
 def test_row_10_the_objective_is_that_of_the_hyperplane(size: float, solver: str) -> None:
     """Violations counted anew: the value is attained, and never below the true optimum."""
     truth = zero_one_optima(DATA, [KEPT["penalty"]], KEPT["intercept"])[0]
@@ -74,21 +62,8 @@ def test_row_10_the_objective_is_that_of_the_hyperplane(size: float, solver: str
     assert result.certificate.facts["big_m_slack"] == pytest.approx(size * TOLERANCES[solver])
 
 
-@pytest.mark.parametrize("solver", HERE)
-def test_row_10_the_ramp_loss_too(solver: str) -> None:
-    truth = ramp_optimum(DATA, KEPT["C"], KEPT["intercept"], None)
-    model = tm.ramp_big_m(DATA, C=KEPT["C"], big_m=HUGE, intercept=KEPT["intercept"])
-    result = tm.solve(model, solver)
-    w, b = result.values["w"], float(result.values["b"])
-    loss = np.clip(1 - DATA.y * (DATA.X @ w + b), 0, 2)
-    assert result.objective == pytest.approx(w @ w / 2 + b * b / 2 + KEPT["C"] * loss.sum())
-    assert result.objective >= truth * (1 - 1e-9)
-    assert result.certificate.facts["big_m_slack"] > 0.5
-
-
 @pytest.mark.usefixtures("no_search_of_ours")
-@pytest.mark.parametrize("solver", HERE)
-@pytest.mark.parametrize("size", [10.0, 1e4])
+@pytest.mark.parametrize(("size", "solver"), [(10.0, HERE[0]), (1e4, HERE[-1])])
 def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(size: float, solver: str) -> None:
     """A convex program, certified: its optimum is what the result reports."""
     model = tm.ramp_big_m(DATA, C=KEPT["C"], big_m=size, intercept=KEPT["intercept"])
@@ -105,10 +80,3 @@ def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(size: float, so
 def test_row_10_a_relaxation_has_no_integers_and_no_warning() -> None:
     model = tm.zero_one_relaxed(DATA, penalty=1.0, big_m=HUGE)
     assert "big_m_slack" not in tm.solve(model).certificate.facts
-
-
-def test_row_10_the_command_line_prints_the_remark(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", DATA)
-    words = ("--set", "penalty=1", f"big_m={HUGE}", "--solver", "scip")
-    answer = run("solve", "zero_one_big_m", "--data", file, *words)
-    assert "is large for scip" in " ".join(answer.stdout.split())

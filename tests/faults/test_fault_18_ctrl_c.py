@@ -1,4 +1,4 @@
-"""Row 18: Ctrl-C from outside after a second leaves a result with incumbent and bound.
+"""Row 18: Ctrl-C from outside leaves a result with incumbent and bound.
 
 tests/solvers/execution/test_interrupts.py has the second press, handlers, threads, notebooks and
 other solvers.
@@ -7,12 +7,13 @@ other solvers.
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
 from tests.inside.solvers import SOLVERS
+from tests.support.covering import FULL
 from tests.support.long_runs import finish, press, start, wait_for
+from tightmargin.solvers import SolveResult
 
 # A row of the log that shows an incumbent and a gap.
 MARKERS = {
@@ -31,9 +32,9 @@ print(json.dumps({"status": str(result.status), "verdict": str(result.certificat
 """
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize(("solver", "name"), MARKERS)
-def test_row_18_a_press_after_a_second_keeps_what_there_is(
+@pytest.mark.slow("a solver is interrupted in the middle of a search")
+@pytest.mark.parametrize(("solver", "name"), list(MARKERS)[:: 1 if FULL else 3])
+def test_row_18_a_press_in_the_search_keeps_what_there_is(
     solver: str, name: str, tmp_path: object
 ) -> None:
     if not SOLVERS[solver].installed:
@@ -41,20 +42,13 @@ def test_row_18_a_press_after_a_second_keeps_what_there_is(
     out = f"{tmp_path}/r.json"
     process = start(solver, name, out, script=SCRIPT)
     wait_for(MARKERS[solver, name], process.stdout)
-    time.sleep(1)
     press(process)
-    pressed = time.perf_counter()
     code, stdout, stderr = finish(process)
     assert code == 0, stderr
-    assert time.perf_counter() - pressed < 50, "the solver had 100 seconds"
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
-    from tightmargin.solvers import SolveResult
-
     kept = SolveResult.load(out)
     claim = kept.certificate.solver_bound
-    assert kept.objective is not None
     assert kept.values
-    assert claim is not None
     assert claim < kept.objective
     assert kept.bound is None or kept.bound <= kept.objective
     assert "interrupt" in kept.message.lower()

@@ -58,12 +58,8 @@ def test_row_21_the_payload_works_on_those_who_unpickle(mark: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pickle", "archive of objects", "npy of objects"])
-@pytest.mark.parametrize("command", ["certify", "predict"])
-def test_row_21_a_result_that_is_a_pickle_is_refused(
-    kind: str, command: str, mark: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "fit.json"
-    npy = io.BytesIO()
+def test_row_21_a_result_that_is_a_pickle_is_refused(kind: str, mark: Path, tmp_path: Path) -> None:
+    file, npy = tmp_path / "fit.json", io.BytesIO()
     np.save(npy, objects(mark), allow_pickle=True)
     file.write_bytes(
         {
@@ -72,35 +68,26 @@ def test_row_21_a_result_that_is_a_pickle_is_refused(
             "npy of objects": npy.getvalue(),
         }[kind]
     )
-    words = ("--data", file) if command == "predict" else ()
-    answer = run(command, file, *words)
-    assert answer.code == 2
-    assert "not a readable result" in answer.complaint
+    for words in (("certify", file), ("predict", file, "--data", file)):
+        answer = run(*words)
+        assert answer.code == 2
+        assert "not a readable result" in answer.complaint
     with pytest.raises(ValueError, match="not a readable result"):
         tm.SolveResult.load(file)
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("member", ["X", "y", "both"])
-def test_row_21_data_with_objects_are_refused(member: str, mark: Path, tmp_path: Path) -> None:
-    file = tmp_path / "points.npz"
-    members: dict[str, Any] = {"X": X, "y": Y}
-    for name in ("X", "y"):
-        if member in (name, "both"):
-            members[name] = objects(mark)
-    file.write_bytes(archive(**members))
-    answer = run("solve", "c_svc", "--data", file, "--set", "C=1")
-    assert answer.code == 2
-    assert "points.npz" in answer.complaint
-    assert not mark.exists()
-
-
-def test_row_21_data_that_are_a_bare_pickle_are_refused(mark: Path, tmp_path: Path) -> None:
-    for name in ("points.npz", "points.csv", "points.libsvm", "points"):
-        (tmp_path / name).write_bytes(pickle.dumps(Payload(mark)))
+def test_row_21_data_that_could_run_code_are_refused(mark: Path, tmp_path: Path) -> None:
+    payload = pickle.dumps(Payload(mark))
+    bad = {
+        "x.npz": archive(X=objects(mark), y=Y), "y.npz": archive(X=X, y=objects(mark)),
+        "points.npz": payload, "points.csv": payload, "points.libsvm": payload, "points": payload,
+    }  # fmt: skip
+    for name, content in bad.items():
+        (tmp_path / name).write_bytes(content)
         answer = run("solve", "c_svc", "--data", tmp_path / name, "--set", "C=1")
         assert answer.code == 2, name
-        assert "Traceback" not in answer.stderr
+        assert name in answer.complaint
     assert not mark.exists()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.support.covering import FULL
 from tightmargin.solvers import LiveLP, NumberError, Status
 
 # Of the raw interface: 1e-8 has no effect, 1e-10 is dropped, 2e15 never added, 1e14 an error.
@@ -27,24 +28,10 @@ def box() -> pyo.ConcreteModel:
     return m
 
 
-def test_row_22_the_raw_stack_loses_such_cuts() -> None:
-    """Pyomo's persistent HiGHS takes the small one without effect and the large one in silence."""
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
-    values = {}
-    for scale in (1e-10, 1.0):
-        opt, m = SolverFactory("highs"), box()
-        m.cuts = pyo.ConstraintList()
-        opt.solve(m)
-        m.cuts.add(scale * m.x[0] + scale * m.x[1] <= 1.5 * scale)
-        opt.solve(m)
-        values[scale] = pyo.value(m.objective)
-    assert values[1.0] == pytest.approx(-1.5)
-    assert values[1e-10] == pytest.approx(-17.0), "the cut is gone, and nobody said so"
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(
+    ("scale", "form"),
+    [(s, f) for k, s in enumerate(SCALES) for f in FORMS if FULL or FORMS[k % 2] == f],
+)
 def test_row_22_the_same_cut_has_the_same_effect_at_every_scale(scale: float, form: str) -> None:
     """Whatever the size of its numbers: they are divided by the largest."""
     live = LiveLP(box(), form=form)
@@ -58,10 +45,9 @@ def test_row_22_the_same_cut_has_the_same_effect_at_every_scale(scale: float, fo
     assert live.resolve().objective == pytest.approx(-17.0)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("ratio", [1e-9, 1e-10, 1e-13, 1e-16])
+@pytest.mark.parametrize(("form", "ratio"), [("primal", 1e-9), ("dual", 1e-16)])
 def test_row_22_a_coefficient_that_vanishes_beside_another_is_refused(
-    ratio: float, form: str
+    form: str, ratio: float
 ) -> None:
     """x_0 <= 1e-3 / ratio would hold nothing back once the coefficient is dropped."""
     live = LiveLP(box(), form=form)
@@ -74,20 +60,13 @@ def test_row_22_a_coefficient_that_vanishes_beside_another_is_refused(
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("numbers", "sides"),
-    [
-        *(((bad, 1.0), {"upper": 1.0}) for bad in (math.nan, math.inf, -math.inf)),
-        ((1.0, 1.0), {"upper": math.nan}),
-        ((1.0, 1.0), {"upper": -math.inf}),
-        ((1.0, 1.0), {"lower": math.inf}),
-    ],
-)
-def test_row_22_no_number_that_is_none(
-    numbers: tuple[float, float], sides: dict[str, float], form: str
-) -> None:
+def test_row_22_no_number_that_is_none(form: str) -> None:
     live = LiveLP(box(), form=form)
     before = live.resolve()
-    with pytest.raises(NumberError):
-        live.add_cut({"x": np.array(numbers)}, **sides)
+    for number, sides in (
+        (math.nan, {"upper": 1.0}), (math.inf, {"upper": 1.0}), (1.0, {"upper": math.nan}),
+        (1.0, {"upper": -math.inf}), (1.0, {"lower": math.inf}),
+    ):  # fmt: skip
+        with pytest.raises(NumberError):
+            live.add_cut({"x": np.array([number, 1.0])}, **sides)
     assert live.resolve().objective == before.objective

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from tests.inside.cuts import CuttingPlaneResult, Pool, Relaxation, run, separation
-from tests.inside.formulations import reduced_hulls, support_value
-from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, gauss
 from tightmargin.cuts import cutting_plane, verify_cut
 from tightmargin.formulations import TrainingData
@@ -47,22 +45,18 @@ def test_row_24_cuts_too_shallow_to_count_end_the_loop(way: str) -> None:
 
 
 def test_row_24_a_cut_that_repeats_another_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once made so, and once because the relaxation loses every cut and its vertex comes back."""
     make, kept = separation.concavity_cut, []
 
     def again(*words: Any) -> Any:
         kept.append(make(*words))
         return kept[min(len(kept) - 1, 2)]
 
-    monkeypatch.setattr(separation, "concavity_cut", again)
-    found = cutting_plane(DATA, nu=NU)
+    with monkeypatch.context() as patch:
+        patch.setattr(separation, "concavity_cut", again)
+        found = cutting_plane(DATA, nu=NU)
     assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
     assert len(found.cuts) == 3
-
-
-def test_row_24_a_program_that_returns_to_a_removed_vertex_ends_the_loop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The relaxation loses every cut: its vertex comes back, and so does the cut."""
     monkeypatch.setattr(Relaxation, "add", lambda *_: None)
     found = cutting_plane(DATA, nu=NU)
     assert_stalled(found, "says what an earlier cut says", optimum(DATA, NU))
@@ -70,35 +64,16 @@ def test_row_24_a_program_that_returns_to_a_removed_vertex_ends_the_loop(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("copies", [2, 7])
-def test_row_24_copies_of_every_point_are_solved_or_stopped_with_a_reason(
-    copies: int, way: str
-) -> None:
+def test_row_24_copies_of_every_point_are_solved(way: str) -> None:
     """Up to fourteen ties where general position has two: degenerate programs at every vertex."""
-    base = gauss(4, 10, 2)
+    base, copies = gauss(4, 10, 2), 7
     data = TrainingData(np.tile(base.X, (copies, 1)), np.tile(base.y, copies))
     nu = 0.5 * nu_range(base).nu_bar
-    found = cutting_plane(data, nu=nu, time_limit=20, **WAYS[way])
+    found = cutting_plane(data, nu=nu, **WAYS[way])
+    assert found.proven
     expected = optimum(base, nu)
     assert found.bound <= expected * (1 + 1e-9)
-    assert found.best.objective >= expected * (1 - 1e-9)
-    assert found.stop in (StopReason.PROVEN, StopReason.TIME_LIMIT)
-    assert found.message
-    if found.proven:
-        assert found.best.objective == pytest.approx(expected, rel=1e-9)
-
-
-def test_row_24_equal_points_with_opposite_labels_are_no_trap() -> None:
-    base = gauss(4, 12, 2)
-    X = np.vstack([base.X, base.X[:3]])
-    data = TrainingData(X, np.r_[base.y, -base.y[:3]])
-    nu = 0.4 * nu_range(data).nu_bar
-    found = cutting_plane(data, nu=nu)
-    assert found.proven
-    directions = np.random.default_rng(0).standard_normal((5000, 2))
-    hulls = reduced_hulls(data, nu=nu)
-    scanned = min(support_value(hulls, v / np.linalg.norm(v)) for v in directions)
-    assert scanned * (1 - 1e-2) <= found.best.objective <= scanned * (1 + 1e-12)
+    assert found.best.objective == pytest.approx(expected, rel=1e-9)
 
 
 def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> None:

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 import tightmargin as tm
-from tightmargin.solvers import Verdict
 
 # Halves and quarters: exact in every format that follows.
 X = np.array([[0.5, -1.0], [1.25, 0.0], [2.0, 2.5], [-3.0, 1.0], [0.0, 0.75], [1.0, -2.0]])
@@ -20,28 +18,24 @@ Y = np.array([1, -1, 1, -1, 1, -1])
 
 CONVERTED: dict[str, Callable[[], tuple[Any, Any]]] = {
     "lists": lambda: (X.tolist(), Y.tolist()),
-    "tuples": lambda: (tuple(map(tuple, X)), tuple(Y)),
     "float32": lambda: (X.astype(np.float32), Y.astype(np.float32)),
     "float16": lambda: (X.astype(np.float16), Y.astype(np.int8)),
     "long double": lambda: (X.astype(np.longdouble), Y),
     "big endian": lambda: (X.astype(">f8"), Y.astype(">i4")),
-    "columns first": lambda: (np.asfortranarray(X), Y),
+    "columns first": lambda: (np.array(X, order="F"), Y),
     "every second row": lambda: (np.repeat(X, 2, axis=0)[::2], np.repeat(Y, 2)[::2]),
-    "backwards": lambda: (X[::-1][::-1], Y[::-1][::-1]),
-    "transposed": lambda: (X.T.copy().T, Y),
     "read-only": lambda: (_read_only(X), _read_only(Y)),
     "objects": lambda: (X.astype(object), Y.astype(object)),
     "fractions": lambda: ([[Fraction(a) for a in row] for row in X.tolist()], Y),
-    "matrix": lambda: (np.asmatrix(X), Y),
+    "matrix": lambda: (np.matrix(X), Y),
     "data frame": lambda: (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)),
-    "frame with an index": lambda: (pd.DataFrame(X, index=list("fedcba")), pd.Series(Y)),
     "frame of mixed types": lambda: (
         pd.DataFrame({"a": X[:, 0].astype(np.float32), "b": X[:, 1]}),
         pd.Series(Y).astype("Int64"),
     ),
     "nullable frame": lambda: (pd.DataFrame(X).astype("Float64"), pd.Series(Y).astype("object")),
     "sparse frame": lambda: (pd.DataFrame(X).astype(pd.SparseDtype("float", 0.0)), Y),
-    "nothing masked": lambda: (np.ma.array(X, mask=False), np.ma.array(Y, mask=False)),
+    "nothing masked": lambda: (np.ma.array(X, mask=False, copy=True), np.ma.array(Y, mask=False)),
 }
 
 
@@ -62,21 +56,9 @@ def test_row_29_is_converted_to_the_same_numbers(kind: str) -> None:
     assert data.X.flags.c_contiguous
     assert not data.X.flags.writeable
     assert data.sha256 == tm.TrainingData(X, Y).sha256
-
-
-@pytest.mark.parametrize("kind", ["float32", "data frame", "every second row"])
-def test_row_29_reaches_the_optimum_of_the_plain_array(kind: str) -> None:
-    plain = tm.solve(tm.c_svc(tm.TrainingData(X, Y), C=1.0))
-    other = tm.solve(tm.c_svc(tm.TrainingData(*CONVERTED[kind]()), C=1.0))
-    assert other.certificate.verdict is Verdict.CERTIFIED
-    assert other.objective == plain.objective, "the same numbers, bit for bit"
-
-
-def test_row_29_the_data_are_a_copy() -> None:
-    mine = X.copy()
-    data = tm.TrainingData(mine, Y)
-    mine[0, 0] = 99.0
-    assert data.X[0, 0] == X[0, 0]
+    if isinstance(points, np.ndarray) and points.flags.writeable:  # the data are a copy
+        points[0, 0] = 99.0
+        assert data.X[0, 0] == 0.5
 
 
 MASKED = np.ma.array(X, mask=X > 2)
@@ -85,10 +67,8 @@ REFUSED: dict[str, tuple[Callable[[], tuple[Any, Any]], str]] = {
     "no columns": (lambda: (np.empty((6, 0)), Y), r"n, d >= 1, got \(6, 0\)"),
     "no data": (lambda: (None, Y), r"n, d >= 1|real numbers"),
     "one dimension": (lambda: (X[:, 0], Y), r"n, d >= 1, got \(6,\)"),
-    "three dimensions": (lambda: (X[None], Y), r"n, d >= 1, got \(1, 6, 2\)"),
     "ragged": (lambda: ([[1.0, 2.0], [1.0]], [1, -1]), "X must hold real numbers"),
     "complex": (lambda: (X + 1j, Y), "X must hold real numbers"),
-    "complex frame": (lambda: (pd.DataFrame(X + 1j), Y), "X must hold real numbers"),
     "words": (
         lambda: (pd.DataFrame({"a": list("abcdef"), "b": X[:, 0]}), Y),
         "X must hold real numbers: 'a' in row 0, column 0",
@@ -100,32 +80,22 @@ REFUSED: dict[str, tuple[Callable[[], tuple[Any, Any]], str]] = {
     "none in a row": (
         lambda: ([[1.0, 2.0], [None, 1.0]], [1, -1]), "X holds nan in row 1, column 0"
     ),
+    "masked label": (lambda: (X, np.ma.array(Y, mask=np.arange(6) == 2)), "y is masked in row 2"),
     "masked cell": (lambda: (MASKED, Y), "X holds nan in row 2, column 1"),
-    "masked label": (
-        lambda: (X, np.ma.array(Y, mask=[0, 0, 1, 0, 0, 0])), "y is masked in row 2"
-    ),
     "dates": (lambda: (np.array(pd.date_range("2020", periods=6))[:, None], Y), "dates or times"),
     "times": (lambda: (np.arange(12).reshape(6, 2).astype("m8[s]"), Y), "dates or times"),
     "dates in a frame": (
         lambda: (pd.DataFrame({"a": pd.date_range("2020", periods=6), "b": X[:, 0]}), Y),
         "dates or times",
     ),
-    "dates alone in a frame": (
-        lambda: (pd.DataFrame({"a": pd.date_range("2020", periods=6)}), Y),
-        "dates or times",
-    ),
     "too large": (lambda: (X.astype(np.longdouble) * np.longdouble("1e4000"), Y), "X holds -?inf"),
     "too large integer": (lambda: ([[10**400], [1]], [1, -1]), "X must hold real numbers: 1000"),
     "one bool y": (lambda: (X, Y > 2), "one kind of label, False: two must occur"),
-    "word y": (lambda: (X, ["+", "-", "?"] * 2), "y holds 3 kinds of labels"),
-    "complex y": (lambda: (X, Y + 0j), "y must hold labels of two kinds, numbers or words"),
     "column y": (lambda: (X, Y[:, None]), r"y must have shape \(6,\).*got \(6, 1\)"),
-    "short y": (lambda: (X, Y[:5]), r"y must have shape \(6,\).*got \(5,\)"),
     "no y": (lambda: (X, None), r"y must have shape \(6,\)"),
     "missing y": (
         lambda: (X, pd.Series([1, -1, None, 1, -1, 1]).astype("Int64")), "y holds nan in row 2"
     ),
-    "dictionary": (lambda: ({"a": 1}, Y), "X must hold real numbers"),
     "generator": (lambda: ((row for row in X), Y), "X must hold real numbers"),
 }  # fmt: skip
 
@@ -138,9 +108,3 @@ def test_row_29_is_refused_in_one_line(kind: str) -> None:
         tm.TrainingData(points, labels)
     if kind != "ragged":
         assert "\n" not in str(refusal.value)
-
-
-def test_row_29_a_sparse_matrix_too_large_to_be_dense_says_how_large() -> None:
-    wide = tm.TrainingData(sp.csr_array((1000, 1_000_000)), np.resize([1, -1], 1000))
-    with pytest.raises(ValueError, match="needs 8,000,000,000 bytes when dense"):
-        tm.zero_one_big_m(wide, penalty=1.0, big_m=1.0)

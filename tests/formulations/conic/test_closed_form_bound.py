@@ -37,6 +37,7 @@ from tests.inside.solvers import (
     rsvm_point,
     unit,
 )
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import CATALOGUE, Origin, TrainingData
 
 Array = np.ndarray
@@ -113,7 +114,6 @@ def assert_proven(
     exact = exact_dual_value(
         augmented(data, mode), data.y, found.gamma, found.alpha, found.beta, limit
     )
-    assert exact is not None
     assert Fraction(found.value) <= exact
     return exact
 
@@ -121,9 +121,9 @@ def assert_proven(
 # --- the strengthening bound ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["penalised", "none", "free"])
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("mode", "scale", "seed"), covering(["penalised", "none", "free"], SCALES, range(4))
+)
 def test_the_bound_is_that_of_rational_arithmetic(seed: int, scale: float, mode: str) -> None:
     """At any unit, and no more than 1e-9 of its terms below it."""
     data, penalty = some_points(seed, 6, 2, scale), 0.7 / scale**2
@@ -135,7 +135,6 @@ def test_the_bound_is_that_of_rational_arithmetic(seed: int, scale: float, mode:
     gamma = 0.6 * share / np.linalg.eigvalsh(priced.T @ (share[:, None] * priced))[-1]
     alpha = np.sqrt(penalty * gamma) * rng.uniform(0.5, 1.0, size=data.n)
     found = strengthening_bound(columns, data.y, gamma, alpha, penalty=penalty, bound_on_b=limit)
-    assert found is not None
     exact = assert_proven(found, data, mode, penalty, limit)
     terms = 2 * found.alpha.sum() + found.gamma.sum() + (9 * found.beta if limit else 0.0)
     assert float(exact) - found.value <= 1e-9 * terms
@@ -154,7 +153,7 @@ WILD = st.one_of(
     gamma=arrays(float, 5, elements=WILD), alpha=arrays(float, 5, elements=WILD),
     exponent=st.floats(-4, 4),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120 if FULL else 40, deadline=None)
 def test_no_multipliers_prove_too_much(
     seed: int, scale: float, mode: str, gamma: Array, alpha: Array, exponent: float
 ) -> None:
@@ -206,7 +205,6 @@ def test_alpha_beyond_its_root_is_cut_off() -> None:
         found = strengthening_bound(
             columns, data.y, np.full(6, 0.02), np.full(6, 1e6), penalty=penalty
         )
-        assert found is not None
         assert found.value <= 6 * penalty
         assert_proven(found, data, "penalised", penalty, None)
 
@@ -223,12 +221,19 @@ def test_huge_gamma_with_w_at_zero_proves_no_more_than_the_optimum() -> None:
             assert lemma is None or lemma.value <= 60.0
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.05, 0.9])
 def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -> None:
     """The hard-margin machine spends nothing: two points at distance 2 t have ||w|| = 1 / t."""
-    for t in SCALES:
+    for t in SCALES if FULL else SCALES[::2]:
         data = TrainingData([[t], [-t]], [1, -1])
-        for ratio in ([0.5, 0.5], [1e9, 1e9], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0]):
+        for ratio in (
+            [0.5, 0.5],
+            [0.0, 0.0],
+            [1e9, 1e9],
+            [-1.0, 1.0],
+            [np.nan, 1.0],
+            [np.inf, 1.0],
+        ):
             found = budget_bound(data.X, data.y, np.array(ratio), 2 * share)
             assert found is None or found[0] <= 1 / t**2 * (1 + 1e-12)
         for spend in (0.0, -1.0, np.nan, np.inf):
@@ -239,7 +244,7 @@ def test_the_budget_bound_is_below_a_point_that_keeps_the_budget(share: float) -
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6), least=st.floats(-1e-3, 1.0))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if FULL else 50, deadline=None)
 def test_a_least_eigenvalue_is_never_too_large(seed: int, k: int, least: float) -> None:
     """A - s I for the number s has positive pivots in rational arithmetic."""
     rng = np.random.default_rng(seed)
@@ -249,7 +254,6 @@ def test_a_least_eigenvalue_is_never_too_large(seed: int, k: int, least: float) 
     found = least_eigenvalue(A, 0.0)
     assert found is None or found > 0
     if least >= 1e-10:
-        assert found is not None
         assert found >= least / 3
     if found is None:
         return
@@ -283,7 +287,7 @@ def hinge_sum(data: TrainingData, w: Array, b: float) -> float:
     seed=st.integers(0, 5), scale=st.sampled_from(SCALES),
     alpha=arrays(float, 6, elements=WILD), exponent=st.floats(-3, 3),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120 if FULL else 40, deadline=None)
 def test_weak_duality_of_hinge_machines_holds_for_any_multipliers(
     seed: int, scale: float, alpha: Array, exponent: float
 ) -> None:
@@ -351,7 +355,7 @@ def test_balanced_multipliers_stay_in_their_box() -> None:
 
 
 @given(seed=st.integers(0, 200), scale=st.sampled_from(SCALES), far=st.sampled_from([0.0, 1e3]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if FULL else 20, deadline=None)
 def test_a_slope_is_below_every_value_on_the_sphere(seed: int, scale: float, far: float) -> None:
     data = some_points(seed, 9, 2, 1.0)
     data = TrainingData(scale * (data.X + far), data.y)

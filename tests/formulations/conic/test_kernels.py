@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,14 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.formulations import (
-    derive_big_m,
     fit_kernel_pca,
     gram_data,
-    intercept_bound_value,
     psd_entries,
-    strengthening_values,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
+from tests.support.certified import certified
 from tightmargin.formulations import GramData, TrainingData
-from tightmargin.solvers import SolveResult, Verdict
 
 PENALTY = 1.3
 PRICED = ("penalised", "none")
@@ -42,14 +37,7 @@ def without_factor(seed: int, mode: str) -> float:
     return reference_solutions.kernel_theorem_2(signed, PENALTY)
 
 
-def certified(model: Any) -> SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
-
-
-@pytest.mark.parametrize("mode", PRICED)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("mode", "seed"), list(zip(PRICED, range(2), strict=True)))
 def test_every_form_on_a_kernel_is_the_problem_of_appendix_a(seed: int, mode: str) -> None:
     data, expected = rbf(seed), without_factor(seed, mode)
     values = {
@@ -71,26 +59,6 @@ def test_the_matrix_has_the_order_of_the_rank() -> None:
     entries = psd_entries(model.outer.body)
     assert entries is not None
     assert len(entries) == 8 * 9 // 2
-
-
-@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
-def test_any_exact_factor_has_the_value_of_the_kernel(mode: str) -> None:
-    """Cholesky's factor for the eigenvectors': it turns the points, also beside a free b."""
-    data = rbf(1)
-    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
-    bound = {"intercept_bound": 2.0} if mode == "free" else {}
-    for build in (tm.conic_sdp, tm.conic_sdp_dual):
-        values = [
-            certified(build(rows, penalty=PENALTY, intercept=mode, **bound)).objective
-            for rows in (data, other)
-        ]
-        assert values[0] == pytest.approx(values[1], rel=1e-6)
-    limit = 2.0 if mode == "free" else None
-    expected = reference_solutions.theorem_2(other, mode, budget=0.2, bound_on_b=limit).value
-    model = tm.conic_sdp_budget(data, budget=0.2, intercept=mode, **bound)
-    spent = tm.solve(model, absolute_gap=1e-7)  # with a free intercept the optimum is 0
-    assert spent.certificate.verdict is Verdict.CERTIFIED
-    assert spent.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_a_truncated_factor_is_above_the_kernel_and_refused_as_a_bound() -> None:
@@ -129,60 +97,3 @@ def test_the_0_1_optimum_on_a_kernel_is_that_of_brute_force(mode: str) -> None:
     for row in table.rows:
         assert row.bound is not None, row.remark
         assert row.bound <= expected + 1e-6
-
-
-@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
-def test_constants_proven_on_a_kernel_are_those_of_any_factor(mode: str) -> None:
-    """M and the bound on b come from distances and lengths, which a turn does not change."""
-    data = rbf(3)
-    other = TrainingData(np.linalg.cholesky(data.gram), data.y)
-    big_m = [
-        derive_big_m(rows, penalty=PENALTY, intercept=mode).values  # type: ignore[arg-type]
-        for rows in (data, other)
-    ]
-    assert big_m[0] == pytest.approx(big_m[1], rel=1e-9)
-    assert big_m[0].max() > 2.5
-    bounds = [intercept_bound_value(rows, PENALTY, "free", "derived") for rows in (data, other)]
-    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-
-
-def test_named_strengthenings_on_a_kernel_keep_the_quadratic_term_convex() -> None:
-    data = rbf(0)
-    columns = np.column_stack([np.linalg.cholesky(data.gram), np.ones(data.n)])
-    for word in ("equal", "inverse_norm", "scaled"):
-        found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=word))
-        gamma = np.array(found.certificate.facts["strengthening"])
-        largest = np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1]
-        assert largest <= 1 + 1e-9
-        assert gamma == pytest.approx(strengthening_values(columns, word), rel=1e-6)
-        assert found.objective <= without_factor(0, "penalised") + 1e-6
-
-
-def test_a_kernel_matrix_of_zeros_is_refused_where_points_are_needed() -> None:
-    nothing = GramData(np.zeros((4, 4)), [1, 1, -1, -1])
-    with pytest.raises(ValueError, match="gram is 0: all points lie in one place"):
-        tm.zero_one_big_m(nothing, penalty=1.0, big_m=3.0)
-    for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated):
-        with pytest.raises(ValueError, match="gram is 0: all points lie in one place"):
-            build(nothing, penalty=1.0)
-
-
-def test_the_command_line_takes_a_kernel_from_the_gap_table_to_new_points(tmp_path: Path) -> None:
-    data = points("overlapping", 0, n=8)
-    file, out = write_csv(tmp_path / "train.csv", data), tmp_path / "fit.json"
-    settings = ["--set", "penalty=1.3", "big_m=derived", "kernel=rbf", "width=0.5"]
-    answer = run("compare", "conic_sdp", "--data", file, *settings, "--json")
-    assert answer.code == 0, answer.stderr
-    ((row,),) = (study["rows"] for study in answer.json["studies"])
-    gram = gram_data(data, kernel="rbf", width=0.5).gram
-    signed = np.outer(data.y, data.y) * (gram + 1)
-    assert row["certified_bound"] == pytest.approx(
-        reference_solutions.kernel_theorem_2(signed, 1.3), rel=1e-6
-    )
-    words = ["--set", "penalty=1.3", "kernel=rbf", "width=0.5", "--out", out]
-    assert run("solve", "conic_sdp", "--data", file, *words).code == 0
-    assert run("certify", out).code == 0
-    answer = run("predict", out, "--data", file, "--json")
-    saved = SolveResult.load(out)
-    wanted = GramData(gram, data.y).factor @ saved.values["w"] + float(saved.values["b"])
-    assert np.array(answer.json["decision_values"]) == pytest.approx(wanted, abs=1e-8)

@@ -15,6 +15,7 @@ from tests.inside.formulations import budget_grid, conic_loss, gram_data, primal
 from tests.inside.solvers import FACTS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
+from tests.support.certified import certified
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolveResult, Verdict
@@ -22,13 +23,6 @@ from tightmargin.solvers import SolveResult, Verdict
 PENALTY = 1.3
 PRICED = ("penalised", "none")
 PRIMAL = (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
-LIFTED = (*PRIMAL, tm.conic_sdp_dual, tm.conic_sdp_budget)
-
-
-def certified(model: Any) -> SolveResult:
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    return result
 
 
 def norm(values: Any, mode: str) -> float:
@@ -99,21 +93,10 @@ def test_the_point_of_the_dual_needs_its_multiplier() -> None:
             primal_point(data, result.values, duals, penalty=PENALTY, intercept="penalised")
 
 
-@pytest.mark.parametrize("mode", PRICED)
-def test_the_gamma_of_a_result_may_be_given_to_conic_fixed_as_it_is(mode: str) -> None:
-    """It is the proven one: conic_fixed refuses anything that is not convex."""
-    data = points("overlapping", 2, n=12)
-    for build in PRIMAL:
-        found = certified(build(data, penalty=PENALTY, intercept=mode))
-        gamma = found.certificate.facts["strengthening"]
-        fixed = tm.solve(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
-        assert fixed.objective == pytest.approx(found.objective, rel=1e-4)
-
-
 # --- rank ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_the_rank_of_the_lift_counts_eigenvalues_beyond_the_stated_size(scale: float) -> None:
     """It does not depend on the units of the points."""
     data = points("overlapping", 3, n=12)
@@ -130,17 +113,10 @@ def test_the_rank_of_the_lift_counts_eigenvalues_beyond_the_stated_size(scale: f
     assert (lift > 1e-4 * lift[-1]).sum() == 1
 
 
-def test_where_everybody_may_be_violated_nothing_is_lifted() -> None:
-    result = tm.solve(tm.conic_sdp_budget(points("overlapping", 1, n=12), budget=1.0))
-    assert result.objective < 1e-6
-    assert result.certificate.facts["rank_of_lift"] == 0
-    assert result.certificate.facts["degenerate"].startswith("w = 0")
-
-
 # --- a budget ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("budget", [0.02, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("budget", [0.02, 0.3])
 def test_the_penalty_of_a_budget_has_its_solution(budget: float) -> None:
     data = points("overlapping", 5, n=14)
     spent = certified(tm.conic_sdp_budget(data, budget=budget))
@@ -177,8 +153,9 @@ BOTH = TrainingData(np.repeat(PLACES, 2, axis=0), np.tile([1, -1], 6))
 MOSTLY = TrainingData(np.repeat(PLACES[:4], 3, axis=0), np.tile([1, -1, -1], 4))
 
 
-@pytest.mark.parametrize("mode", PRICED)
-@pytest.mark.parametrize("build", [*PRIMAL, tm.conic_fixed])
+@pytest.mark.parametrize(
+    ("build", "mode"), list(zip([*PRIMAL, tm.conic_fixed], PRICED * 2, strict=True))
+)
 def test_a_relaxation_with_w_zero_says_so(build: Any, mode: str) -> None:
     """Swapping the labels changes nothing, so w~ = 0 is optimal by convexity."""
     words = {"strengthening": "scaled"} if build is tm.conic_fixed else {}
@@ -193,7 +170,6 @@ def test_a_relaxation_with_w_zero_says_so(build: Any, mode: str) -> None:
     [
         ("penalised", 0.5, "class -1, the majority (w~ = -e_1, the constant column alone)"),
         ("free", 0.5, "class -1, the majority"),
-        ("penalised", 0.05, "no side (predict says -1)"),
         ("none", 0.05, "no side (predict says -1)"),
     ],
 )
@@ -207,13 +183,6 @@ def test_the_0_1_optimum_of_a_majority_says_so(mode: str, penalty: float, told: 
     )
     assert result.objective == pytest.approx(expected)
     assert result.certificate.facts["degenerate"].endswith(told)
-
-
-def test_a_hyperplane_that_tells_points_apart_is_not_called_degenerate() -> None:
-    for build in (*PRIMAL, tm.conic_sdp_budget):
-        words = {"budget": 0.1} if build is tm.conic_sdp_budget else {"penalty": PENALTY}
-        result = certified(build(points("overlapping", 0, n=12), **words))
-        assert "degenerate" not in result.certificate.facts
 
 
 def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_path: Path) -> None:
@@ -231,7 +200,7 @@ def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_p
 # --- the file ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("build", [tm.conic_sdp, tm.conic_sdp_dual, tm.conic_sdp_budget])
+@pytest.mark.parametrize("build", [tm.conic_sdp_dual, tm.conic_sdp_budget])
 def test_what_a_result_says_is_in_its_file_under_documented_names(
     build: Any, tmp_path: Path
 ) -> None:
@@ -254,6 +223,7 @@ def test_losses_of_a_result_are_those_of_proposition_1() -> None:
     result = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening="scaled"))
     facts, w, b = result.certificate.facts, result.values["w"], float(result.values["b"])
     v = 1 - data.y * (data.X @ w + b)
+    assert "degenerate" not in facts
     assert facts["conic_losses"] == pytest.approx(
         conic_loss(v, facts["strengthening"], PENALTY).tolist()
     )
@@ -261,47 +231,3 @@ def test_losses_of_a_result_are_those_of_proposition_1() -> None:
 
 
 # --- bad input -----------------------------------------------------------------------------------
-
-DATA = points("overlapping", 0, n=12)
-PRICE: dict[str, dict[str, Any]] = {
-    "conic_fixed": {"strengthening": "scaled"}, "conic_sdp": {}, "conic_sdp_literal": {},
-    "conic_sdp_dual": {}, "conic_sdp_eliminated": {},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PRICE)
-@pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan, np.inf, "much", None])
-def test_a_penalty_that_is_no_price_is_refused(name: str, penalty: Any) -> None:
-    with pytest.raises(ValueError, match=r"^penalty must be a"):
-        tm.catalogue[name].build(DATA, penalty=penalty, **PRICE[name])
-
-
-@pytest.mark.parametrize("budget", [0.0, 0, np.float64(0), -0.1, 1.1, np.nan, "half", None, True])
-def test_a_budget_outside_its_range_is_refused(budget: Any) -> None:
-    with pytest.raises(ValueError, match=r"^budget must "):
-        tm.conic_sdp_budget(DATA, budget=budget)
-
-
-def test_a_budget_of_zero_is_refused_with_the_problem_that_it_is() -> None:
-    with pytest.raises(ValueError, match=r"got 0: .*hard-margin problem, infeasible where"):
-        tm.conic_sdp_budget(DATA, budget=0.0)
-
-
-@pytest.mark.parametrize("build", LIFTED)
-def test_an_intercept_without_price_or_bound_is_refused_in_every_sdp(build: Any) -> None:
-    words = {"budget": 0.2} if build is tm.conic_sdp_budget else {"penalty": 1.0}
-    with pytest.raises(ValueError, match=r"needs intercept_bound, a number or 'derived'"):
-        build(DATA, intercept="free", **words)
-    for bound in (0.0, -1.0, np.inf):
-        with pytest.raises(ValueError, match="intercept_bound must be a positive"):
-            build(DATA, intercept="free", intercept_bound=bound, **words)
-
-
-def test_points_of_one_class_are_refused_before_any_model() -> None:
-    with pytest.raises(ValueError, match="y"):
-        TrainingData(DATA.X, np.ones(DATA.n))
-
-
-def test_data_of_another_kind_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="conic_sdp takes TrainingData or GramData, got ndarray"):
-        tm.conic_sdp(DATA.X, penalty=1.0)  # type: ignore[arg-type]

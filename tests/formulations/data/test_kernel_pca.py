@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.decomposition import PCA, KernelPCA
+from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
 from tests.inside.experiments import prepare, restore
 from tests.inside.formulations import cross_gram, fit_kernel_pca, gram_data
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import GramData, TrainingData, c_svc, extended_nu_svc, nu_svc
+from tests.support.covering import FULL
+from tightmargin.formulations import GramData, TrainingData, c_svc
 from tightmargin.solvers import SolveResult, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
@@ -69,14 +70,8 @@ def test_components_are_those_of_scikit_learn(name: str) -> None:
     assert (ours.data.y == DATA.y).all()
 
 
-def test_a_linear_kernel_gives_principal_components() -> None:
-    found = fit_kernel_pca(DATA, keep=2, kernel="linear").apply(NEW)
-    expected = PCA(n_components=2).fit(DATA.X).transform(NEW)
-    np.testing.assert_allclose(found, same_up_to_sign(found, expected), atol=1e-12)
-
-
 @given(seed=st.integers(0, 10**6), n=st.integers(3, 12), d=st.integers(1, 3))
-@settings(max_examples=40)
+@settings(max_examples=40 if FULL else 15)
 def test_inner_products_are_those_of_the_centred_feature_map(seed: int, n: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(n, d)), rng.normal(size=(4, d))
@@ -116,7 +111,7 @@ def test_a_kernel_matrix_gives_what_its_points_give() -> None:
 # --- what is left out ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("keep", [1, 2, 4, 8])
+@pytest.mark.parametrize("keep", [1, 8])
 def test_the_matrix_that_is_left_is_off_by_the_largest_eigenvalue_dropped(keep: int) -> None:
     """Eckart and Young: no matrix of this rank is nearer, and the distance is that eigenvalue."""
     found = fit_kernel_pca(DATA, keep=keep, **KERNELS["rbf"])
@@ -131,7 +126,7 @@ def test_the_matrix_that_is_left_is_off_by_the_largest_eigenvalue_dropped(keep: 
     assert f"dropped {away:.3g}" in found.summary
 
 
-@pytest.mark.parametrize("share", [0.3, 0.8, 0.99])
+@pytest.mark.parametrize("share", [0.8])
 def test_a_share_keeps_the_fewest_components_that_hold_it(share: float) -> None:
     found = fit_kernel_pca(DATA, keep=share, **KERNELS["rbf"])
     fewer = fit_kernel_pca(DATA, keep=found.r - 1, **KERNELS["rbf"])
@@ -161,28 +156,12 @@ def test_components_below_the_tolerance_are_none() -> None:
         fit_kernel_pca(data, keep=0.999, kernel="linear", tolerance=0.9)
 
 
-def test_rounding_is_not_taken_for_components() -> None:
-    """exp(-t) is 1 to 16 digits: what is left after centring is 2 width X0 X0' and noise."""
-    found = fit_kernel_pca(DATA, keep="full", kernel="rbf", width=1e-9, tolerance=0.0)
-    assert found.rank == 3
-    linear = fit_kernel_pca(DATA, keep="full", kernel="linear")
-    np.testing.assert_allclose(found.eigenvalues, 2e-9 * linear.eigenvalues, rtol=1e-4)
-
-
-def test_the_rank_trap_of_the_extended_machine_is_taken_away() -> None:
-    doubled = TrainingData(np.hstack([DATA.X, DATA.X[:, :1]]), DATA.y)
-    with pytest.raises(ValueError, match="rank 3 of 4"):
-        extended_nu_svc(doubled, nu=0.3)
-    found = fit_kernel_pca(doubled, keep="full", kernel="linear")
-    assert found.r == 3
-    extended_nu_svc(found.data, nu=0.3)
-
-
 # --- machines ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("C", [0.8, 5.0])  # at 0.3 every point of rbf is at its bound, b in a range
+@pytest.mark.parametrize(
+    ("name", "C"), list(zip(KERNELS, (0.8, 5.0, 0.8), strict=True))
+)  # at 0.3 every point of rbf is at its bound, b in a range
 def test_c_svc_on_all_components_decides_as_the_kernel_machine(name: str, C: float) -> None:
     found = fit_kernel_pca(DATA, keep="full", **KERNELS[name])
     result = solve(c_svc(found.data, C=C))
@@ -196,20 +175,8 @@ def test_c_svc_on_all_components_decides_as_the_kernel_machine(name: str, C: flo
     np.testing.assert_allclose(rows @ a + a0, ours, atol=1e-9 * np.abs(expected).max())
 
 
-def test_the_expansion_of_a_full_rank_kernel_is_that_of_the_support_vectors() -> None:
-    """A kernel matrix of full rank has one expansion up to constants: alpha_i y_i of the dual."""
-    found = fit_kernel_pca(DATA, keep="full", **KERNELS["rbf"])
-    result = solve(c_svc(found.data, C=0.6))
-    a, _ = found.expansion(result.values["w"])
-    theirs = SVC(C=0.6, tol=1e-9, **THEIRS["rbf"]).fit(DATA.X, DATA.y)
-    expected = np.zeros(24)
-    expected[theirs.support_] = theirs.dual_coef_[0]
-    assert abs(expected).max() == pytest.approx(0.6)
-    np.testing.assert_allclose(a, expected, atol=1e-4)
-
-
 @given(seed=st.integers(0, 10**6), keep=st.sampled_from(["full", 1, 3, 0.9]))
-@settings(max_examples=30)
+@settings(max_examples=30 if FULL else 8)
 @pytest.mark.parametrize("name", KERNELS)
 def test_scores_through_samples_and_through_components_agree(
     name: str, seed: int, keep: float | str
@@ -221,27 +188,6 @@ def test_scores_through_samples_and_through_components_agree(
     through = cross_gram(DATA, Z, **KERNELS[name]) @ a + a0
     np.testing.assert_allclose(through, found.apply(Z) @ w + b, atol=1e-7)
     assert a.sum() == pytest.approx(0.0, abs=1e-9)
-
-
-def test_the_extended_machine_does_not_see_a_rotation() -> None:
-    data = reference_solutions.points("overlapping", 1, n=10)
-    found = fit_kernel_pca(data, keep="full", kernel="linear")
-    costs = np.full(10, 0.1)
-    expected = reference_solutions.nu_risk_on_circle(data, "free", 0.3, costs).value
-    assert expected > 1e-3
-    assert reference_solutions.nu_risk_on_circle(
-        found.data, "free", 0.3, costs
-    ).value == pytest.approx(expected, abs=1e-9)
-    result = solve(extended_nu_svc(found.data, nu=0.3), "scip")
-    assert result.objective == pytest.approx(expected, abs=2e-6)
-
-
-def test_a_full_rank_kernel_separates_and_few_components_do_not() -> None:
-    full = fit_kernel_pca(DATA, keep="full", **KERNELS["rbf"]).data
-    few = fit_kernel_pca(DATA, keep=2, **KERNELS["rbf"]).data
-    assert reference_solutions.is_separable(full, "free")
-    assert not reference_solutions.is_separable(few, "free")
-    assert np.abs(solve(nu_svc(few, nu=0.9)).values["w"]).max() > 0
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -257,43 +203,6 @@ def test_a_matrix_with_a_negative_eigenvalue_is_no_kernel() -> None:
     square = TrainingData(values, DATA.y)
     with pytest.raises(ValueError, match=f"smallest eigenvalue {lowest:.6g}"):
         prepare(square, {"kernel": "precomputed", "kpca": "full"})
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"keep": 0}, "keep = 0 components: the kernel has 23"),
-        ({"keep": 24}, "keep = 24 components: the kernel has 23"),
-        ({"keep": 1.0}, r"keep = 1\.0 is neither"),
-        ({"keep": -0.1}, r"keep = -0\.1 is neither"),
-        ({"keep": True}, "keep must be full"),
-        ({"keep": "all"}, "keep must be full"),
-        ({"keep": math.nan}, "keep must be full"),
-        ({"tolerance": 1.0}, "tolerance must be a number"),
-        ({"tolerance": -1e-9}, "tolerance must be a number"),
-        ({"tolerance": "small"}, "tolerance must be a number"),
-        ({"kernel": None}, "needs kernel for points"),
-        ({"kernel": "rfb"}, "did you mean 'rbf'"),
-        ({"width": None}, "kernel rbf needs width"),
-        ({"degree": 2}, "kernel rbf takes no degree"),
-    ],
-)
-def test_bad_arguments_are_refused(change: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        fit_kernel_pca(DATA, **({"keep": "full"} | KERNELS["rbf"] | change))
-
-
-def test_other_data_are_refused() -> None:
-    with pytest.raises(TypeError, match="got ndarray"):
-        fit_kernel_pca(DATA.X, keep="full", kernel="linear")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a kernel matrix takes no width"):
-        fit_kernel_pca(gram_data(DATA, kernel="linear"), keep="full", width=1.0)
-    same = TrainingData(np.full((4, 2), 3.7), [1, -1, 1, -1])
-    with pytest.raises(ValueError, match="all points coincide in feature space"):
-        fit_kernel_pca(same, keep="full", kernel="rbf", width=1.0)
-    found = fit_kernel_pca(DATA, keep=2, kernel="linear")
-    with pytest.raises(ValueError, match=r"w must have shape \(2,\), got \(3,\)"):
-        found.expansion([1.0, 2.0, 3.0])
 
 
 # --- saved ---------------------------------------------------------------------------------------
@@ -324,12 +233,6 @@ def test_a_record_turns_equal_eigenvalues_and_nothing_else() -> None:
     np.testing.assert_allclose(distinct.turned(-distinct.basis).basis, -distinct.basis, rtol=1e-15)
 
 
-def test_what_was_fitted_cannot_be_written_to() -> None:
-    found = fit_kernel_pca(DATA, keep=4, **KERNELS["rbf"])
-    with pytest.raises(ValueError, match="read-only"):
-        found.basis[0, 0] = 1.0
-
-
 def answer_to(folder: Path, *words: str, data: TrainingData, name: str = "c_svc") -> Any:
     file = write_csv(folder / "train.csv", data)
     out = folder / "fit.json"
@@ -348,7 +251,7 @@ def scores(folder: Path, fit: Path, X: np.ndarray) -> list[float]:
     return [float(row["decision_value"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
 
 
-@pytest.mark.parametrize("keep", ["full", "4", "0.9"])
+@pytest.mark.parametrize("keep", ["full", "0.9"])
 def test_a_saved_fit_certifies_and_predicts_again(tmp_path: Path, keep: str) -> None:
     out = answer_to(tmp_path, "C=1.3", "kernel=rbf", "width=0.4", f"kpca={keep}", data=DATA)
     result = SolveResult.load(out)
@@ -364,33 +267,6 @@ def test_a_saved_fit_certifies_and_predicts_again(tmp_path: Path, keep: str) -> 
     if keep == "full":
         theirs = SVC(C=1.3, tol=1e-9, **THEIRS["rbf"]).fit(DATA.X, DATA.y)
         assert found == pytest.approx(list(theirs.decision_function(NEW)), abs=1e-4)
-
-
-@pytest.mark.parametrize("words", [("normalise=zscore",), ("kpca_tolerance=1e-3",)])
-def test_the_default_kernel_on_the_command_line_is_linear(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    out = answer_to(tmp_path, "C=1.3", "kpca=full", *words, data=DATA)
-    result = SolveResult.load(out)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.normalisation["kernel"] == "linear"
-    assert run("certify", out).code == 0
-    X = DATA.X if "kpca" in words[0] else (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
-    Z = NEW if "kpca" in words[0] else (NEW - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
-    theirs = SVC(C=1.3, tol=1e-9, kernel="linear").fit(X, DATA.y)
-    assert scores(tmp_path, out, NEW) == pytest.approx(list(theirs.decision_function(Z)), abs=1e-4)
-
-
-def test_a_precomputed_kernel_on_the_command_line(tmp_path: Path) -> None:
-    gram = gram_data(DATA, **KERNELS["poly"]).gram
-    out = answer_to(
-        tmp_path, "C=1.3", "kernel=precomputed", "kpca=full", data=TrainingData(gram, DATA.y)
-    )
-    assert run("certify", out).code == 0
-    theirs = SVC(C=1.3, tol=1e-9, **THEIRS["poly"]).fit(DATA.X, DATA.y)
-    expected = theirs.decision_function(NEW)
-    found = scores(tmp_path, out, cross_gram(DATA, NEW, **KERNELS["poly"]))
-    assert found == pytest.approx(list(expected), abs=1e-4 * np.abs(expected).max())
 
 
 def test_the_preparation_says_what_does_not_belong() -> None:

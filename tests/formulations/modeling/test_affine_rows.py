@@ -6,15 +6,11 @@ Python rule; whatever is done to both, they stay the same model.
 
 from __future__ import annotations
 
-import io
 import pickle
-import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -28,7 +24,8 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from tests.inside.formulations import AffineRows, ArrayVar, dot, equal_rows, squares
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import StandardForm, representable, standard_form
-from tests.references.reference_solutions import points, pyomo_optimum
+from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import c_svc
 from tightmargin.solvers import solve
 
@@ -105,6 +102,7 @@ def with_rules() -> pyo.ConcreteModel:
 
 Step = Callable[[pyo.ConcreteModel], Any]
 STEPS: dict[str, Step] = {
+    "nothing": lambda m: None,
     "look": lambda m: [str(row.expr) for row in m.row.values()],
     "count": lambda m: len(m.row),
     "deactivate 1": lambda m: m.row[1].deactivate(),
@@ -191,14 +189,8 @@ def linear_optimum(m: pyo.ConcreteModel) -> float | None:
     return float(pyo.value(objective))
 
 
-def test_fresh_rows_are_the_rows_of_the_rule() -> None:
-    ours, plain = with_arrays(), with_rules()
-    assert_same_model(ours, plain)
-    assert solve(ours).objective == pytest.approx(linear_optimum(plain), abs=1e-9)
-
-
 @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=7), copied=st.integers(0, 7))
-@settings(max_examples=120)
+@settings(max_examples=120 if FULL else 25)
 def test_any_sequence_of_edits_leaves_the_same_model(steps: list[str], copied: int) -> None:
     ours, plain = with_arrays(), with_rules()
     for k, name in enumerate(steps):
@@ -207,23 +199,10 @@ def test_any_sequence_of_edits_leaves_the_same_model(steps: list[str], copied: i
         for model in (ours, plain):
             STEPS[name](model)
     assert_same_model(ours, plain)
-
-
-@given(steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5))
-@settings(max_examples=25)
-def test_any_sequence_of_edits_has_the_same_optimum(steps: list[str]) -> None:
-    ours, plain = with_arrays(), with_rules()
-    for name in steps:
-        for model in (ours, plain):
-            STEPS[name](model)
     expected = linear_optimum(plain)
-    result = solve(ours, "highs")
-    if expected is None:
-        assert result.objective is None
-    else:
-        assert result.objective == pytest.approx(expected, abs=1e-8)
-    stock = linear_optimum(ours)
-    assert stock == (None if expected is None else pytest.approx(expected, abs=1e-8))
+    known = None if expected is None else pytest.approx(expected, abs=1e-8)
+    assert solve(ours, "highs").objective == known
+    assert linear_optimum(ours) == known
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -233,6 +212,7 @@ def test_every_edit_is_seen_by_the_next_solve(name: str) -> None:
     solve(ours)
     for model in (ours, plain):
         STEPS[name](model)
+    assert_same_model(ours, plain)
     expected = linear_optimum(plain)
     assert solve(ours).objective == (
         None if expected is None else pytest.approx(expected, abs=1e-8)
@@ -279,14 +259,6 @@ def test_rows_carry_values_slacks_and_sides() -> None:
         assert m.tie[i].lower == m.tie[i].upper == LOW[i]
         assert m.cap[i].lower is None
         assert pyo.value(m.cap[i].upper) == 0.5
-
-
-def test_deleting_the_whole_component_removes_the_rows() -> None:
-    m = with_arrays()
-    m.del_component(m.row)
-    assert len(standard_form(m).rows) == 0
-    m.row = AffineRows(m.I, [(1.0, m.xi)], lower=0.25)
-    assert solve(m).values["xi"] == pytest.approx(np.full(N, 0.25), abs=1e-7)
 
 
 def test_rows_of_words_and_of_pairs() -> None:
@@ -364,46 +336,7 @@ def test_bad_numbers_in_the_arrays_are_refused_by_name(bad: float) -> None:
 # --- everybody else ------------------------------------------------------------------------------
 
 
-def test_lp_files_hold_the_same_rows() -> None:
-    ours, plain = (lp_rows(m) for m in (with_arrays(), with_rules()))
-    assert len(plain) == 2 * N  # each row has two sides
-    assert ours == plain
-
-
-def lp_rows(m: pyo.ConcreteModel) -> dict[str, tuple[str, list[tuple[str, float]]]]:
-    """Rows of the LP file by name: the side, and the terms in alphabetical order."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.lp"
-        m.write(str(path), io_options={"symbolic_solver_labels": True})
-        text = path.read_text(encoding="utf-8")
-    body = text.split("s.t.")[1].split("bounds")[0]
-    found = {}
-    for name, terms, side in re.findall(
-        r"^(\w[^:\n]*):\n(.*?)((?:<=|>=|=) \S+)", body, re.M | re.S
-    ):
-        pairs = [line.split() for line in terms.splitlines() if line.strip()]
-        found[name] = (side, sorted((variable, float(number)) for number, variable in pairs))
-    return found
-
-
-@pytest.mark.parametrize("step", ["look", "deactivate 3", "delete 2", "relax", "fix w"])
-def test_mps_files_hold_the_same_model(step: str, tmp_path: Path) -> None:
-    """Read and solved by HiGHS alone."""
-    found = []
-    for k, m in enumerate((with_arrays(), with_rules())):
-        STEPS[step](m)
-        path = str(tmp_path / f"{k}.mps")
-        m.write(path)
-        h = highspy.Highs()
-        h.silent()
-        assert h.readModel(path) == highspy.HighsStatus.kOk
-        h.run()
-        found.append((h.getNumCol(), h.getNumRow(), h.getNumNz(), h.getObjectiveValue()))
-    assert found[0][:3] == found[1][:3]
-    assert found[0][3] == pytest.approx(found[1][3], abs=1e-9)
-
-
-@pytest.mark.parametrize("step", ["look", "deactivate 3", "delete 2", "relax", "fix w"])
+@pytest.mark.parametrize("step", ["look", "delete 2", "fix w"])
 def test_nl_files_hold_the_same_model(step: str, tmp_path: Path) -> None:
     """Segments of the file, comments left out: the same numbers in the same places."""
     texts = []
@@ -423,7 +356,7 @@ def number_or_word(text: str) -> float | str:
         return text
 
 
-@pytest.mark.parametrize("transformation", ["gdp.bigm", "gdp.hull", "gdp.mbigm"])
+@pytest.mark.parametrize("transformation", ["gdp.bigm", "gdp.hull"])
 def test_disjuncts_may_hold_array_rows(transformation: str) -> None:
     """Either all of x_i + 2 w >= 3, or all of x_i >= 4; solved through Pyomo's own interfaces."""
     found = []
@@ -446,8 +379,7 @@ def test_disjuncts_may_hold_array_rows(transformation: str) -> None:
             loss = m.x[0] + 2 * m.x[1] + 3 * m.x[2]
         m.either = Disjunction(expr=[m.left, m.right])
         m.goal = pyo.Objective(expr=loss + 20 * m.w)
-        options = {"solver": pyo.SolverFactory("highs")} if transformation == "gdp.mbigm" else {}
-        pyo.TransformationFactory(transformation).apply_to(m, **options)
+        pyo.TransformationFactory(transformation).apply_to(m)
         pyo.SolverFactory("highs").solve(m)
         found.append(float(pyo.value(m.goal)))
         assert solve(m).objective == pytest.approx(found[-1], abs=1e-7)
@@ -455,34 +387,13 @@ def test_disjuncts_may_hold_array_rows(transformation: str) -> None:
     assert found[0] == pytest.approx(18.0)  # x = 3, w = 0
 
 
-def test_duals_come_back_through_a_suffix() -> None:
-    """Through Pyomo's own HiGHS, row by row the multipliers of the ordinary model."""
-    found = []
-    for m in (with_arrays(), with_rules()):
-        pyo.TransformationFactory("core.relax_integer_vars").apply_to(m)
-        m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-        pyo.SolverFactory("highs").solve(m)
-        found.append([m.dual[m.row[i]] for i in m.I])
-    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
-    assert np.abs(found[0]).max() > 1e-3
-
-
-def test_printing_shows_the_rows() -> None:
-    texts = []
-    for m in (with_arrays(), with_rules()):
-        out = io.StringIO()
-        m.pprint(ostream=out)
-        texts.append(out.getvalue())
-    assert "row : Size=6" in texts[0]
-    bodies = [re.findall(r"^ +\d : +1\.0 : .* : +9\.0 : +True", t, re.MULTILINE) for t in texts]
-    assert len(bodies[0]) == len(bodies[1]) == N
-
-
-@pytest.mark.parametrize("name", ["highs", "appsi_highs", "scip_direct", "gurobi_direct"])
 @pytest.mark.parametrize(
-    "step",
-    ["look", "deactivate 3", "delete 2", "replace 4", "raise big", "fix xi", "relax", "bound xi"],
-)
+    ("name", "step"),
+    [
+        ("highs", "deactivate 3"), ("appsi_highs", "replace 4"), ("scip_direct", "delete 2"),
+        ("gurobi_direct", "fix xi"), ("appsi_highs", "bound xi"), ("gurobi_direct", "relax"),
+    ],
+)  # fmt: skip
 def test_stock_solvers_see_the_same_rows(name: str, step: str) -> None:
     found = []
     for m in (with_arrays(), with_rules()):
@@ -510,24 +421,6 @@ def test_duals_of_array_rows_arrive_by_name() -> None:
         assert base.duals["row"][i] == pytest.approx(slope, abs=1e-4)
 
 
-def test_transformations_see_the_rows() -> None:
-    ours, plain = with_arrays(), with_rules()
-    for m in (ours, plain):
-        m.w[0].fix(0.2)
-        pyo.TransformationFactory("contrib.propagate_fixed_vars").apply_to(m)
-        pyo.TransformationFactory("core.add_slack_variables").apply_to(m)
-    assert solve(ours).objective == pytest.approx(linear_optimum(plain), abs=1e-8)
-
-
-def test_a_fixed_variable_moves_to_the_side() -> None:
-    m = with_arrays()
-    m.w[1].fix(-0.5)
-    form = standard_form(m)
-    assert "w[1]" not in [v.name for v in form.columns]
-    np.testing.assert_allclose(form.row_lower, 1.0 + 0.5 * MATRIX[:, 1])
-    np.testing.assert_allclose(form.row_upper, 9.0 + 0.5 * MATRIX[:, 1])
-
-
 def test_rows_inside_a_block_are_found() -> None:
     m = pyo.ConcreteModel()
     m.inner = pyo.Block()
@@ -549,14 +442,6 @@ def test_building_touches_no_row() -> None:
     assert model.margin.touched() == []
     assert len(model.margin._data) == len(model.xi.touched()) == 0
     assert list(model.margin.untouched()) == list(range(14))
-
-
-def test_a_touched_model_still_solves_like_pyomo_says() -> None:
-    model = c_svc(points("overlapping", 0), C=1.0)
-    model.margin[0].set_value(model.margin[0].body >= 2.0)
-    del model.margin[5]
-    model.margin[7].deactivate()
-    assert solve(model).objective == pytest.approx(pyomo_optimum(model), rel=1e-7)
 
 
 # --- the small expressions -----------------------------------------------------------------------

@@ -152,13 +152,3 @@ def test_bounds_that_do_not_fit_are_refused() -> None:
     m.worse = ArrayVar(m.I, upper=np.array([1.0, np.nan, 1.0, 1.0, 1.0]))
     with pytest.raises(ValueError, match=r"upper bound of worse\[1\] is nan"):
         standard_form(m)
-
-
-def test_an_index_of_pairs() -> None:
-    m = pyo.ConcreteModel()
-    m.L = pyo.Set(initialize=[(0, 0), (1, 0), (1, 1)], dimen=2)
-    m.W = ArrayVar(m.L, lower=1.0)
-    m.goal = pyo.Objective(expr=2 * m.W[1, 0] + m.W[0, 0] + m.W[1, 1])
-    result = solve(m)
-    assert result.objective == pytest.approx(4.0)
-    np.testing.assert_allclose(result.values["W"], np.ones((2, 2)), atol=1e-8)

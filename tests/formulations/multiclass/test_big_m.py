@@ -114,7 +114,6 @@ def test_a_small_m_cuts_the_optimum_off_and_says_so(mode: str) -> None:
     assert cut.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "M[5]" in cut.certificate.unproven
     assert cut.bound is None
-    assert cut.objective is not None
     assert cut.objective > value + 1e-3
     relaxed = tm.multiclass_truncated_relaxed(data, **words, intercept=mode, big_m=big_m)
     assert "M[5]" in tm.solve(relaxed).certificate.unproven
@@ -131,12 +130,6 @@ def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
     np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan])
-def test_an_objective_that_no_point_can_have_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="upper_bound"):
-        derive_multiclass_big_m(GIVEN_UP, **WORDS, upper_bound=bad)
-
-
 def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
     data = class_points(5, n=9)
     own, others = class_reaches(data)
@@ -144,10 +137,3 @@ def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
         distance = np.linalg.norm(data.X - data.X[i], axis=1)
         assert own[i] == pytest.approx(distance[data.y == data.y[i]].max())
         assert others[i] == pytest.approx(distance[data.y != data.y[i]].max())
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_proof_is_told_with_its_numbers(mode: str) -> None:
-    derived = derive_multiclass_big_m(GIVEN_UP, **WORDS, intercept=mode)
-    assert f"largest M {derived.values.max():.9g}" in derived.proof
-    assert f"{derived.upper_bound:.9g}" in derived.proof

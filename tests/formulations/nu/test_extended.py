@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
+import tightmargin as tm
 from tests.inside.experiments import load
 from tests.inside.formulations import (
     dependent_features,
@@ -23,42 +24,24 @@ from tests.inside.formulations import (
     support_value,
 )
 from tests.inside.solvers import SOLVERS, nu_bar_bounds
-from tests.inside.solvers import nu_range as ranges
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations import (
-    CATALOGUE,
-    Origin,
-    PaperCheck,
-    TrainingData,
-    extended_nu_svc,
-    extended_nu_svc_ball,
-    extended_nu_svc_linearised,
-    extended_nu_svc_linearised_dual,
-    extended_nu_svc_polar,
-    extended_nu_svc_reverse,
-    min_cvar,
-    nu_svc,
-    orthonormal_reduction,
-)
-from tightmargin.solvers import SolveResult, Status, Verdict, compare, nu_range, solve
+from tests.support.covering import FULL, covering
+from tightmargin.formulations import CATALOGUE, Origin, PaperCheck, orthonormal_reduction
+from tightmargin.solvers import SolveResult, Verdict, compare, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
 GLOBAL = 2e-6
 DATA = points("overlapping", 1, n=10)
 BELOW, ABOVE = 0.3, 0.6  # nu_bar is 0.408
-FAMILY = (
-    extended_nu_svc, extended_nu_svc_ball, extended_nu_svc_reverse, extended_nu_svc_polar,
-    extended_nu_svc_linearised, extended_nu_svc_linearised_dual,
-)  # fmt: skip
 
 
-def uniform(data: TrainingData) -> np.ndarray:
+def uniform(data: tm.TrainingData) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
 
 
-def direction(data: TrainingData, w: np.ndarray, nu: float, **options: Any) -> float:
+def direction(data: tm.TrainingData, w: np.ndarray, nu: float, **options: Any) -> float:
     """h(w / ||w||) by sorting."""
     return support_value(reduced_hulls(data, nu=nu, **options), w / np.linalg.norm(w))
 
@@ -69,17 +52,18 @@ def parameters(build: Any) -> dict[str, Any]:
 
 @functools.cache
 def sphere(nu: float, solver: str = "scip") -> SolveResult:
-    return solve(extended_nu_svc(DATA, nu=nu), solver)
+    return solve(tm.extended_nu_svc(DATA, nu=nu), solver)
 
 
 # --- the global optimum --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["free", "none"])
-@pytest.mark.parametrize("nu", [0.1, BELOW, ABOVE, 0.9])
+@pytest.mark.parametrize(
+    ("nu", "mode"), [(0.1, "none"), (BELOW, "free"), (ABOVE, "none"), (0.9, "free")]
+)
 def test_scips_optimum_is_the_best_direction_of_the_plane(nu: float, mode: str) -> None:
     expected = reference_solutions.nu_risk_on_circle(DATA, mode, nu, uniform(DATA)).value
-    result = solve(extended_nu_svc(DATA, nu=nu, intercept=mode), "scip")
+    result = solve(tm.extended_nu_svc(DATA, nu=nu, intercept=mode), "scip")
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
     w = result.values["w"]
     assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
@@ -90,8 +74,7 @@ def test_scips_optimum_is_the_best_direction_of_the_plane(nu: float, mode: str) 
     assert result.bound <= expected + 1e-12
 
 
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize("balance", ["uniform", "balanced"])
+@pytest.mark.parametrize(("solver", "balance"), [("scip", "balanced"), ("gurobi", "uniform")])
 def test_optimum_in_space_is_the_nearest_facet_of_the_difference(solver: str, balance: str) -> None:
     """Below nu_bar it is the distance of 0 to the boundary of U: all vertices, Qhull, no LP."""
     if not SOLVERS[solver].installed:
@@ -101,22 +84,22 @@ def test_optimum_in_space_is_the_nearest_facet_of_the_difference(solver: str, ba
     hull = ConvexHull(all_vertices(data, "free", nu, loss_weights(data, balance)))
     expected = -hull.equations[:, -1].max()
     assert expected > 1e-3
-    result = solve(extended_nu_svc(data, nu=nu, class_balance=balance), solver)
+    result = solve(tm.extended_nu_svc(data, nu=nu, class_balance=balance), solver)
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
-    other = solve(extended_nu_svc_polar(data, nu=nu, class_balance=balance), solver)
+    other = solve(tm.extended_nu_svc_polar(data, nu=nu, class_balance=balance), solver)
     assert (-other.objective) ** -0.5 == pytest.approx(expected, abs=GLOBAL)
     assert 0 < result.bound <= expected
     assert other.bound <= other.objective
 
 
-@pytest.mark.parametrize("nu", [0.15, BELOW])
+@pytest.mark.parametrize("nu", [BELOW])
 def test_three_statements_of_one_problem_below_nu_bar(nu: float) -> None:
     best = sphere(nu).objective
     assert best > 1e-3
-    reverse = solve(extended_nu_svc_reverse(DATA, nu=nu))
+    reverse = solve(tm.extended_nu_svc_reverse(DATA, nu=nu))
     assert reverse.objective == pytest.approx(best, abs=GLOBAL)
     assert 0 < reverse.bound <= best + GLOBAL
-    polar = solve(extended_nu_svc_polar(DATA, nu=nu))
+    polar = solve(tm.extended_nu_svc_polar(DATA, nu=nu))
     longest = np.linalg.norm(polar.values["w"])
     assert 1 / longest == pytest.approx(best, rel=1e-4)
     assert polar.objective == pytest.approx(-(longest**2), rel=1e-12)
@@ -124,18 +107,18 @@ def test_three_statements_of_one_problem_below_nu_bar(nu: float) -> None:
     assert direction(DATA, w, nu) == pytest.approx(best, abs=GLOBAL)
 
 
-@pytest.mark.parametrize("nu", [ABOVE, 0.8, 0.99])  # at 1 the costs 1/n add up to a rounding less
+@pytest.mark.parametrize("nu", [ABOVE, 0.99])  # at 1 the costs 1/n add up to a rounding less
 def test_the_ball_is_exact_above_nu_bar_and_the_machine_is_nu_svc(nu: float) -> None:
-    ball, exact = solve(extended_nu_svc_ball(DATA, nu=nu)), sphere(nu)
+    ball, exact = solve(tm.extended_nu_svc_ball(DATA, nu=nu)), sphere(nu)
     assert ball.certificate.verdict is exact.certificate.verdict is Verdict.CERTIFIED
     assert ball.objective < -1e-3
     assert ball.objective == pytest.approx(exact.objective, abs=1e-7)
-    w = solve(nu_svc(DATA, nu=nu)).values["w"]
+    w = solve(tm.nu_svc(DATA, nu=nu)).values["w"]
     assert w / np.linalg.norm(w) == pytest.approx(ball.values["w"], abs=1e-3)
 
 
 def test_below_nu_bar_the_ball_is_a_relaxation_worth_nothing() -> None:
-    result = solve(extended_nu_svc_ball(DATA, nu=BELOW))
+    result = solve(tm.extended_nu_svc_ball(DATA, nu=BELOW))
     assert result.objective == pytest.approx(0.0, abs=1e-8)
     assert "the ball has the optimum 0 at w = 0" in result.message
     assert result.certificate.facts["degenerate"].startswith("w = 0")
@@ -153,7 +136,7 @@ def test_below_nu_bar_the_ball_is_a_relaxation_worth_nothing() -> None:
 
 
 @given(seed=st.integers(0, 10**6), nu=st.floats(0.02, 0.38), length=st.sampled_from([1.0, 3.0]))
-@settings(max_examples=20)
+@settings(max_examples=20 if FULL else 8)
 def test_linear_program_is_scipys_and_an_upper_bound(seed: int, nu: float, length: float) -> None:
     w_ref = np.random.default_rng(seed).standard_normal(2)
     w_ref *= length / np.linalg.norm(w_ref)
@@ -167,11 +150,11 @@ def test_linear_program_is_scipys_and_an_upper_bound(seed: int, nu: float, lengt
         bounds=[(None, None)] * 4 + [(0, None)] * n,
         method="highs",
     )
-    result = solve(extended_nu_svc_linearised(DATA, nu=nu, w_ref=w_ref))
+    result = solve(tm.extended_nu_svc_linearised(DATA, nu=nu, w_ref=w_ref))
     assert result.objective == pytest.approx(found.fun, abs=1e-9)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.certificate.bound_method == "exact rational dual bound"
-    dual = solve(extended_nu_svc_linearised_dual(DATA, nu=nu, w_ref=w_ref))
+    dual = solve(tm.extended_nu_svc_linearised_dual(DATA, nu=nu, w_ref=w_ref))
     assert -dual.objective == pytest.approx(found.fun, abs=1e-9)
     assert dual.certificate.verdict is Verdict.CERTIFIED
     if length == 1.0:
@@ -179,22 +162,15 @@ def test_linear_program_is_scipys_and_an_upper_bound(seed: int, nu: float, lengt
         assert result.objective >= best - 1e-9
 
 
-def test_linear_program_at_the_solution_stays_there() -> None:
-    best = reference_solutions.nu_risk_on_circle(DATA, "free", BELOW, uniform(DATA))
-    result = solve(extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=best.w))
-    assert result.objective == pytest.approx(best.value, abs=1e-9)
-    assert result.values["w"] == pytest.approx(best.w, abs=1e-8)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("scale", ["takeda", "perez_cruz"])
+@pytest.mark.parametrize(
+    ("scale", "mode"), [("takeda", "penalised"), ("perez_cruz", "free"), ("takeda", "none")]
+)
 def test_hyperplane_of_the_dual_is_that_of_the_primal(scale: str, mode: str) -> None:
     options = {"nu": 0.27, "scale": scale, "intercept": mode, "w_ref": "mean_difference"}
-    primal = solve(extended_nu_svc_linearised(DATA, **options))
-    model = extended_nu_svc_linearised_dual(DATA, **options)
+    primal = solve(tm.extended_nu_svc_linearised(DATA, **options))
+    model = tm.extended_nu_svc_linearised_dual(DATA, **options)
     dual = solve(model)
     classifier = CATALOGUE[model.name].classifier
-    assert classifier is not None
     w, b = classifier(Origin(model.name, DATA, dual.parameters), dual.values, dual.duals)
     assert w == pytest.approx(primal.values["w"], abs=1e-7)
     if mode == "free":  # elsewhere b is fixed by w, here by the levels
@@ -204,8 +180,8 @@ def test_hyperplane_of_the_dual_is_that_of_the_primal(scale: str, mode: str) -> 
 
 
 def test_params_are_changed_in_place() -> None:
-    model = extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 0.0])
-    dual = extended_nu_svc_linearised_dual(DATA, nu=BELOW, w_ref=[1.0, 0.0])
+    model = tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 0.0])
+    dual = tm.extended_nu_svc_linearised_dual(DATA, nu=BELOW, w_ref=[1.0, 0.0])
     solve(model)
     solve(dual)
     for w_ref in ([0.2, -1.3], [0.0, 2.0]):
@@ -230,58 +206,34 @@ def test_params_are_changed_in_place() -> None:
 def test_mean_difference_is_the_difference_of_the_class_means() -> None:
     difference = DATA.X[DATA.y > 0].mean(axis=0) - DATA.X[DATA.y < 0].mean(axis=0)
     for scale, norm in (("takeda", 1.0), ("perez_cruz", np.sqrt(2))):
-        model = extended_nu_svc_linearised(DATA, nu=BELOW, w_ref="mean_difference", scale=scale)
+        model = tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref="mean_difference", scale=scale)
         numbers = np.array([p.value for p in model.w_ref.values()])
         assert numbers == pytest.approx(norm * difference / np.linalg.norm(difference), abs=1e-14)
-    same = TrainingData([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, -1, -1])
-    with pytest.raises(ValueError, match="w_ref: the class means coincide"):
-        extended_nu_svc_linearised(same, nu=0.2, w_ref="mean_difference")
-
-
-@pytest.mark.parametrize(
-    ("w_ref", "complaint"),
-    [
-        ("mean", "w_ref must be one of mean_difference"),
-        ([1.0], "w_ref must be mean_difference or 2 numbers"),
-        ([[1.0, 2.0]], "w_ref must be mean_difference or 2 numbers"),
-        (None, "w_ref must be mean_difference or 2 numbers"),
-        ([np.nan, 1.0], "w_ref must be finite and not 0"),
-        ([0.0, 0.0], "w_ref must be finite and not 0"),
-    ],
-)
-def test_bad_references_are_refused(w_ref: Any, complaint: str) -> None:
-    for build in (extended_nu_svc_linearised, extended_nu_svc_linearised_dual):
-        with pytest.raises(ValueError, match=complaint):
-            build(DATA, nu=BELOW, w_ref=w_ref)
-    with pytest.raises(ValueError, match="3 numbers"):
-        extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=[1.0, 2.0], intercept="penalised")
 
 
 # --- normalisations ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["free", "none"])
+@pytest.mark.parametrize("mode", ["none"])
 def test_perez_cruz_scale_is_n_root_two_times_takedas(mode: str) -> None:
     n = DATA.n
     for build, nu, factor in (
-        (extended_nu_svc, BELOW, n * np.sqrt(2)),
-        (extended_nu_svc, ABOVE, n * np.sqrt(2)),
-        (extended_nu_svc_reverse, BELOW, n * np.sqrt(2)),
-        (extended_nu_svc_ball, ABOVE, n * np.sqrt(2)),
-        (extended_nu_svc_polar, BELOW, n**-2),
+        (tm.extended_nu_svc, BELOW, n * np.sqrt(2)),
+        (tm.extended_nu_svc, ABOVE, n * np.sqrt(2)),
+        (tm.extended_nu_svc_reverse, BELOW, n * np.sqrt(2)),
+        (tm.extended_nu_svc_ball, ABOVE, n * np.sqrt(2)),
+        (tm.extended_nu_svc_polar, BELOW, n**-2),
     ):
         ours = solve(build(DATA, nu=nu, intercept=mode))
         theirs = solve(build(DATA, nu=nu, intercept=mode, scale="perez_cruz"))
         assert theirs.objective == pytest.approx(factor * ours.objective, rel=2e-4), build.__name__
     w_ref = np.array([0.8, 0.6])
-    ours = solve(extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=w_ref, intercept=mode))
+    ours = solve(tm.extended_nu_svc_linearised(DATA, nu=BELOW, w_ref=w_ref, intercept=mode))
     options = {"nu": BELOW, "w_ref": np.sqrt(2) * w_ref, "intercept": mode}
-    theirs = solve(extended_nu_svc_linearised(DATA, scale="perez_cruz", **options))
-    dual = solve(extended_nu_svc_linearised_dual(DATA, scale="perez_cruz", **options))
+    theirs = solve(tm.extended_nu_svc_linearised(DATA, scale="perez_cruz", **options))
+    dual = solve(tm.extended_nu_svc_linearised_dual(DATA, scale="perez_cruz", **options))
     assert theirs.objective == pytest.approx(n * np.sqrt(2) * ours.objective, rel=1e-8)
     assert -dual.objective == pytest.approx(theirs.objective, rel=1e-8)
-    with pytest.raises(ValueError, match="scale must be one of takeda, perez_cruz"):
-        extended_nu_svc(DATA, nu=BELOW, scale="vapnik")
 
 
 def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
@@ -293,7 +245,7 @@ def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
         best = reference_solutions.nu_risk_on_circle(DATA, "free", nu, uniform(DATA))
         w = np.sqrt(2) * best.w
         result = solve(
-            extended_nu_svc_linearised(DATA, nu=nu, w_ref=w, scale="perez_cruz"), "highs"
+            tm.extended_nu_svc_linearised(DATA, nu=nu, w_ref=w, scale="perez_cruz"), "highs"
         )
         alpha = result.duals["margin"]
         assert alpha.sum() == pytest.approx(DATA.n * nu, abs=1e-9)
@@ -307,7 +259,7 @@ def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
 
 @pytest.mark.parametrize("nu", [BELOW, ABOVE])
 def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
-    result = solve(min_cvar(DATA, beta=1 - nu))
+    result = solve(tm.min_cvar(DATA, beta=1 - nu))
     best = reference_solutions.nu_risk_on_circle(DATA, "free", nu, uniform(DATA))
     assert result.objective == pytest.approx(best.value / nu, abs=GLOBAL / nu)
     # The mean of the worst nu of the margin errors, by hand.
@@ -318,23 +270,12 @@ def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
     assert result.certificate.facts["cvar"] == pytest.approx(result.objective, abs=1e-12)
 
 
-def test_beta_has_its_range() -> None:
-    data = points("unbalanced", 0)
-    for bad in (0.1, 1.0, -0.5, np.nan, "half", None, True):
-        with pytest.raises(ValueError, match=r"beta must be a number in \[1 - nu_max, 1\)"):
-            min_cvar(data, beta=bad)
-    mean = solve(min_cvar(DATA, beta=0.0, class_balance="balanced"))
-    difference = DATA.X[DATA.y > 0].mean(axis=0) - DATA.X[DATA.y < 0].mean(axis=0)
-    assert mean.objective == pytest.approx(-np.linalg.norm(difference) / 2, abs=1e-6)
-
-
 # --- what a solver returns, made exact -----------------------------------------------------------
 
 
 def checked(build: Any, w: Any, nu: float = BELOW, **options: Any) -> PaperCheck:
     """The entry's check of a point that is nothing but w."""
     check = CATALOGUE[build.__name__].check
-    assert check is not None
     return check(origin_now(build(DATA, nu=nu, **options)), {"w": np.array(w, dtype=float)})
 
 
@@ -349,9 +290,9 @@ def assert_feasible(found: PaperCheck, nu: float, objective: float) -> None:
 @pytest.mark.parametrize(
     ("build", "length", "expected"),
     [
-        (extended_nu_svc, 5.0, 1.0), (extended_nu_svc, 0.1, 1.0), (extended_nu_svc_ball, 5.0, 1.0),
-        (extended_nu_svc_ball, 0.1, 0.1), (extended_nu_svc_reverse, 5.0, 5.0),
-        (extended_nu_svc_reverse, 0.1, 1.0),
+        (tm.extended_nu_svc, 5.0, 1.0), (tm.extended_nu_svc, 0.1, 1.0),
+        (tm.extended_nu_svc_ball, 5.0, 1.0), (tm.extended_nu_svc_ball, 0.1, 0.1),
+        (tm.extended_nu_svc_reverse, 5.0, 5.0), (tm.extended_nu_svc_reverse, 0.1, 1.0),
     ],
 )  # fmt: skip
 def test_w_is_put_onto_its_norm_row(build: Any, length: float, expected: float) -> None:
@@ -365,9 +306,9 @@ def test_w_is_put_onto_its_norm_row(build: Any, length: float, expected: float) 
 
 
 def test_a_zero_w_is_feasible_in_the_ball_alone() -> None:
-    assert checked(extended_nu_svc_ball, [0, 0]).violation == 0.0
-    assert checked(extended_nu_svc_ball, [0, 0]).objective == 0.0
-    for build in (extended_nu_svc, extended_nu_svc_reverse):
+    assert checked(tm.extended_nu_svc_ball, [0, 0]).violation == 0.0
+    assert checked(tm.extended_nu_svc_ball, [0, 0]).objective == 0.0
+    for build in (tm.extended_nu_svc, tm.extended_nu_svc_reverse):
         assert checked(build, [0, 0]).violation == 1.0
 
 
@@ -376,33 +317,16 @@ def test_w_is_put_onto_the_line_and_into_the_polytope() -> None:
     level = level_by_lp(DATA, "free", BELOW, uniform(DATA), unit)
     assert level > 0
     for factor in (0.3, 7.0):
-        found = checked(extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
+        found = checked(tm.extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
         assert found.violation == 0.0
         assert found.objective == pytest.approx(level, abs=1e-12)
         assert_feasible(found, BELOW, found.objective)
-    assert checked(extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
-    inside = checked(extended_nu_svc_polar, 0.5 * unit / level)
-    outside = checked(extended_nu_svc_polar, 1.5 * unit / level)
+    assert checked(tm.extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
+    inside = checked(tm.extended_nu_svc_polar, 0.5 * unit / level)
+    outside = checked(tm.extended_nu_svc_polar, 1.5 * unit / level)
     assert inside.objective == pytest.approx(-0.25 / level**2)
     assert outside.objective == pytest.approx(-1 / level**2)
     assert_feasible(outside, BELOW, 1.0)
-
-
-def test_multipliers_off_the_line_are_a_violation() -> None:
-    model = extended_nu_svc_linearised_dual(DATA, nu=BELOW, w_ref=[0.6, 0.8])
-    check = CATALOGUE[model.name].check
-    assert check is not None
-    good = solve(model)
-    origin = origin_now(model)
-    sloppy = good.values["alpha"] + 1e-9 * np.random.default_rng(0).standard_normal(DATA.n)
-    again = check(origin, {"alpha": sloppy})
-    assert again.violation < 1e-7
-    alpha = again.repaired["alpha"]
-    assert alpha.min() >= 0
-    assert alpha.max() <= 1 / DATA.n
-    assert alpha.sum() == pytest.approx(BELOW, abs=1e-15)
-    assert alpha @ DATA.y == pytest.approx(0.0, abs=1e-15)
-    assert check(origin, {"alpha": np.full(DATA.n, 1 / DATA.n)}).violation > 1e-3
 
 
 # --- weights -------------------------------------------------------------------------------------
@@ -411,8 +335,8 @@ def test_multipliers_off_the_line_are_a_violation() -> None:
 def test_given_weights_are_used_as_they_are() -> None:
     data = points("unbalanced", 2)
     same = np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
-    word = solve(extended_nu_svc_ball(data, nu=0.9, class_balance="balanced"))
-    numbers = solve(extended_nu_svc_ball(data, nu=0.9, class_balance=same))
+    word = solve(tm.extended_nu_svc_ball(data, nu=0.9, class_balance="balanced"))
+    numbers = solve(tm.extended_nu_svc_ball(data, nu=0.9, class_balance=same))
     assert numbers.objective == pytest.approx(word.objective, abs=1e-8)
     rng = np.random.default_rng(0)
     weights = rng.uniform(0.5, 1.5, DATA.n)
@@ -422,33 +346,24 @@ def test_given_weights_are_used_as_they_are() -> None:
     assert ends.nu_max == pytest.approx(2 * min(positive, 1 - positive))
     nu = (ends.nu_bar + ends.nu_max) / 2
     for build, expected in (
-        (extended_nu_svc_ball, reference_solutions.nu_risk_in_ball(DATA, "free", nu, weights)),
-        (nu_svc, reference_solutions.nu_machine(DATA, "free", nu, weights).value),
+        (tm.extended_nu_svc_ball, reference_solutions.nu_risk_in_ball(DATA, "free", nu, weights)),
+        (tm.nu_svc, reference_solutions.nu_machine(DATA, "free", nu, weights).value),
     ):
         result = solve(build(DATA, nu=nu, class_balance=weights))
         assert result.objective == pytest.approx(expected, abs=1e-7)
     low = ends.nu_bar / 2
-    result = solve(extended_nu_svc(DATA, nu=low, class_balance=weights))
+    result = solve(tm.extended_nu_svc(DATA, nu=low, class_balance=weights))
     expected = reference_solutions.nu_risk_on_circle(DATA, "free", low, weights).value
     assert result.objective == pytest.approx(expected, abs=GLOBAL)
-
-
-def test_weights_that_repeat_points_are_the_repeated_points() -> None:
-    """Twice the weight is a second copy of the point."""
-    copies = np.array([1, 2, 1, 3, 1, 1, 2, 1, 1, 2])
-    data = TrainingData(np.repeat(DATA.X, copies, axis=0), np.repeat(DATA.y, copies))
-    for build, nu in ((extended_nu_svc_ball, 0.6), (extended_nu_svc, 0.2)):
-        merged = solve(build(DATA, nu=nu, class_balance=copies / copies.sum()))
-        listed = solve(build(data, nu=nu))
-        assert merged.objective == pytest.approx(listed.objective, abs=GLOBAL)
 
 
 # --- nu_bar, nu_max, the constant zone -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("balance", ["uniform", "balanced"])
-@pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
+@pytest.mark.parametrize(
+    ("kind", "balance", "mode"),
+    covering(["overlapping", "unbalanced"], ["uniform", "balanced"], INTERCEPTS),
+)
 def test_nu_bar_is_the_least_mean_hinge_loss_and_the_zero_of_the_optimum(
     kind: str, balance: str, mode: str
 ) -> None:
@@ -460,7 +375,6 @@ def test_nu_bar_is_the_least_mean_hinge_loss_and_the_zero_of_the_optimum(
     )
     assert found.nu_bar == found.nu_min
     low, high = nu_bar_bounds(data, class_balance=balance, intercept=mode)
-    assert low is not None
     assert low <= found.nu_bar + 1e-9
     assert found.nu_bar <= high + 1e-9
     assert high - low < 1e-9
@@ -485,20 +399,11 @@ def test_cvar_is_constant_on_small_nu_then_falls() -> None:
     assert levels[3] < levels[2] - 1e-4
     assert levels[4] < levels[3] - 1e-4
     for nu in (0.05, edge):
-        result = solve(extended_nu_svc(DATA, nu=nu))
+        result = solve(tm.extended_nu_svc(DATA, nu=nu))
         assert result.certificate.facts["cvar"] == pytest.approx(levels[0], abs=1e-4)
         assert "the CVaR is the same for all nu up to 0.2" in result.message
     assert "the CVaR is the same" not in sphere(BELOW).message
     assert nu_range(DATA, intercept="none").constant_until == pytest.approx(1 / DATA.n)
-
-
-def test_nu_times_cvar_is_concave_across_nu_bar() -> None:
-    grid = np.linspace(0.04, 1.0, 13)
-    values = np.array([sphere(float(nu)).objective for nu in grid])
-    assert np.diff(values, 2).max() < 5e-6
-    assert values[0] > 0 > values[-1]
-    slopes = values / grid
-    assert np.diff(slopes).max() < 1e-4
 
 
 def test_separable_points_have_nu_bar_zero() -> None:
@@ -506,25 +411,16 @@ def test_separable_points_have_nu_bar_zero() -> None:
     assert nu_range(data).nu_bar == pytest.approx(0.0, abs=1e-12)
     # For small nu the ball is the largest margin: nu times minus half the distance of the hulls.
     nu = 1 / data.n
-    result = solve(extended_nu_svc_ball(data, nu=nu))
+    result = solve(tm.extended_nu_svc_ball(data, nu=nu))
     margin = -reference_solutions.max_margin(data, "free").value
     assert result.objective == pytest.approx(-nu * margin, abs=1e-7)
-    for build in (extended_nu_svc_reverse, extended_nu_svc_polar, extended_nu_svc_linearised):
+    for build in (
+        tm.extended_nu_svc_reverse,
+        tm.extended_nu_svc_polar,
+        tm.extended_nu_svc_linearised,
+    ):
         with pytest.raises(ValueError, match="the classes are separable"):
             solve(build(data, nu=nu, **parameters(build)))
-
-
-def test_upper_end_of_nu_with_the_printed_weights_would_be_two() -> None:
-    """Takeda & Sugiyama 2.5.2 print 1 / n_class; as weights they sum to 2 and are refused."""
-    data = points("unbalanced", 1)
-    printed = np.where(data.y > 0, 1 / data.n_pos, 1 / data.n_neg)
-    assert reference_solutions.nu_is_solvable(data, "free", 1.99, printed)
-    with pytest.raises(ValueError, match="the weights sum to 2, not 1"):
-        extended_nu_svc(data, nu=0.5, class_balance=printed)
-    for build in FAMILY:
-        build(data, nu=1.0, class_balance="balanced", **parameters(build))
-        with pytest.raises(ValueError, match=r"nu must lie in \(0, 1\]"):
-            build(data, nu=1.01, class_balance="balanced", **parameters(build))
 
 
 # --- placing nu before a solve -------------------------------------------------------------------
@@ -538,19 +434,19 @@ def test_solve_says_which_branch_applies() -> None:
     assert "not convex and its optimum positive" in below
     assert "nu = 0.6 is above nu_bar" in above
     assert "extended_nu_svc_ball has the same optimum" in above
-    at = solve(extended_nu_svc_reverse(DATA, nu=nu_range(DATA).nu_bar))
+    at = solve(tm.extended_nu_svc_reverse(DATA, nu=nu_range(DATA).nu_bar))
     assert "at nu_bar" in at.message
     assert "the optimum is 0" in at.message
     assert at.objective == pytest.approx(0.0, abs=1e-6)
-    assert "nu = 1 - beta = 0.3 is below nu_bar" in solve(min_cvar(DATA, beta=0.7)).message
-    assert "has 0.6 times this optimum" in solve(min_cvar(DATA, beta=0.4)).message
+    assert "nu = 1 - beta = 0.3 is below nu_bar" in solve(tm.min_cvar(DATA, beta=0.7)).message
+    assert "has 0.6 times this optimum" in solve(tm.min_cvar(DATA, beta=0.4)).message
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        extended_nu_svc_reverse, extended_nu_svc_polar, extended_nu_svc_linearised,
-        extended_nu_svc_linearised_dual,
+        tm.extended_nu_svc_reverse, tm.extended_nu_svc_polar, tm.extended_nu_svc_linearised,
+        tm.extended_nu_svc_linearised_dual,
     ],
 )  # fmt: skip
 def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
@@ -559,88 +455,43 @@ def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
         solve(model)
     model.nu = BELOW
     assert solve(model).objective is not None
-    if build is extended_nu_svc_polar:
+    if build is tm.extended_nu_svc_polar:
         model.nu = nu_range(DATA).nu_bar
         with pytest.raises(ValueError, match="at nu_bar"):
             solve(model)
 
 
-def test_what_is_refused_is_meaningless() -> None:
-    """Above nu_bar the reverse convex program falls without end along the ball's solution."""
-    hulls = reduced_hulls(DATA, nu=ABOVE)
-    w = solve(extended_nu_svc_ball(DATA, nu=ABOVE)).values["w"]
-    for stretch in (1.0, 10.0, 1e6):
-        assert support_value(hulls, stretch * w) == pytest.approx(
-            stretch * support_value(hulls, w), rel=1e-9
-        )
-    assert support_value(hulls, w) < 0
-    # And the line through a perpendicular direction misses the reduced hulls: an unbounded LP.
-    edited = extended_nu_svc_linearised(DATA, nu=ABOVE, w_ref=[-w[1], w[0]])
-    edited.rho.setlb(-1e9)  # an edited model is solved as it stands
-    assert solve(edited).status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
-
-
-def test_the_range_is_found_once_for_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = ranges.linprog
-    monkeypatch.setattr(ranges, "linprog", lambda *a, **k: calls.append(1) or real(*a, **k))
-    data = points("overlapping", 77)
-    bar = nu_range(data).nu_bar
-    model = extended_nu_svc_linearised(data, nu=bar / 2, w_ref="mean_difference")
-    for share in (0.3, 0.5, 0.7):
-        model.nu = share * bar
-        solve(model)
-    assert len(calls) == 1
-    again = TrainingData(np.array(data.X), np.array(data.y))
-    assert nu_range(again).nu_bar == bar
-    assert len(calls) == 1
-    nu_range(data, class_balance="balanced", intercept="none")
-    assert len(calls) == 2
-
-
 # --- rank of the features ------------------------------------------------------------------------
 
 
-def trap(kind: str) -> tuple[TrainingData, str]:
+def trap(kind: str) -> tuple[tm.TrainingData, str]:
     """Points with a feature too many, and what the refusal must name."""
     X = DATA.X
-    rng = np.random.default_rng(3)
     match kind:
         case "constant":
-            return TrainingData(np.c_[X, np.full(DATA.n, 3.7)], DATA.y), "feature 2 is constant"
-        case "copy":
-            return TrainingData(np.c_[X, X[:, 0]], DATA.y), r"feature [02] = 1 \* feature [02] \+"
+            return tm.TrainingData(np.c_[X, np.full(DATA.n, 3.7)], DATA.y), "feature 2 is constant"
         case "sum":
             extra = 1e-3 * (X[:, 0] - 2 * X[:, 1]) + 40
-            return TrainingData(np.c_[X, extra], DATA.y), r"feature \d = .* \* feature \d \+ .*"
+            return tm.TrainingData(np.c_[X, extra], DATA.y), r"feature \d = .* \* feature \d \+ .*"
         case "one-hot":
             groups = np.eye(3)[np.arange(DATA.n) % 3]
-            return TrainingData(np.c_[X[:, 0], groups], DATA.y), r"feature \d = -1 \* feature \d"
-    return TrainingData(rng.standard_normal((4, 6)), [1, -1, 1, -1]), "rank 3 of 6"
+            return tm.TrainingData(np.c_[X[:, 0], groups], DATA.y), r"feature \d = -1 \* feature \d"
+    wide = np.random.default_rng(3).standard_normal((4, 6))
+    return tm.TrainingData(wide, [1, -1, 1, -1]), "rank 3 of 6"
 
 
-KINDS = ("constant", "copy", "sum", "one-hot", "wide")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_dependent_features_are_refused_by_name(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["constant", "sum", "one-hot", "wide"])
+def test_the_trap_of_dependent_features_is_refused_and_the_reduction_has_none(kind: str) -> None:
+    """Along the hidden direction all scores are equal: value 0 for every nu, whatever the data."""
     data, named = trap(kind)
-    for build in FAMILY:
+    for build in (tm.extended_nu_svc, tm.extended_nu_svc_linearised_dual):
         with pytest.raises(ValueError, match=named) as refusal:
             build(data, nu=0.3, **parameters(build))
         assert "meaningless 0" in str(refusal.value)
         assert "orthonormal_reduction" in str(refusal.value)
     with pytest.raises(ValueError, match=named):
-        min_cvar(data, beta=0.7)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_trap_is_real_and_the_reduction_has_none(kind: str) -> None:
-    """Along the hidden direction all scores are equal: value 0 for every nu, whatever the data."""
-    data, _ = trap(kind)
-    centred = data.X - data.X.mean(axis=0)
-    hidden = np.linalg.svd(centred)[2][-1]
-    assert np.ptp(data.X @ hidden) < 1e-9
+        tm.min_cvar(data, beta=0.7)
+    hidden = np.linalg.svd(data.X - data.X.mean(axis=0))[2][-1]
     assert direction(data, hidden, 0.25) == pytest.approx(0.0, abs=1e-9)
     reduction = orthonormal_reduction(data)
     basis = reduction.basis
@@ -655,57 +506,53 @@ def test_reduced_optimum_is_that_of_the_plane_the_points_lie_in() -> None:
     """The plane put into five dimensions by a turn and a shift: the same machine comes back."""
     rng = np.random.default_rng(5)
     turn = np.linalg.qr(rng.standard_normal((5, 2)))[0]
-    lifted = TrainingData(DATA.X @ turn.T + rng.standard_normal(5), DATA.y)
+    lifted = tm.TrainingData(DATA.X @ turn.T + rng.standard_normal(5), DATA.y)
     reduction = orthonormal_reduction(lifted)
     assert reduction.data.d == 2
     expected = reference_solutions.nu_risk_on_circle(DATA, "free", BELOW, uniform(DATA))
-    result = solve(extended_nu_svc(reduction.data, nu=BELOW))
+    result = solve(tm.extended_nu_svc(reduction.data, nu=BELOW))
     assert result.objective == pytest.approx(expected.value, abs=GLOBAL)
     w = reduction.weight(result.values["w"])
     assert turn.T @ w == pytest.approx(expected.w, abs=1e-3)
     assert nu_range(lifted).nu_bar == pytest.approx(nu_range(DATA).nu_bar, abs=1e-8)
     spanned = orthonormal_reduction(lifted, intercept="none")
     assert spanned.data.d == 3  # the shift counts where there is no intercept
-    with pytest.raises(ValueError, match="append a column of ones"):
-        orthonormal_reduction(lifted, intercept="penalised")
-    with pytest.raises(ValueError, match="all points coincide"):
-        orthonormal_reduction(TrainingData(np.ones((4, 2)), [1, 1, -1, -1]))
 
 
 def test_small_features_are_no_dependent_ones() -> None:
     for factors in ([1e-9, 1.0], [1e12, 1e-3]):
-        scaled = TrainingData(DATA.X * factors, DATA.y)
+        scaled = tm.TrainingData(DATA.X * factors, DATA.y)
         assert dependent_features(scaled, "free") == (2, ())
-    near = TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
+    near = tm.TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
     assert dependent_features(near, "free") == (3, ())
 
 
-@pytest.mark.parametrize("kind", ["far point", "rare", "copy but one"])
+@pytest.mark.parametrize("kind", ["far point", "rare"])
 def test_what_features_depend_on_is_the_same_wherever_a_point_stands(kind: str) -> None:
     """Of many points some are looked at first; each of these has one that decides."""
     rng = np.random.default_rng(8)
     X = rng.standard_normal((2000, 3))
-    special = {"far point": np.full(3, 1e13), "rare": [0.3, 0.2, 1.0], "copy but one": [1, 2, 3]}
-    X[:, 2] = {"far point": X[:, 2], "rare": 0.0, "copy but one": X[:, 0]}[kind]
+    special = {"far point": np.full(3, 1e13), "rare": [0.3, 0.2, 1.0]}
+    X[:, 2] = {"far point": X[:, 2], "rare": 0.0}[kind]
     y = np.where(np.arange(len(X)) % 2 == 0, 1, -1)
     answers = []
     for place in (0, 7, 1999):
         X_placed = X.copy()
         X_placed[place] = special[kind]
-        answers.append(dependent_features(TrainingData(X_placed, y), "free"))
+        answers.append(dependent_features(tm.TrainingData(X_placed, y), "free"))
     assert [rank for rank, _ in answers] == [1 if kind == "far point" else 3] * 3
     assert [bool(lines) for _, lines in answers] == [kind == "far point"] * 3
 
 
 def test_a_constant_feature_is_no_trap_without_an_intercept() -> None:
-    data = TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
-    extended_nu_svc(data, nu=0.3, intercept="none")
+    data = tm.TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
+    tm.extended_nu_svc(data, nu=0.3, intercept="none")
     for mode in ("free", "penalised"):
         with pytest.raises(ValueError, match="feature 2 is constant"):
-            extended_nu_svc(data, nu=0.3, intercept=mode)
-    twice = TrainingData(np.c_[DATA.X, 2 * DATA.X[:, 1]], DATA.y)
+            tm.extended_nu_svc(data, nu=0.3, intercept=mode)
+    twice = tm.TrainingData(np.c_[DATA.X, 2 * DATA.X[:, 1]], DATA.y)
     with pytest.raises(ValueError, match=r"linearly dependent.* = \S+ \* feature \d;"):
-        extended_nu_svc(twice, nu=0.3, intercept="none")
+        tm.extended_nu_svc(twice, nu=0.3, intercept="none")
 
 
 # --- published and recorded numbers --------------------------------------------------------------
@@ -720,40 +567,10 @@ def test_liver_disorders_have_the_range_of_perez_cruz(data_folder: Path) -> None
     assert found.nu_max == pytest.approx(290 / 345)
     assert found.nu_bar == pytest.approx(0.7190, abs=5e-5)
     low, high = nu_bar_bounds(data)
-    assert low is not None
     assert high - low < 1e-9
     for nu, sign in ((0.7195, 1.0), (0.83, 1.0)):
-        result = solve(extended_nu_svc_ball(data, nu=nu))
+        result = solve(tm.extended_nu_svc_ball(data, nu=nu))
         assert result.certificate.verdict is Verdict.CERTIFIED
         assert np.sign(result.certificate.facts["norm_multiplier"]) == sign
-    result = solve(extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
-    assert result.certificate.facts["norm_multiplier"] < 0
-
-
-def perez_cruz_toy(seed: int, n: int) -> TrainingData:
-    """Perez-Cruz et al., sec. 6: two normal clusters at (2, 0) and (0, 2) against one at 0."""
-    rng, half = np.random.default_rng(seed), n // 2
-    which = rng.integers(0, 2, half)
-    centres = np.where(which[:, None] == 0, [[2.0, 0.0]], [[0.0, 2.0]])
-    X = np.vstack([centres + rng.standard_normal((half, 2)), rng.standard_normal((n - half, 2))])
-    return TrainingData(X, np.repeat([1.0, -1.0], [half, n - half]))
-
-
-@pytest.mark.slow("REASON")
-def test_profile_of_the_toy_problem() -> None:
-    """CVaR by nu as three other methods found it (facets of the hull, SCIP, Gurobi), to 1e-4."""
-    data = perez_cruz_toy(0, 60)
-    found = nu_range(data)
-    assert found.nu_bar == pytest.approx(0.420123, abs=5e-7)
-    assert found.constant_until == pytest.approx(1 / 30)
-    recorded = {
-        0.95: -0.8333, 0.51: -0.1119, 0.4243: -0.0049, 0.33: 0.0964, 0.25: 0.1918, 0.15: 0.3604,
-        0.05: 0.5890, 0.0333: 0.6114, 0.01: 0.6114,
-    }  # fmt: skip
-    for nu, level in recorded.items():
-        result = solve(min_cvar(data, beta=1 - nu))
-        assert result.objective == pytest.approx(level, abs=1e-4), nu
-    # rho is positive although the multiplier is negative: only the objective tells the branch.
-    result = solve(extended_nu_svc(data, nu=0.25, scale="perez_cruz"))
-    assert float(result.values["rho"]) == pytest.approx(0.170, abs=2e-3)
+    result = solve(tm.extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
     assert result.certificate.facts["norm_multiplier"] < 0

@@ -64,23 +64,3 @@ def test_below_nu_bar_it_is_0_and_says_so() -> None:
     assert tm.solve(tm.extended_nu_svc(DATA, nu=BELOW)).objective > 1e-2
     with pytest.raises(ValueError, match="says nothing of extended_nu_svc"):
         tm.FormulationClassifier("extended_nu_svc_dual", nu=BELOW).fit(DATA.X, DATA.y)
-
-
-def test_a_kernel_is_its_factor() -> None:
-    width = 0.8
-    apart = ((DATA.X[:, None] - DATA.X[None]) ** 2).sum(axis=2)
-    gram = tm.GramData(np.exp(-width * apart), DATA.y)
-    nu = 0.5
-    caps = np.full(DATA.n, 1 / DATA.n)
-    known = reference_solutions.nu_dual(gram.gram, DATA.y, caps, nu, "free")  # -||v||^2 / 2
-    found = tm.solve(tm.extended_nu_svc_dual(gram, nu=nu))
-    assert found.objective == pytest.approx(np.sqrt(-2 * known), rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("words", "holds"),
-    [({"nu": 1.5}, "nu must lie in"), ({"nu": 0.5, "scale": "none"}, "scale must be")],
-)
-def test_bad_hyperparameters_are_refused(words: dict[str, object], holds: str) -> None:
-    with pytest.raises(ValueError, match=holds):
-        tm.extended_nu_svc_dual(DATA, **words)

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 import tightmargin as tm
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 
 
 def best_pairs(scores: np.ndarray, y: np.ndarray, nu: float) -> tuple[float, np.ndarray]:
@@ -30,7 +31,7 @@ def best_pairs(scores: np.ndarray, y: np.ndarray, nu: float) -> tuple[float, np.
     return float(first.fun), np.array(ends)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if FULL else 2))
 def test_at_a_solution_both_are_the_best_pair(seed: int) -> None:
     data, nu = points("overlapping", seed, n=20), 0.63
     alpha = tm.solve(tm.nu_svc_dual(data, nu=nu)).values["alpha"]
@@ -83,30 +84,3 @@ def test_off_a_solution_the_average_is_worse_and_the_spread_says_so() -> None:
     assert found.spread > 0.1
     assert value(found.sorted_b, found.sorted_rho) == pytest.approx(best, abs=1e-9)
     assert value(found.averaged_b, found.averaged_rho) > best + 1e-3
-
-
-@pytest.mark.parametrize(
-    ("alpha", "holds"),
-    [
-        ([0.1, 0.1], "must be 4 finite numbers"),
-        ([0.3, 0.0, 0.3, 0.0], r"alpha\[0\] = 0.3 is outside"),
-        ([0.2, 0.0, 0.1, 0.0], "they must be equal and positive"),
-        ([0.0, 0.0, 0.0, 0.0], "they must be equal and positive"),
-    ],
-)
-def test_other_multipliers_are_refused(alpha: list[float], holds: str) -> None:
-    data = tm.TrainingData([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
-    with pytest.raises(ValueError, match=holds):
-        tm.theory.nu_levels(data, alpha)
-
-
-def test_a_pair_of_arrays_is_no_data() -> None:
-    with pytest.raises(TypeError, match="TrainingData or GramData, got tuple"):
-        tm.theory.nu_levels((np.eye(2), [1, -1]), [0.5, 0.5])  # type: ignore[arg-type]
-
-
-def test_few_points_of_many_features_never_overlap() -> None:
-    """d + 1 points in general position are separable: no draw of them would end."""
-    with pytest.raises(ValueError, match="7 points of 11 features"):
-        points("overlapping", 0, n=7, d=11)
-    assert points("separable", 0, n=7, d=11).d == 11

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ import tightmargin as tm
 from tests.inside.formulations import MEET, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.command_line import run, write_csv
-from tightmargin.formulations import CATALOGUE
+from tests.support.certified import checked, hyperplane
+from tests.support.covering import FULL
 from tightmargin.solvers import SolveResult, Verdict
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
@@ -28,14 +27,9 @@ def certified(model: Any, **words: Any) -> SolveResult:
     return result
 
 
-def hyperplane(model: Any, result: SolveResult) -> tuple[np.ndarray, float]:
-    classifier = CATALOGUE["reduced_hull_svc"].classifier
-    assert classifier is not None
-    return classifier(model.origin, result.values, result.duals)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("bound", ["none", 5.0])
+@pytest.mark.parametrize(
+    ("mode", "bound"), [("free", "none"), ("penalised", 5.0), ("none", "none")]
+)
 def test_plain_hulls_are_two_hard_margins_apart(mode: str, bound: Any) -> None:
     """Half the distance is 1 / ||w_hard||, and v turns into w_hard when divided by 2 of its own.
 
@@ -56,8 +50,7 @@ def test_plain_hulls_are_two_hard_margins_apart(mode: str, bound: Any) -> None:
     assert b / scale == pytest.approx(hard.b, abs=1e-5)
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("nu", [0.83, 0.93])
+@pytest.mark.parametrize(("mode", "nu"), [("free", 0.83), ("penalised", 0.93), ("none", 0.83)])
 def test_reduced_hulls_are_the_nu_svc_at_two_over_d_n(mode: str, nu: float) -> None:
     """v is 2 / nu times the w of nu-SVC, and so is b."""
     data = points("overlapping", 2, n=30, d=3)
@@ -97,28 +90,14 @@ def test_hulls_that_meet_say_nothing_about_the_points(scale: float) -> None:
         assert "degenerate" not in other.certificate.facts
 
 
-def test_hulls_that_hardly_part_are_not_called_meeting() -> None:
-    """5e-5 apart in points of size 1: less than solvers leave, and proven by sorting all the same.
-
-    By hand: segments from (0, 0) to (0, 1) and from (-5e-5, 0) to (-5e-5, 1).
-    """
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [-5e-5, 0.0], [-5e-5, 1.0]])
-    data = tm.TrainingData(X, [1, 1, -1, -1])
-    result = certified(tm.reduced_hull_svc(data, hull_bound="none"), options=TIGHT)
-    assert result.certificate.facts["hull_distance"] == pytest.approx(5e-5, rel=1e-3)
-    assert "degenerate" not in result.certificate.facts
-
-
 @pytest.mark.parametrize(("apart", "meet"), [(4e-5, True), (1e-2, False)])
 def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie(
     apart: float, meet: bool
 ) -> None:
     """Two means `apart` from each other, of segments of length 2 that overlap."""
     X = 1e6 + np.array([[-1.0], [1.0 + 2 * apart], [-1.0], [1.0]])
-    origin = tm.reduced_hull_svc(tm.TrainingData(X, [1, 1, -1, -1]), hull_bound="none").origin
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    facts = check(origin, {"alpha": np.full(4, 0.5)}).facts
+    model = tm.reduced_hull_svc(tm.TrainingData(X, [1, 1, -1, -1]), hull_bound="none")
+    facts = checked(model, alpha=np.full(4, 0.5)).facts
     assert facts["hull_distance"] == pytest.approx(apart, rel=1e-4)
     assert (facts.get("degenerate") == MEET) == meet
 
@@ -132,7 +111,7 @@ def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie
     mode=st.sampled_from(INTERCEPTS),
     kind=st.sampled_from(["separable", "overlapping", "unbalanced"]),
 )
-@settings(max_examples=30)
+@settings(max_examples=30 if FULL else 12)
 def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     seed: int, share: float, mode: str, kind: str
 ) -> None:
@@ -140,11 +119,8 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     least = 1 / min(data.n_pos, data.n_neg)
     cap = least + share * (1 - least)
     expected = reference_solutions.hull_distance(data.X @ data.X.T, data.y, cap, mode)
-    origin = tm.reduced_hull_svc(data, hull_bound=cap, intercept=mode).origin
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    found = check(origin, {"alpha": rng.uniform(-0.3, 0.6, data.n)})
-    assert found.bound is not None
+    model = tm.reduced_hull_svc(data, hull_bound=cap, intercept=mode)
+    found = checked(model, alpha=rng.uniform(-0.3, 0.6, data.n))
     assert found.bound.value <= expected + 1e-9 <= found.objective + 2e-9
     alpha = found.repaired["alpha"]
     assert -1e-15 <= alpha.min() <= alpha.max() <= cap * (1 + 1e-12)
@@ -153,36 +129,7 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     assert mode != "free" or sums == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_at_the_optimum_the_bound_by_sorting_closes_the_gap(mode: str) -> None:
-    data = points("separable", 1, n=20)  # a priced intercept is 0.3 here
-    model = tm.reduced_hull_svc(data, hull_bound=0.26, intercept=mode)
-    best = certified(model, options=TIGHT, solver="clarabel")
-    check = CATALOGUE["reduced_hull_svc"].check
-    assert check is not None
-    found = check(model.origin, best.values)
-    assert found.bound is not None
-    assert found.objective > 1e-3
-    assert found.objective - found.bound.value <= 1e-7 * found.objective
-
-
 # --- the range of D ------------------------------------------------------------------------------
-
-
-def test_a_bound_below_its_range_is_refused_with_the_range() -> None:
-    data = points("unbalanced", 1, n=14)
-    assert (data.n_pos, data.n_neg) == (4, 10)
-    with pytest.raises(
-        ValueError,
-        match=r"hull_bound must be at least 1 / min\(n_pos, n_neg\) = "
-        r"0\.25 with 4 positive and 10 negative.*from 1 on",
-    ):
-        tm.reduced_hull_svc(data, hull_bound=0.24)
-    with pytest.raises(ValueError, match=r"at least 2 / n = 0\.142857.*from 2 on"):
-        tm.reduced_hull_svc(data, hull_bound=0.14, intercept="none")
-    for bad in ("None", "derived", 0.0, -1.0, np.nan, None, True):
-        with pytest.raises(ValueError, match=r"^hull_bound must be a"):
-            tm.reduced_hull_svc(data, hull_bound=bad)  # type: ignore[arg-type]
 
 
 def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
@@ -205,16 +152,3 @@ def test_the_bound_is_changed_in_place_and_only_within_its_range() -> None:
     copy = model.clone()
     with pytest.raises(ValueError, match="hull_bound"):
         copy.hull_bound.set_value(0.09)
-
-
-def test_the_command_line_takes_no_bound_and_a_bound(tmp_path: Path) -> None:
-    data = points("separable", 4)
-    file = write_csv(tmp_path / "points.csv", data)
-    words = ("solve", "reduced_hull_svc", "--data", file, "--json", "--set")
-    found = {bound: run(*words, f"hull_bound={bound}") for bound in ("none", "0.2", "0.05")}
-    margin = 1 / np.sqrt(2 * reference_solutions.hard_margin(data, "free").value)
-    assert found["none"].json["certificate"]["facts"]["half_distance"] == pytest.approx(margin)
-    assert found["none"].json["parameters"]["hull_bound"] == "none"
-    assert found["0.2"].json["objective"] > found["none"].json["objective"]
-    assert found["0.05"].code == 2
-    assert "hull_bound must be at least" in found["0.05"].complaint

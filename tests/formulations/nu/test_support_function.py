@@ -14,7 +14,6 @@ from scipy.spatial import ConvexHull
 from tests.inside.formulations import (
     SORT_BELOW,
     Group,
-    ReducedHulls,
     best_levels,
     edges,
     is_corner,
@@ -31,6 +30,7 @@ from tests.inside.formulations import (
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 
 PRIMAL_TOLERANCE = 1e-9
@@ -61,7 +61,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingData, str, float, Any, np.ndarray]:
 
 
 @given(case=cases())
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 50)
 def test_value_is_that_of_the_linear_program(case: Any) -> None:
     data, mode, nu, weights, w = case
     hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
@@ -71,7 +71,7 @@ def test_value_is_that_of_the_linear_program(case: Any) -> None:
 
 
 @given(case=cases())
-@settings(max_examples=100)
+@settings(max_examples=100 if FULL else 40)
 def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> None:
     data, mode, nu, weights, w = case
     hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
@@ -95,20 +95,6 @@ def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> N
     assert (multipliers * (margins - rho + xi)).max() == pytest.approx(0.0, abs=1e-9)
 
 
-@given(case=cases(), stretch=st.floats(0.0, 1e3), seed=st.integers(0, 10**6))
-@settings(max_examples=100)
-def test_homogeneous_convex_and_supported(case: Any, stretch: float, seed: int) -> None:
-    data, mode, nu, weights, w = case
-    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
-    v = np.random.default_rng(seed).standard_normal(hulls.k)
-    at_w, at_v = support(hulls, w), support(hulls, v)
-    assert support_value(hulls, stretch * w) == pytest.approx(
-        stretch * at_w.value, abs=1e-9 * max(1.0, stretch)
-    )
-    assert support_value(hulls, w + v) <= at_w.value + at_v.value + 1e-10
-    assert at_w.u @ v <= at_v.value + 1e-10  # u is a subgradient
-
-
 @pytest.mark.parametrize("equal", [True, False])
 @pytest.mark.parametrize("mass", [1e-9, 0.1, 0.5, 1.0])
 def test_partial_sort_takes_what_a_full_sort_takes(mass: float, equal: bool) -> None:
@@ -124,41 +110,6 @@ def test_partial_sort_takes_what_a_full_sort_takes(mass: float, equal: bool) -> 
     given_out[taken] = weights
     assert given_out[order] == pytest.approx(expected, abs=1e-13)
     assert scores[taken].max() == scores[taken[-1]]
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_both_ends_of_nu_in_closed_form(mode: str) -> None:
-    """At nu = 1 balanced classes are their means; a small nu sees one point a class, or one."""
-    data, rng = points("unbalanced", 3, d=3), np.random.default_rng(1)
-    columns = data.X if mode != "penalised" else np.hstack([data.X, np.ones((data.n, 1))])
-    w = rng.standard_normal(columns.shape[1])
-    s = columns @ w
-    whole = reduced_hulls(data, nu=1.0, class_balance="balanced", intercept=mode)
-    means = [columns[data.y == side].mean(axis=0) for side in (-1.0, 1.0)]
-    assert support_value(whole, w) == pytest.approx((means[0] - means[1]) @ w / 2, abs=1e-12)
-    worst = (
-        (s[data.y < 0].max() - s[data.y > 0].min()) / 2 if mode == "free" else -(data.y * s).min()
-    )
-    for nu in (1e-5, 0.5 / data.n, (2 if mode == "free" else 1) / data.n):
-        hulls = reduced_hulls(data, nu=nu, intercept=mode)
-        assert support_value(hulls, w) / nu == pytest.approx(worst, rel=1e-9)
-
-
-def test_nu_above_its_range_and_bad_weights_are_refused() -> None:
-    data = points("unbalanced", 0)
-    with pytest.raises(ValueError, match=r"nu must lie in .*nu_max"):
-        reduced_hulls(data, nu=0.6)
-    with pytest.raises(ValueError, match="twice the smaller class weight"):
-        reduced_hulls(data, nu=1.1, class_balance="balanced")
-    with pytest.raises(ValueError, match="class_balance: the weights sum to 14, not 1"):
-        reduced_hulls(data, nu=0.3, class_balance=np.ones(14))
-    with pytest.raises(ValueError, match="class_balance must be positive"):
-        reduced_hulls(data, nu=0.3, class_balance=np.r_[0.0, np.full(13, 1 / 13)])
-    with pytest.raises(ValueError, match=r"class_balance must be .* \(14,\), got shape \(3,\)"):
-        reduced_hulls(data, nu=0.3, class_balance=[0.2, 0.3, 0.5])
-    for bad in (None, 0.3):
-        with pytest.raises(ValueError, match="class_balance must be uniform, balanced or 14"):
-            reduced_hulls(data, nu=0.3, class_balance=bad)
 
 
 # --- corners and edges ---------------------------------------------------------------------------
@@ -207,7 +158,6 @@ def test_edges_are_those_between_all_vertices(
             assert found is None
             continue
         assert is_corner(hulls, ties)
-        assert found is not None
         expected = []
         for b, other in enumerate(corners):
             common = tight[a] & tight[b]
@@ -253,15 +203,15 @@ def test_equal_points_are_no_general_position() -> None:
 # --- a proven slope ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["free", "none"])
-@pytest.mark.parametrize("nu", [0.1, 0.3, 0.39, 0.5, 0.8])
+@pytest.mark.parametrize(
+    ("mode", "nu"), [("free", 0.1), ("none", 0.3), ("free", 0.39), ("none", 0.8)]
+)
 def test_slope_is_below_the_optimum_of_every_direction(nu: float, mode: str) -> None:
     data = points("overlapping", 1, n=10)
     costs = np.full(data.n, 1 / data.n)
     truth = reference_solutions.nu_risk_on_circle(data, mode, nu, costs)
     hulls = reduced_hulls(data, nu=nu, intercept=mode)
     found = proven_slope(hulls, truth.w)
-    assert found is not None
     assert found <= truth.value
     if truth.value < 0:
         assert found == pytest.approx(truth.value, abs=1e-8)
@@ -275,10 +225,3 @@ def test_no_slope_is_claimed_on_the_boundary() -> None:
     assert proven_slope(reduced_hulls(data, nu=1.0), np.ones(1)) is None
     flat = TrainingData([[1, 0], [-1, 0], [1, 0], [-1, 0]], [1, 1, -1, -1])
     assert proven_slope(reduced_hulls(flat, nu=0.5), np.ones(2)) is None
-
-
-def test_hulls_say_their_dimension() -> None:
-    data = points("overlapping", 0, d=3)
-    made: list[ReducedHulls] = [reduced_hulls(data, nu=0.5, intercept=mode) for mode in INTERCEPTS]
-    assert [hulls.k for hulls in made] == [3, 4, 3]
-    assert [hulls.free for hulls in made] == [True, False, False]

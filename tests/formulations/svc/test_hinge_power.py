@@ -21,8 +21,10 @@ PENALTY = 0.7
 EXPONENTS = ["4/3", 1.5, "33/10", 7]
 
 
-@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
-@pytest.mark.parametrize("exponent", [1, 2, *EXPONENTS])
+@pytest.mark.parametrize(
+    ("exponent", "mode"),
+    list(zip([1, 2, *EXPONENTS], ("free", "penalised", "none") * 2, strict=True)),
+)
 def test_optimum_is_that_of_power_cones(exponent: Any, mode: str) -> None:
     found = tm.solve(
         tm.hinge_power_svc(WEIGHTED, penalty=PENALTY, exponent=exponent, intercept=mode)
@@ -34,21 +36,12 @@ def test_optimum_is_that_of_power_cones(exponent: Any, mode: str) -> None:
     assert found.problem_class == ("QP" if exponent in (1, 2) else "SOCP")
 
 
-def test_one_point_has_its_optimum_by_hand() -> None:
-    """Points -1 and 1 without an intercept: w^2 + 2 (1 - w)^(3/2), where 2 w = 3 (1 - w)^(1/2)."""
-    data = tm.TrainingData([[1.0], [-1.0]], [1, -1])
-    found = tm.solve(tm.hinge_power_svc(data, penalty=1.0, exponent=1.5, intercept="none"))
-    w = (-9 + np.sqrt(81 + 144)) / 8
-    assert found.values["w"][0] == pytest.approx(w, abs=1e-3)
-    assert found.objective == pytest.approx(w**2 + 2 * (1 - w) ** 1.5, rel=1e-8)
-
-
 def test_exponent_1_is_the_usual_machine() -> None:
     ours = tm.solve(tm.hinge_power_svc(DATA, penalty=1.4, exponent=1, intercept="free"))
     assert ours.objective == pytest.approx(2 * tm.solve(tm.c_svc(DATA, C=0.7)).objective, rel=1e-8)
 
 
-@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("exponent", ["4/3", 7])
 def test_an_edited_model_of_a_kernel_is_proven_too(exponent: Any) -> None:
     kernel = gram_data(DATA, kernel="rbf", width=1.0)
     model = tm.hinge_power_svc(kernel, penalty=3.0, exponent=exponent)
@@ -78,20 +71,3 @@ def test_values_meet_every_cone_in_rational_arithmetic_and_no_smaller_power_does
     for cone in means:
         least[cone.inner] = np.sqrt(least[cone.left] * least[cone.right])
     assert (least["x"] ** 2 > least[last.left] * least[last.right]).all()
-
-
-@pytest.mark.parametrize(
-    ("exponent", "message"),
-    [
-        (0.5, "below 1 the power is not convex"),
-        (0, "a number from 1 to 16"),
-        ("1/0", "a number from 1 to 16"),
-        (True, "a number from 1 to 16"),
-        (float("nan"), "a number from 1 to 16"),
-        (17, "a number from 1 to 16"),
-        (1.37, "a numerator of at most 64, got 137/100"),
-    ],
-)
-def test_another_exponent_is_refused(exponent: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"exponent must be .*{message}"):
-        tm.hinge_power_svc(DATA, penalty=1.0, exponent=exponent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import tightmargin as tm
 from tests.inside.formulations import LOSSES, REGULARISERS, gram_data
 from tests.references import losses
 from tests.references.reference_solutions import points
+from tests.support.covering import covering
 from tightmargin.solvers import Verdict
 
 DATA = points("overlapping", 1, n=10, d=3)
@@ -30,9 +30,9 @@ def built(loss: str, regulariser: str, mode: str, data: Any = WEIGHTED) -> pyo.C
     return tm.regularised_svc(data, loss=loss, bend=BEND, intercept=mode, **words)
 
 
-@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
 @pytest.mark.parametrize(
-    ("loss", "regulariser"), list(itertools.product((*LOSSES, "deviance"), REGULARISERS))
+    ("loss", "regulariser", "mode"),
+    covering((*LOSSES, "deviance"), REGULARISERS, ["free", "penalised", "none"]),
 )
 def test_optimum_is_that_of_the_witness(loss: str, regulariser: str, mode: str) -> None:
     found = tm.solve(built(loss, regulariser, mode))
@@ -54,26 +54,7 @@ def test_deviance_is_logistic_regression() -> None:
     assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
 
 
-def test_squared_loss_is_a_linear_system() -> None:
-    """Without an intercept (n price I + X'X) w = X'y, as (1 - y f)^2 = (y - f)^2."""
-    found = tm.solve(tm.regularised_svc(DATA, loss="squared", price=PRICE, intercept="none"))
-    X, y = DATA.X, DATA.y
-    w = np.linalg.solve(DATA.n * PRICE * np.eye(DATA.d) + X.T @ X, X.T @ y)
-    assert found.values["w"] == pytest.approx(w, rel=1e-7)
-
-
-def test_a_wide_parabola_is_the_squared_hinge_and_a_narrow_one_the_hinge() -> None:
-    """2 h times the huberised loss is the squared hinge where no point is below 1 - h."""
-    h, price = 100.0, 0.05
-    wide = tm.solve(tm.regularised_svc(DATA, loss="huberised", price=price / (2 * h), bend=h))
-    squared = tm.solve(tm.regularised_svc(DATA, loss="squared_hinge", price=price))
-    assert 2 * h * wide.objective == pytest.approx(squared.objective, rel=1e-6)
-    narrow = tm.solve(tm.regularised_svc(DATA, loss="huberised", price=price, bend=1e-3))
-    hinge = tm.solve(tm.soft_margin_svc(DATA, ridge=price))
-    assert hinge.objective - 5e-4 <= narrow.objective <= hinge.objective + 1e-9
-
-
-@pytest.mark.parametrize("loss", [*LOSSES, "deviance"])
+@pytest.mark.parametrize("loss", ["huberised", "deviance"])
 def test_a_kernel_matrix_is_its_points(loss: str) -> None:
     kernel = gram_data(DATA, kernel="linear")
     words: dict[str, Any] = {"price": PRICE}
@@ -84,17 +65,6 @@ def test_a_kernel_matrix_is_its_points(loss: str) -> None:
     assert ours.objective == pytest.approx(points_alone.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("exponent", [-20, 20])
-def test_units_of_the_points_change_nothing_in_the_deviance(exponent: int) -> None:
-    """In s X the weights are w / s: a ridge falls by s^2."""
-    s = 2.0**exponent
-    data = tm.TrainingData(DATA.X * s, DATA.y)
-    scaled = tm.solve(tm.deviance_svc(data, price=PRICE * s**2))
-    plain = tm.solve(tm.deviance_svc(DATA, price=PRICE))
-    assert scaled.certificate.verdict is Verdict.CERTIFIED
-    assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
-
-
 def separable(seed: int) -> tm.TrainingData:
     """Points that the first feature separates, so that small prices ask for large scores."""
     r = np.random.default_rng(seed)
@@ -103,9 +73,9 @@ def separable(seed: int) -> tm.TrainingData:
     return tm.TrainingData(X, y)
 
 
-@pytest.mark.parametrize("regulariser", ["l1", "group"])
-@pytest.mark.parametrize("exponent", [-20, 0, 20])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("regulariser", "exponent", "seed"), covering(["l1", "group"], [-20, 0, 20], [0, 1])
+)
 def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
     seed: int, exponent: int, regulariser: str
 ) -> None:
@@ -123,7 +93,7 @@ def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
 
 def test_the_deviance_of_many_points_is_proven_with_absolute_values() -> None:
     """Their sizes are at least 0, which no interval of the rows alone says of them."""
-    data = tm.data.outlier_data("clustered", n=600, d=10, sigma=1.0, seed=1)
+    data = tm.data.outlier_data("clustered", n=300, d=10, sigma=1.0, seed=1)
     found = tm.solve(tm.deviance_svc(data, price=0.01, regulariser="l1"))
     assert found.certificate.verdict is Verdict.CERTIFIED
 
@@ -136,28 +106,3 @@ def test_an_edited_deviance_model_is_proven_too() -> None:
     assert found.certificate.verdict is Verdict.CERTIFIED
     assert found.certificate.level == "model"
     assert found.bound > before.objective
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"loss": "hinges"}, "loss must be one of .*did you mean hinge"),
-        ({"regulariser": "l2"}, "regulariser must be one of"),
-        ({"price": 0.0}, "price must be a positive"),
-        ({"bend": -1.0}, "bend must be a positive"),
-        ({"groups": [1, 1]}, "groups must be 3 labels"),
-        ({"groups": [1, float("nan"), 2]}, "groups must be 3 labels"),
-        ({"regulariser": "group"}, "group needs groups: 3 labels"),
-        ({"regulariser": "group", "groups": [1, 2]}, "groups must be 3 labels"),
-        ({"regulariser": "group", "groups": "aab"}, "groups must be 3 labels"),
-        ({"regulariser": "group", "groups": [[1], [2], [1]]}, "groups must be 3 labels"),
-    ],
-)
-def test_a_bad_word_is_refused_by_name(words: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tm.regularised_svc(DATA, **({"loss": "hinge", "price": 1.0} | words))
-
-
-def test_features_of_a_kernel_are_not_selected() -> None:
-    with pytest.raises(ValueError, match="kernel matrix has none: take ridge"):
-        tm.deviance_svc(gram_data(DATA, kernel="rbf", width=1.0), price=1.0, regulariser="l1")

@@ -51,9 +51,3 @@ def test_a_tiny_ball_is_not_called_larger_than_the_largest_that_matters(norm_bou
     assert price > 1
     assert facts["capacity_price"] == pytest.approx(price, rel=1e-6)
     assert facts["gamma"] == pytest.approx(price / norm_bound, rel=1e-6)
-
-
-def test_a_large_ball_is() -> None:
-    data = points("overlapping", 2, n=10)
-    facts = tm.solve(tm.rsvm_dual(data, norm_bound=1e4), "clarabel").certificate.facts
-    assert str(facts["degenerate"]).startswith("gamma = 0: if alpha is optimal")

@@ -22,8 +22,9 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
+from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData
-from tightmargin.solvers import ProblemClassError, SolverNotInstalledError, Verdict, build
+from tightmargin.solvers import SolverNotInstalledError, Verdict, build
 
 PENALTY = 0.7
 
@@ -49,7 +50,7 @@ def incumbent(data: TrainingData, intercept: str, penalty: float = PENALTY) -> t
 @pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
 def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: str) -> None:
     """An optimum of every penalty lies in the box, also of one far from where it was built."""
-    for seed in range(4):
+    for seed in range(4 if FULL else 2):
         data = points(seed)
         known = incumbent(data, intercept, 0.3)
         model = tm.zero_one_bilinear(data, penalty=0.3, intercept=intercept, incumbent=known)
@@ -91,31 +92,18 @@ def test_the_box_is_as_small_as_it_can_be() -> None:
     assert result.certificate.verdict is Verdict.CERTIFIED
 
 
-def test_changing_the_penalty_is_no_edit() -> None:
-    """The better of two known hyperplanes depends on the penalty, and the box follows it."""
-    data = points(1)
-    model = tm.zero_one_bilinear(data, penalty=0.05, incumbent=incumbent(data, "penalised"))
-    model.penalty = 3.0
-    result = tm.solve(model)
-    assert result.certificate.level == "paper"
-    assert result.objective == pytest.approx(optimum(1, "penalised", 3.0), rel=1e-6)
-
-
-def test_bad_incumbents_are_refused_by_name() -> None:
-    for builder in (tm.zero_one_bilinear, tm.zero_one_disjunctive):
-        with pytest.raises(ValueError, match=r"incumbent must be \(w, b\) with w of shape \(2,\)"):
-            builder(points(1), penalty=1.0, incumbent=([1.0], 0.0))
-        with pytest.raises(ValueError, match="incumbent: w and b must be finite"):
-            builder(points(1), penalty=1.0, incumbent=([1.0, np.nan], 0.0))
-        with pytest.raises(ValueError, match="intercept=none means b = 0"):
-            builder(points(1), penalty=1.0, intercept="none", incumbent=([1.0, 1.0], 2.0))
-
-
 # --- transformations ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize(
+    ("transformation", "intercept"),
+    [
+        (word, mode)
+        for k, word in enumerate(TRANSFORMATIONS)
+        for j, mode in enumerate(reference_solutions.INTERCEPTS)
+        if FULL or k % 3 == j
+    ],
+)
 def test_every_transformation_has_the_enumerated_optimum(
     transformation: str, intercept: str
 ) -> None:
@@ -195,8 +183,7 @@ def test_a_missing_solver_of_a_transformation_is_named(monkeypatch: pytest.Monke
 # --- indicators -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
+@pytest.mark.parametrize(("solver", "intercept"), [("scip", "penalised"), ("gurobi", "none")])
 def test_indicators_need_no_bound_and_no_constant(intercept: str, solver: str) -> None:
     """Without the box of the builder the logic alone must give the optimum."""
     if not SOLVERS[solver].installed:
@@ -226,7 +213,6 @@ def test_scip_and_gurobi_get_indicators_and_not_products(monkeypatch: pytest.Mon
     model = tm.zero_one_disjunctive(points(4), penalty=PENALTY, transformation="indicator")
     result = tm.solve(model, "scip")
     assert len(moved) >= 6
-    assert result.certificate.solver_bound is not None
     assert result.certificate.solver_bound > optimum(4, "penalised") * 1.01
 
 
@@ -245,13 +231,6 @@ def test_an_implication_is_read_from_its_product() -> None:
         assert rule.side == -1.0
 
 
-def test_other_solvers_refuse_indicators_by_name() -> None:
-    model = tm.zero_one_disjunctive(points(4), penalty=1.0, transformation="indicator")
-    for solver in ("highs", "clarabel"):
-        with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX .*scip"):
-            tm.solve(model, solver)
-
-
 def test_disjuncts_with_curved_rows_have_no_indicator() -> None:
     model = tm.zero_one_disjunctive(points(4), penalty=1.0, transformation="indicator")
     model.keep[0].curved = pyo.Constraint(expr=model.w[0] ** 2 <= 1)
@@ -264,7 +243,6 @@ def test_a_hyperplane_in_parts_is_not_shrunk() -> None:
     data = points(1)
     values = {"w": np.zeros(2), "b": np.array(1.287)}
     check = CATALOGUE["zero_one_disjunctive"].check
-    assert check is not None
     for word, moved in (("bigm", True), ("hull", False)):
         model = tm.zero_one_disjunctive(
             data, penalty=PENALTY, intercept="free", transformation=word

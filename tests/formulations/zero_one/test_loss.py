@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -82,19 +81,3 @@ def test_nothing_to_stretch() -> None:
     assert scale_onto_margin(LINE, [1.0], -2.0, nobody) is None
     assert scale_onto_margin(LINE, [1.0], 0.0, everybody) is None  # the third is misclassified
     assert scale_onto_margin(LINE, [0.0], 0.0, everybody) is None
-
-
-@pytest.mark.parametrize(
-    ("w", "b", "penalty", "intercept", "message"),
-    [
-        ([1.0, 2.0], 0.0, 1.0, "free", r"w must have shape \(1,\), got \(2,\)"),
-        ([math.nan], 0.0, 1.0, "free", "w and b must be finite"),
-        ([1.0], math.inf, 1.0, "free", "w and b must be finite"),
-        ([1.0], 0.5, 1.0, "none", "intercept=none means b = 0, got b = 0.5"),
-        ([1.0], 0.0, 0.0, "free", "penalty must be a positive finite number"),
-        ([1.0], 0.0, 1.0, "maybe", "intercept must be one of"),
-    ],
-)
-def test_refusals(w: list[float], b: float, penalty: float, intercept: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        zero_one_objective(LINE, w, b, penalty=penalty, intercept=intercept)

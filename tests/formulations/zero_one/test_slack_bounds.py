@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import SlackBounds, closed_slack_bounds, other_class_reach
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
+    other_class_reach,
+    zero_one_objective,
+)
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
@@ -43,8 +48,6 @@ def admits_an_optimum(
 
 
 def _value(data: TrainingData, w: np.ndarray, b: float, penalty: float, intercept: str) -> float:
-    from tests.inside.formulations import zero_one_objective
-
     return zero_one_objective(data, w, b, penalty=penalty, intercept=intercept)
 
 
@@ -96,12 +99,6 @@ def test_distances_to_the_other_class() -> None:
     assert other_class_reach(data) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("slack", [-1.0, np.inf, np.nan])
-def test_a_bad_slack_is_named(slack: float) -> None:
-    with pytest.raises(ValueError, match="slack must be"):
-        closed_slack_bounds(overlapping(6, 2, 0), penalty=1.0, intercept="free", slack=slack)
-
-
 # --- in the big-M models -------------------------------------------------------------------------
 
 DATA = overlapping(22, 2, 2)
@@ -132,9 +129,8 @@ def test_the_big_m_model_with_tightened_bounds_has_the_same_optimum(
     assert [z.lb == z.ub for z in model.z.values()] == decided.tolist()
 
 
-def test_relaxations_at_tightened_m_are_proven_and_higher(
-    tightened: Setting,
-) -> None:
+def test_relaxations_at_tightened_m_are_proven_and_higher(tightened: Setting) -> None:
+    """And an M below the slack bounds is named."""
     words, bounds = tightened
     optimum = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"]).objective
     for build in (zero_one_relaxed, zero_one_hinge):
@@ -142,13 +138,8 @@ def test_relaxations_at_tightened_m_are_proven_and_higher(
         plain = solve(build(DATA, big_m="derived", **words))
         assert tight.certificate.verdict is Verdict.CERTIFIED
         assert plain.bound < tight.bound <= optimum * (1 + 1e-9)  # type: ignore[operator]
-
-
-def test_an_m_below_the_slack_bounds_is_named(tightened: Setting) -> None:
-    words, bounds = tightened
-    small = bounds.big_m.values / 2
-    model = zero_one_hinge(DATA, big_m=small, slack_bounds=bounds, **words)
-    assert "below the proven value" in solve(model).certificate.unproven
+    small = zero_one_hinge(DATA, big_m=bounds.big_m.values / 2, slack_bounds=bounds, **words)
+    assert "below the proven value" in solve(small).certificate.unproven
 
 
 def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
@@ -174,14 +165,10 @@ def hinge_with(bounds: SlackBounds) -> str:
     return solve(model).certificate.unproven
 
 
-def test_slack_bounds_without_a_proof_are_upper_bounds_only() -> None:
+def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only() -> None:
     bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
     assert hinge_with(bounds) == ""
     forged = replace(bounds, upper=np.minimum(bounds.upper, 0.5), proof="")
     assert "no proof" in hinge_with(forged)
-
-
-def test_a_forged_proof_that_leaves_out_a_known_point_is_found() -> None:
-    bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
     forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
     assert "leave out a known point" in hinge_with(forged)
