@@ -34,7 +34,6 @@ from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464
-METHODS = ", ".join(method_names("extended_nu_svc"))
 PROVING = ("auto", "branch-and-cut", "cutting-plane", "hull")
 FIVE: TrainingData = cloud(4, 30, 5)  # beyond the dimensions of the hull engine
 
@@ -278,36 +277,6 @@ def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:
 
 
 # --- refusals -------------------------------------------------------------------------------------
-
-
-def edited() -> pyo.ConcreteModel:
-    model = tm.extended_nu_svc(DATA, nu=NU)
-    model.more = pyo.Constraint(expr=model.w[0] >= 0)
-    return model
-
-
-def at_nu_bar() -> pyo.ConcreteModel:
-    return tm.extended_nu_svc_reverse(DATA, nu=tm.theory.nu_range(DATA).nu_bar)
-
-
-@pytest.mark.parametrize(
-    ("model", "method", "limit", "words"),
-    [
-        (edited, "hull", None, "as it was built"),
-        (lambda: tm.c_svc(DATA, C=1.0), "hull", None, "c_svc has no method 'hull'; it has auto"),
-        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hul", None, "did you mean hull"),
-        (at_nu_bar, "hull", None, "a solver gets the model"),
-        (lambda: tm.extended_nu_svc(DATA, nu=NU), "local", 3.0, "takes no time limit"),
-        (lambda: tm.extended_nu_svc(DATA, nu=NU), "hull", -1.0, "time_limit"),
-        (lambda: tm.extended_nu_svc_polar(DATA, nu=0.6), "auto", None, "extended_nu_svc_ball"),
-        (lambda: tm.extended_nu_svc_reverse(DATA, nu=0.6), "auto", None, "extended_nu_svc_ball"),
-    ],
-)
-def test_what_a_search_cannot_take_is_refused(
-    model: Callable[[], pyo.ConcreteModel], method: str, limit: float | None, words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
-        solve(model(), method=method, time_limit=limit)
 
 
 @pytest.mark.parametrize("name", SEARCHED)

@@ -271,18 +271,6 @@ def test_disjoint_conflicts_take_the_small_ones_first() -> None:
     assert disjoint(((0, 1, 2), (2, 3), (4,), (3, 5))) == ((4,), (2, 3))
 
 
-def test_bad_input_is_refused_by_name() -> None:
-    data = points("overlapping", 4, n=8)
-    bounds = closed(data, "penalised")
-    for z in (np.zeros(3), np.full(8, np.nan)):
-        with pytest.raises(ValueError, match="z must be 8 finite numbers"):
-            separated(bounds, data, z, penalty=1.0, intercept="penalised")
-    with pytest.raises(ValueError, match="penalty must be"):
-        with_conflicts(bounds, data, penalty=-1.0, intercept="penalised")
-    with pytest.raises(ValueError, match="intercept must be one of"):
-        pair_norms(data, "fixed")
-
-
 def test_multipliers_of_a_free_intercept_are_balanced_exactly() -> None:
     """Without the balance sum alpha_i y_i = 0 the quotient would promise too much."""
     data = TrainingData([[10.0], [12.0]], [1, -1])

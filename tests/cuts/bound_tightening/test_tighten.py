@@ -559,33 +559,6 @@ def test_given_bounds_without_room_are_given_some() -> None:
     assert bound_tightening._with_room(roomy, start.cutoff, 1e-4).norm2 == roomy.norm2
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"penalty": 0.0}, "penalty must be a positive finite number"),
-        ({"intercept": "fre"}, "intercept must be one of .*; did you mean free"),
-        ({"relaxation": "sdpp"}, "relaxation must be one of both, qp, sdp"),
-        ({"rounds": -1}, "rounds must be a whole number not below 0, got -1"),
-        ({"rounds": 1.5}, "rounds must be a whole number not below 0, got 1.5"),
-        ({"slack": float("nan")}, "slack must be at least 0.0001, got nan"),
-        ({"time_limit": -1.0}, "time_limit must be a positive finite number"),
-        ({"incumbent": (np.zeros(5), 0.0)}, "incumbent must be .* of shape"),
-    ],
-)
-def test_bad_arguments_are_named(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"penalty": 1.0, "intercept": "free"}
-    with pytest.raises(ValueError, match=message):
-        tighten(random_data(0), **(arguments | changes))
-
-
-def test_bounds_that_hold_nowhere_are_refused() -> None:
-    data = random_data(6, 14)
-    start = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
-    wrong = replace(start, upper=np.zeros(data.n), proof="stated")
-    with pytest.raises(ValueError, match="bounds hold at no optimum"):
-        tighten(data, penalty=1.0, intercept="penalised", bounds=wrong)
-
-
 def test_points_of_the_majority_alone_leave_the_trivial_optimum() -> None:
     """Classes that no line tells apart: w = 0 with b = +-1 is the optimum, and stays."""
     X = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0]]), 5, axis=0)

@@ -221,20 +221,6 @@ def test_rows_that_leave_nothing_are_not_proven_to_have_an_optimum() -> None:
     assert result.status.value in ("infeasible", "infeasible_or_unbounded")
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"),
-    [
-        (of_row(lambda m: m.w[0] * m.w[1] <= 0.1), "row more is neither convex nor reverse"),
-        (lambda m: setattr(m.w[0], "domain", pyo.Integers), r"w\[0\] is integer"),
-    ],
-)
-def test_other_edits_are_refused_by_name(edit: Edit, words: str) -> None:
-    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
-    edit(model)
-    with pytest.raises(ValueError, match=rf"branch-and-cut does not take this model: .*{words}"):
-        tm.solve(model, method="branch-and-cut")
-
-
 def test_an_edit_may_be_curved_itself() -> None:
     model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
     model.more = pyo.Constraint(expr=model.w[0] ** 2 + 2 * model.rho**2 <= 0.2)

@@ -147,32 +147,6 @@ def test_ctrl_c_keeps_the_cover() -> None:
     assert found.bound <= robust_search(data, nu=0.7, mu=0.1).bound + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"nu": 0.6, "mu": 0.15}, "mu must be a whole number"),
-        ({"nu": 0.1, "mu": 0.2}, "mu must be below nu"),
-        ({"nu": 0.6, "mu": 0.2, "intercept": "some"}, "intercept"),
-        ({"nu": 0.6, "mu": 0.2, "gap": 0.0}, "gap"),
-        ({"nu": 0.9, "mu": 0.2, "intercept": "free"}, "nu \\+ mu must be below"),
-        ({"nu": 0.6, "mu": 0.2, "incumbent": (np.zeros(3), 0.0)}, "incumbent"),
-    ],
-)
-def test_what_is_asked_for_is_checked_first(words: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        robust_search(drawn(1, n=10), **words)
-
-
-def test_weights_and_many_features_are_refused() -> None:
-    data = drawn(1)
-    weighted = tm.TrainingData(data.X, data.y, sample_weight=np.arange(1.0, 10))
-    with pytest.raises(ValueError, match="weight"):
-        robust_search(weighted, nu=0.6, mu=1 / 9)
-    wide = tm.TrainingData(np.ones((4, 15)), [1, -1, 1, -1])
-    with pytest.raises(ValueError, match="15 numbers"):
-        robust_search(wide, nu=0.5, mu=0.0, intercept="none")
-
-
 def test_beyond_the_limit_of_b_every_risk_is_positive() -> None:
     data, nu, mu = drawn(2, n=11), 0.5, 1 / 11
     limit = offset_limit(data, nu, mu)
@@ -234,26 +208,3 @@ def test_both_halves_hold_the_whole_cone() -> None:
         cone = lower if rng.random() < 0.5 else upper
     with pytest.raises(ValueError, match="between generators"):
         halves(cone, 1, 1, 0)
-
-
-def test_a_cone_is_halved_no_more_finely_than_doubles_can_say() -> None:
-    cone = next(iter(orthants(2)))
-    for _ in range(70):  # Fibonacci's numbers
-        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
-    with pytest.raises(ValueError, match="finely"):
-        halved_often(cone)
-
-
-def halved_often(cone: Any) -> None:
-    for _ in range(70):
-        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
-
-
-@pytest.mark.parametrize(
-    "words", [{"most": Fraction(1)}, {"left_out": 9}, {"in_ball": 0}, {"box": -1.0}, {"top": 2.0}]
-)
-def test_the_kernel_checks_its_problem(words: dict[str, Any]) -> None:
-    stated = {"most": Fraction(4), "left_out": 1, "in_ball": 2, "box": 1.0, "top": 1.0} | words
-    rows = np.full((9, 3), stated.pop("top"))
-    with pytest.raises(ValueError, match=r"does not hold|entries above 1|in the ball"):
-        tail_difference(rows, **stated)

@@ -63,16 +63,6 @@ def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
     assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "rhs"),
-    [([1.0, 1e-10], 1.0), ([1.0, np.nan], 1.0), ([np.inf, 1.0], 1.0), ([0.0, 0.0], 1.0),
-     ([1e-6, 0.0], 1e10), ([1.0, 0.0], np.nan)],
-)  # fmt: skip
-def test_numbers_that_a_solver_would_lose_are_refused(numbers: list[float], rhs: float) -> None:
-    with pytest.raises(NumberError):
-        scaled_cut(Kind.CONCAVITY, {"w": np.array(numbers)}, rhs, origin())
-
-
 def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
     reach = {"w": np.array(50.0)}
     cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
@@ -81,14 +71,6 @@ def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_h
     w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
     assert np.array([2.0, -2e-10]) @ w <= 6.0
     assert cut.violation({"w": w}) <= 0
-
-
-def test_a_point_that_lacks_a_variable_is_refused_by_name() -> None:
-    cut = scaled_cut(Kind.FACIAL, {"w": np.ones(2), "xi": np.ones(3)}, 1.0, origin())
-    with pytest.raises(ValueError, match="variable xi"):
-        cut.violation({"w": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="w has shape"):
-        cut.violation({"w": [1.0], "xi": [0.0, 0.0, 0.0]})
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -199,26 +181,6 @@ def test_the_linear_program_of_the_local_search_takes_cuts() -> None:
     assert after.objective is not None
     assert after.objective > before.objective * (1 + 1e-4)
     assert standard_form(model).A.shape[0] == DATA.n + 2
-
-
-def test_a_cut_is_refused_by_a_model_it_does_not_belong_to() -> None:
-    cut = loop("lifted").cuts[0]
-    with pytest.raises(ValueError, match="other data"):
-        cut.add_to(extended_nu_svc_polar(DATA, nu=NU * 1.01))
-    with pytest.raises(ValueError, match="other data"):
-        cut.add_to(extended_nu_svc(gauss(8, 18, 3), nu=NU))
-    with pytest.raises(ValueError, match="no variable rho"):
-        cut.add_to(min_cvar(DATA, beta=1 - NU))
-    with pytest.raises(ValueError, match="pass level"):
-        loop("projected").cuts[0].add_to(min_cvar(DATA, beta=1 - NU))
-    model = extended_nu_svc_polar(DATA, nu=NU)
-    cut.add_to(model, name="first")
-    with pytest.raises(ValueError, match="a component first"):
-        cut.add_to(model, name="first")
-    foreign = pyo.ConcreteModel()
-    foreign.w = pyo.Var(range(2))
-    with pytest.raises(ValueError, match="3 coefficients for w, the model 2"):
-        loop("projected").cuts[0].add_to(foreign)
 
 
 def test_a_model_of_unknown_origin_takes_the_cut_at_level_1() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,50 +14,15 @@ from scipy.spatial import ConvexHull, QhullError
 
 from tests.inside.cuts import Surface, enclosed_radius
 from tests.inside.cuts import hull_search as searching
-from tests.inside.formulations import loss_weights, reduced_hulls, support_value
+from tests.inside.formulations import reduced_hulls, support_value
 from tests.inside.solvers import NuRange, StopReason
-from tests.references.extended_nu import (
-    assert_values_are_the_objective,
-    least_on_circle,
-    nearest_facet,
-    optimum_by_scip,
-)
-from tests.references.reference_solutions import INTERCEPTS, points
+from tests.references.reference_solutions import INTERCEPTS
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts import branch_and_cut, hull_search
 from tightmargin.formulations import TrainingData, extended_nu_svc_ball
 from tightmargin.solvers import nu_range, solve
 
 # --- the optimum ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["free", "none"])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
-def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: float) -> None:
-    data = points("overlapping", 1, n=10)
-    nu = below_nu_bar(data, share, intercept=mode)
-    expected = least_on_circle(data, mode, nu)
-    found = hull_search(data, nu=nu, intercept=mode)
-    assert found.proven
-    assert found.objective == pytest.approx(expected, rel=1e-9)
-    assert found.bound <= expected * (1 + 1e-12)
-    assert found.bound == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("balance", ["uniform", "balanced"])
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
-def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, kind: str) -> None:
-    data = points(kind, 4, n=9, d=d)
-    nu = below_nu_bar(data, 0.6, class_balance=balance, intercept=mode)
-    caps = loss_weights(data, balance)
-    expected = nearest_facet(data, mode, nu, caps)
-    found = hull_search(data, nu=nu, class_balance=balance, intercept=mode)
-    assert found.proven
-    assert found.objective == pytest.approx(expected, rel=1e-8)
-    assert found.bound <= found.objective
-    assert_values_are_the_objective(found, data, mode, nu, caps)
 
 
 def test_no_direction_of_a_fine_grid_is_better_by_more_than_its_spacing() -> None:
@@ -82,40 +46,6 @@ def test_no_direction_of_a_fine_grid_is_better_by_more_than_its_spacing() -> Non
     assert least >= found.objective * (1 - 1e-12)
     assert found.bound >= least - longest * spacing
     assert found.objective <= least
-
-
-def test_scip_finds_the_same_optimum() -> None:
-    data = cloud(3, 40, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = hull_search(data, nu=nu)
-    at = optimum_by_scip(data, nu)
-    assert found.objective == pytest.approx(at, rel=1e-5)
-    assert found.objective <= at * (1 + 1e-9)
-    assert found.bound <= at
-
-
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(6, 60),
-    d=st.integers(1, 4),
-    share=st.floats(0.02, 0.98),
-    rounded=st.booleans(),
-)
-def test_bound_is_proven_and_no_direction_beats_it(
-    seed: int, n: int, d: int, share: float, rounded: bool
-) -> None:
-    """Rounded data have many equal points and ties."""
-    data = cloud(seed, n, d, rounded=rounded)
-    if data is None or nu_range(data).nu_bar < 1e-3:
-        return
-    nu = below_nu_bar(data, share)
-    found = hull_search(data, nu=nu)
-    assert found.proven, found.message
-    hulls = reduced_hulls(data, nu=nu)
-    directions = np.random.default_rng(seed).standard_normal((50, d))
-    for w in directions:
-        assert support_value(hulls, w / np.linalg.norm(w)) >= found.bound
-    assert -1e-15 <= found.absolute_gap <= max(1e-6 * found.objective, 1e-10)
 
 
 def test_every_facet_lies_inside_the_reduced_hulls() -> None:
@@ -155,55 +85,6 @@ def test_nearly_flat_facets_of_rounded_points_are_proven() -> None:
 # --- laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("factor", [1e-8, 0.3, 1e7])
-def test_objective_scales_with_the_points(factor: float) -> None:
-    data = cloud(1, 30, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = hull_search(data, nu=nu)
-    other = hull_search(TrainingData(factor * data.X, data.y), nu=nu)
-    assert other.proven
-    assert other.objective == pytest.approx(factor * found.objective, rel=1e-9)
-    assert other.bound == pytest.approx(factor * found.bound, rel=1e-9)
-
-
-def test_shifted_and_repeated_points_change_nothing() -> None:
-    data = cloud(1, 30, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = hull_search(data, nu=nu)
-    shifted = hull_search(TrainingData(data.X + np.array([1e4, -3e4, 2e4]), data.y), nu=nu)
-    assert shifted.proven
-    assert shifted.objective == pytest.approx(found.objective, rel=1e-7)
-    twice = TrainingData(np.vstack([data.X, data.X]), np.concatenate([data.y, data.y]))
-    repeated = hull_search(twice, nu=nu)
-    assert repeated.proven
-    assert repeated.objective == pytest.approx(found.objective, rel=1e-10)
-
-
-@pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
-def test_next_to_nu_bar_the_optimum_is_small_and_its_bound_positive(share: float) -> None:
-    data = cloud(6, 40, 2)
-    nu = below_nu_bar(data, share)
-    found = hull_search(data, nu=nu)
-    assert found.proven
-    expected = nearest_by_circle(data, nu)
-    assert found.objective == pytest.approx(expected, rel=1e-5)
-    assert 0 < found.bound <= found.objective
-
-
-def nearest_by_circle(data: TrainingData, nu: float) -> float:
-    """Least h over 20,000 directions, then over 20,000 between the neighbours of the best."""
-    hulls = reduced_hulls(data, nu=nu)
-    low, high = 0.0, 2 * np.pi
-    best = np.inf
-    for _ in range(3):
-        angles = np.linspace(low, high, 4000)
-        values = [support_value(hulls, np.array([np.cos(a), np.sin(a)])) for a in angles]
-        k = int(np.argmin(values))
-        best = min(best, values[k])
-        low, high = angles[max(k - 1, 0)], angles[min(k + 1, len(angles) - 1)]
-    return float(best)
-
-
 def test_where_u_just_misses_0_the_bound_is_negative(monkeypatch: pytest.MonkeyPatch) -> None:
     """nu_bar is known to 1e-8: beyond it by less the optimum is below 0, and so is the bound."""
     data = cloud(6, 40, 3)
@@ -218,35 +99,6 @@ def test_where_u_just_misses_0_the_bound_is_negative(monkeypatch: pytest.MonkeyP
 
 
 # --- refusals and limits -------------------------------------------------------------------------
-
-
-def test_above_nu_bar_the_convex_program_is_named() -> None:
-    data = cloud(1, 30, 2)
-    for share in (1.0, 1.1):
-        with pytest.raises(ValueError, match="take extended_nu_svc_ball, which is convex"):
-            hull_search(data, nu=below_nu_bar(data, share))
-    separable = points("separable", 0)
-    with pytest.raises(ValueError, match="the classes are separable"):
-        hull_search(separable, nu=0.3)
-
-
-def test_bad_arguments_are_refused() -> None:
-    data = cloud(1, 30, 2)
-    nu = below_nu_bar(data, 0.5)
-    wide = cloud(1, 60, 8)
-    with pytest.raises(ValueError, match="take branch_and_cut"):
-        hull_search(wide, nu=below_nu_bar(wide, 0.5))
-    with pytest.raises(ValueError, match="tolerance must lie"):
-        hull_search(data, nu=nu, tolerance=0.0)
-    with pytest.raises(ValueError, match="round_limit"):
-        hull_search(data, nu=nu, round_limit=0)
-    with pytest.raises(ValueError, match="start must hold 2 finite numbers"):
-        hull_search(data, nu=nu, start=[1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="has no direction"):
-        hull_search(data, nu=nu, start=[0.0, 0.0])
-    doubled = TrainingData(np.column_stack([data.X, data.X[:, 0]]), data.y)
-    with pytest.raises(ValueError, match="affinely dependent"):
-        hull_search(doubled, nu=nu)
 
 
 def test_bounds_hold_at_every_round() -> None:
@@ -434,62 +286,3 @@ def test_cost_is_a_few_hundred_sorts_whatever_the_number_of_points() -> None:
     ]
     assert max(evaluations) < 300
     assert evaluations[1] < 2 * evaluations[0]
-
-
-@pytest.mark.parametrize("excess", [0.0, 4e-13, 9e-13])
-@pytest.mark.parametrize("search", [hull_search, branch_and_cut])
-def test_a_mass_that_is_nearly_a_multiple_of_the_caps_is_given_whole(
-    search: Any, excess: float
-) -> None:
-    """Beside h in fractions, on a line and in the plane: the sort leaves 1e-12 of a mass out."""
-    for seed, d in itertools.product(range(6), (1, 2)):
-        rng, y = np.random.default_rng(seed), np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-        data = TrainingData(rng.normal(size=(12, d)) + y[:, None], y)
-        shares = [nu for nu in (2 / 12, 4 / 12, 6 / 12, 8 / 12) if nu_range(data).side(nu) < 0]
-        if not shares:
-            continue
-        nu = shares[-1] * (1 + excess)
-        found = search(data, nu=nu, absolute=0.0, tolerance=1e-9)
-        w = [Fraction(x) for x in found.best.weight.tolist()]
-        least = sum((x * x for x in w), Fraction(0)) * Fraction(found.bound) ** 2
-        h = risk_in_fractions(data, nu, w)
-        assert h > 0
-        assert least <= h * h
-
-
-@pytest.mark.parametrize("search", [hull_search, branch_and_cut])
-def test_a_coordinate_next_to_the_mean_counts(search: Any) -> None:
-    """Far from 0, where what is left of it is as small as a rounding of the points."""
-    looked_at = 0
-    for seed, d in itertools.product(range(6), (1, 2)):
-        rng, y = np.random.default_rng(seed), np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-        X = 1e6 + rng.normal(size=(12, d)) + 0.3 * y[:, None]
-        for i in (0, 1):  # both take part at every direction
-            X[i] = np.delete(X, i, axis=0).mean(axis=0) + (-1) ** i * 4e-9
-        data = TrainingData(X, y)
-        nu = below_nu_bar(data, 0.9)
-        if nu <= 0:  # separable
-            continue
-        found = search(data, nu=nu, absolute=0.0, tolerance=1e-9)
-        w = [Fraction(x) for x in found.best.weight.tolist()]
-        squared = sum((x * x for x in w), Fraction(0))
-        assert squared * Fraction(found.bound) ** 2 <= risk_in_fractions(data, nu, w) ** 2
-        looked_at += found.bound > 0
-    assert looked_at > 6
-
-
-def risk_in_fractions(data: TrainingData, nu: float, w: list[Fraction]) -> Fraction:
-    """h(w) of uniform caps and a free intercept: each class gives nu / 2 of its lowest scores."""
-    total = Fraction(0)
-    cap = Fraction(float(loss_weights(data, "uniform")[0]))
-    for sign in (1, -1):
-        rows = data.X[data.y == sign].tolist()
-        scores = sorted(
-            sign * sum((a * Fraction(x) for a, x in zip(w, row, strict=True)), Fraction(0))
-            for row in rows
-        )
-        left = Fraction(nu) / 2
-        for score in scores:
-            share = min(left, cap)
-            total, left = total - share * score, left - share
-    return total

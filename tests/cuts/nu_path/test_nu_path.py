@@ -595,25 +595,6 @@ def test_the_automatic_method_takes_the_hull_while_it_can(monkeypatch: pytest.Mo
     assert (taken[0][1] == [np.ones(4) / 2]).all()
 
 
-def test_bad_arguments_are_refused() -> None:
-    engine = Everywhere()
-    for nus, complaint in (
-        ([], "nus is empty"),
-        ([0.3, 1.2], r"nu must lie in \(0, 1\]"),
-        ([0.0], "nu must be a positive"),
-    ):
-        with pytest.raises(ValueError, match=complaint):
-            extended_nu_path(TOY, nus, engine=engine)
-    with pytest.raises(ValueError, match="tolerance must lie above 0"):
-        extended_nu_path(TOY, [0.3], engine=engine, tolerance=0.0)
-    with pytest.raises(ValueError, match="method must be one of auto"):
-        extended_nu_path(TOY, [0.3], engine="luck")
-    doubled = TrainingData(np.hstack([TOY.X, TOY.X[:, :1]]), TOY.y)
-    with pytest.raises(ValueError, match="rank 2 of 3"):
-        extended_nu_path(doubled, [0.3], engine=engine)
-    assert engine.asked == []
-
-
 def test_multipliers_away_from_a_solution_leave_a_residual() -> None:
     hulls = reduced_hulls(TOY, nu=0.3)
     found = recover_multipliers(hulls, [1.0, 0.2])

@@ -27,50 +27,18 @@ from tests.inside.cuts import (
     separation,
 )
 from tests.inside.cuts import run as outer_loop
-from tests.inside.formulations import edges, loss_weights, reduced_hulls, support_value, ties_at
+from tests.inside.formulations import edges, ties_at
 from tests.inside.solvers import StopReason
-from tests.references import reference_solutions
 from tests.references.polytope_corners import corners, gauss, levels
-from tests.references.reference_solutions import points
-from tightmargin.cuts import cutting_plane, hull_search, verify_cut
-from tightmargin.formulations import TrainingData, extended_nu_svc
-from tightmargin.solvers import LiveLP, Status, nu_range, solve
+from tightmargin.cuts import cutting_plane, hull_search
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import LiveLP, Status, nu_range
 
 WAYS: dict[str, dict[str, str]] = {
     "projected": {},
     "lifted": {"space": "lifted"},
     "literal": {"strategy": "literal"},
 }
-GLOBAL = 2e-6  # SCIP meets the norm row to 1e-6
-
-
-UNBALANCED = points("unbalanced", 1)
-GRID = TrainingData(np.random.default_rng(3).integers(-2, 3, (16, 2)), np.repeat([1.0, -1.0], 8))
-
-
-@functools.cache
-def overlapping(seed: int) -> TrainingData:
-    return points("overlapping", seed)
-
-
-@functools.cache
-def on_circle(data: TrainingData, intercept: str, nu: float, balance: str) -> float:
-    """The optimum in the plane, by every direction."""
-    weights: Any = own_weights(data) if balance == "given" else balance
-    return reference_solutions.nu_risk_on_circle(
-        data, intercept, nu, loss_weights(data, weights)
-    ).value
-
-
-@functools.cache
-def in_space() -> tuple[TrainingData, float, float, float]:
-    """Points in three dimensions, nu, and the optimum by all corners and by SCIP."""
-    data = gauss(2, 20, 3)
-    nu = below(data, 0.3)
-    longest = np.linalg.norm(corners(data, nu, np.full(data.n, 1 / data.n)), axis=1).max()
-    w = solve(extended_nu_svc(data, nu=nu), "scip").values["w"]
-    by_scip = support_value(reduced_hulls(data, nu=nu), w / np.linalg.norm(w))
-    return data, nu, 1 / float(longest), by_scip
 
 
 def below(data: TrainingData, share: float, **options: Any) -> float:
@@ -105,141 +73,7 @@ def assert_proven(found: CuttingPlaneResult, optimum: float) -> None:
     assert_honest(found, optimum)
 
 
-# --- the optimum ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    ("seed", "share", "intercept"),
-    [(1, 0.3, "free"), (1, 0.9, "free"), (2, 0.02, "free"), (3, 0.5, "none")],
-)
-def test_the_optimum_of_the_plane_is_that_of_every_direction(
-    seed: int, share: float, intercept: str, way: str
-) -> None:
-    data = overlapping(seed)
-    nu = below(data, share, intercept=intercept)
-    costs = np.full(data.n, 1 / data.n)
-    expected = on_circle(data, intercept, nu, "uniform")
-    found = cutting_plane(data, nu=nu, intercept=intercept, **WAYS[way])
-    assert_proven(found, expected)
-    if intercept == "free":
-        angles = np.linspace(0, 2 * np.pi, 20_000)
-        circle = np.column_stack([np.cos(angles), np.sin(angles)])
-        scanned = levels(data, nu, costs, circle).min()
-        assert scanned * (1 - 1e-3) <= found.best.objective <= scanned * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_optimum_in_three_dimensions_is_that_of_scip_and_of_all_corners(way: str) -> None:
-    data, nu, by_corners, by_scip = in_space()
-    found = cutting_plane(data, nu=nu, **WAYS[way])
-    assert_proven(found, by_corners)
-    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
-
-
-def test_four_dimensions_are_proven_too() -> None:
-    data = gauss(5, 14, 4)
-    nu = below(data, 0.4)
-    found = cutting_plane(data, nu=nu, space="lifted")
-    w = solve(extended_nu_svc(data, nu=nu), "scip").values["w"]
-    by_scip = support_value(reduced_hulls(data, nu=nu), w / np.linalg.norm(w))
-    assert found.proven
-    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
-
-
-def own_weights(data: TrainingData) -> np.ndarray:
-    weights = np.random.default_rng(0).uniform(0.2, 1.0, data.n)
-    return weights / weights.sum()
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("balance", ["uniform", "balanced", "given"])
-def test_unbalanced_classes_with_weights_of_every_kind(balance: str, way: str) -> None:
-    data = UNBALANCED
-    weights: Any = own_weights(data) if balance == "given" else balance
-    nu = below(data, 0.5, class_balance=weights)
-    expected = on_circle(data, "free", nu, balance)
-    assert_proven(cutting_plane(data, nu=nu, class_balance=weights, **WAYS[way]), expected)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_penalised_intercept_counts_in_the_norm(way: str) -> None:
-    """The same as no intercept on points with a constant column, which SCIP solves."""
-    data = points("overlapping", 4, n=10)
-    nu = below(data, 0.5, intercept="penalised")
-    found = cutting_plane(data, nu=nu, intercept="penalised", **WAYS[way])
-    values = solve(extended_nu_svc(data, nu=nu, intercept="penalised"), "scip").values
-    v = np.append(values["w"], values["b"])
-    hulls = reduced_hulls(data, nu=nu, intercept="penalised")
-    by_scip = support_value(hulls, v / np.linalg.norm(v))
-    assert found.proven
-    assert found.best.objective == pytest.approx(by_scip, rel=GLOBAL)
-    assert set(found.best.values) == {"w", "b", "rho", "xi"}
-    for cut in found.cuts:
-        verify_cut(cut, found.problem, found.cuts)
-
-
-def test_the_best_point_is_a_point_of_the_model() -> None:
-    data = gauss(7, 24, 2)
-    nu = below(data, 0.5)
-    best = cutting_plane(data, nu=nu).best
-    w, b, rho, xi = (best.values[name] for name in ("w", "b", "rho", "xi"))
-    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-12)
-    assert (data.y * (data.X @ w + b) - rho + xi >= -1e-12).all()
-    assert -nu * rho + xi.mean() == pytest.approx(best.objective, abs=1e-12)
-
-
 # --- laws ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e8])
-def test_scaled_points_scale_the_optimum_and_leave_the_cuts(scale: float) -> None:
-    data = gauss(7, 24, 2)
-    nu = below(data, 0.5)
-    plain = cutting_plane(data, nu=nu)
-    scaled = cutting_plane(TrainingData(data.X * scale, data.y), nu=nu)
-    assert_proven(scaled, plain.best.objective * scale)
-    assert len(scaled.cuts) == len(plain.cuts)
-    for one, other in zip(plain.cuts, scaled.cuts, strict=True):
-        assert other.coefficients["w"] == pytest.approx(one.coefficients["w"], abs=1e-6)
-        assert other.rhs * scale == pytest.approx(one.rhs, rel=1e-6)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_points_far_from_the_origin_have_the_same_optimum(way: str) -> None:
-    data = gauss(7, 24, 2)
-    nu = below(data, 0.5)
-    plain = cutting_plane(data, nu=nu, **WAYS[way])
-    moved = cutting_plane(TrainingData(data.X + np.array([1e5, -1e5]), data.y), nu=nu, **WAYS[way])
-    assert_proven(moved, moved.best.objective)
-    assert moved.best.objective == pytest.approx(plain.best.objective, rel=1e-8)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_point_twice_is_the_same_problem(way: str) -> None:
-    """Ties at every vertex: more of them than general position has."""
-    data = gauss(4, 12, 2)
-    twice = TrainingData(np.vstack([data.X, data.X]), np.r_[data.y, data.y])
-    nu = below(data, 0.5)
-    expected = cutting_plane(data, nu=nu).best.objective
-    assert_proven(cutting_plane(twice, nu=nu, **WAYS[way]), expected)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_points_on_a_grid_have_their_optimum(way: str) -> None:
-    """Whole numbers: equal points, points on lines, masses that end between two scores."""
-    for nu in (4 / 16, below(GRID, 0.6)):
-        expected = on_circle(GRID, "free", nu, "uniform")
-        data = GRID
-        assert_proven(cutting_plane(data, nu=nu, **WAYS[way]), expected)
-
-
-def test_one_feature_has_two_directions() -> None:
-    data = points("overlapping", 2, d=1)
-    nu = below(data, 0.5)
-    hulls = reduced_hulls(data, nu=nu)
-    expected = min(support_value(hulls, np.array([side])) for side in (1.0, -1.0))
-    assert_proven(cutting_plane(data, nu=nu), expected)
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -250,33 +84,6 @@ def test_the_same_seed_gives_the_same_run() -> None:
         for entry in run["trace"]:
             del entry["seconds"]
     assert runs[0] == runs[1]
-
-
-# --- refusals ------------------------------------------------------------------------------------
-
-
-def test_what_has_no_polytope_is_refused_with_the_reason() -> None:
-    data = points("overlapping", 1)
-    with pytest.raises(ValueError, match=r"above nu_bar.*extended_nu_svc_ball"):
-        cutting_plane(data, nu=1.05 * nu_range(data).nu_bar)
-    with pytest.raises(ValueError, match="at nu_bar"):
-        cutting_plane(data, nu=nu_range(data).nu_bar)
-    with pytest.raises(ValueError, match="the classes are separable"):
-        cutting_plane(points("separable", 1), nu=0.2)
-    with pytest.raises(ValueError, match="affinely dependent"):
-        cutting_plane(TrainingData(np.hstack([data.X, data.X[:, :1]]), data.y), nu=0.1)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [({"strategy": "facial"}, "strategy"), ({"space": "w"}, "space"), ({"tolerance": 0}, "tolera"),
-     ({"time_limit": -1.0}, "time_limit"), ({"starts": 0}, "starts"), ({"seed": -1}, "seed"),
-     ({"debug_solution": [1.0]}, "2 finite"), ({"debug_solution": [0.0, 0.0]}, "no direction"),
-     ({"strategy": "literal", "space": "lifted"}, "projected"), ({"least_depth": 2}, "least_d")],
-)  # fmt: skip
-def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        cutting_plane(points("overlapping", 1), nu=0.1, **options)
 
 
 # --- ends ----------------------------------------------------------------------------------------
@@ -484,21 +291,6 @@ def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
 def bounded(data: TrainingData, nu: float, rounds: int) -> bool:
     found = cutting_plane(data, nu=nu, tolerance=0.2, round_limit=rounds)
     return found.proven and found.proof == BOX
-
-
-def test_a_weight_with_objective_0_is_optimal() -> None:
-    """Points of both classes on a line that else separates them: h = 0 there, below nu_bar too."""
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1.0], [2.0, 1.5], [1.0, -1.0]])
-    data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0]))
-    nu = below(data, 0.5)
-    assert nu > 0.1
-    for options in WAYS.values():
-        found = cutting_plane(data, nu=nu, **options)
-        assert found.proven
-        assert found.best.objective == found.bound == found.gap == 0.0
-        w = found.best.weight
-        assert levels(data, nu, np.full(6, 1 / 6), w[None, :])[0] == pytest.approx(0.0, abs=1e-9)
-        assert abs(w[0]) < 1e-6
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -61,22 +61,6 @@ def test_a_result_is_a_debug_point_too() -> None:
     assert tm.separate(model, two, debug=found).objective == 3
 
 
-@pytest.mark.parametrize(
-    ("debug", "words"),
-    [
-        ({"z": [1, 1]}, "z has 3 elements, got 2"),
-        ({"zz": [1, 1, 0]}, "no variable 'zz'"),
-        ({}, r"no number for z\[0\]"),
-        ({"z": [2, 1, 1]}, "no point of the model"),
-        ([1, 1, 0], "must map variable names"),
-    ],
-)
-def test_a_debug_point_that_is_none_is_refused(debug: Any, words: str) -> None:
-    model, two = cover()
-    with pytest.raises(ValueError, match=words):
-        tm.separate(model, two, debug=debug)
-
-
 # --- separators that fail ------------------------------------------------------------------------
 
 
@@ -126,31 +110,6 @@ def test_an_error_after_an_accepted_point_keeps_the_incumbent(engine: str) -> No
     assert result.objective == pytest.approx(accepted[0], rel=1e-6)
     assert result.bound is not None
     assert result.bound <= result.objective
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "words"),
-    [
-        (lambda m: None, TypeError, "returned NoneType: it must return a list"),
-        (lambda m: m.z[0] >= 1, TypeError, "it must return a list of rows"),
-        (lambda m: [0 >= 1], TypeError, "two numbers were compared"),
-        (lambda m: ["z >= 1"], TypeError, "is of type str"),
-        (lambda m: [m.z[0] * m.z[1] >= 1], ValueError, "is not linear"),
-        (lambda m: [m.z[0] - m.z[0] >= 1], ValueError, "no variable that is free"),
-        (lambda m: [float("nan") * m.z[0] >= 1], ValueError, "nan"),
-    ],
-)
-def test_what_is_no_row_is_refused_by_name(
-    answer: Callable[[Any], Any], error: type[Exception], words: str
-) -> None:
-    model, _ = cover()
-
-    def odd(point: Any) -> Any:
-        return answer(model)
-
-    with pytest.raises(error, match=words) as caught:
-        tm.separate(model, odd)
-    assert "odd" in str(caught.value)
 
 
 def test_rows_of_another_model_are_refused_by_name(engine: str) -> None:
@@ -267,55 +226,6 @@ def test_a_live_program_stops_at_a_row_limit_with_its_bound() -> None:
     assert found.objective is None
     assert found.bound is not None
     assert -6 <= found.bound < -np.sqrt(5)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"engine": "cplex"}, "engine"),
-        ({"tolerance": 0}, "tolerance must lie"),
-        ({"row_limit": 0}, "row_limit must be"),
-        ({"time_limit": -1}, "time_limit must be positive"),
-        ({"prove": "yes"}, "prove must be"),
-        ({"options": {"no_such": 1}}, "no_such"),
-        ({"f": []}, "f is an empty sequence"),
-    ],
-)
-def test_bad_arguments_are_named(words: dict[str, Any], message: str) -> None:
-    model, two = cover()
-    given = {"f": two} | words
-    with pytest.raises(ValueError, match=message):
-        tm.separate(model, **given)
-
-
-def test_f_must_be_a_function() -> None:
-    model, _ = cover()
-    with pytest.raises(TypeError, match="f must be a function"):
-        tm.separate(model, 3)  # type: ignore[arg-type]
-
-
-def test_engines_refuse_what_they_do_not_take() -> None:
-    model, two = cover()
-    with pytest.raises(tm.errors.ProblemClassError, match="engine live is for linear programs"):
-        tm.separate(model, two, engine="live")
-    flat = pyo.ConcreteModel()
-    flat.x = pyo.Var(bounds=(0, 1))
-    flat.objective = pyo.Objective(expr=flat.x)
-    with pytest.raises(tm.errors.ProblemClassError, match="no integer variables"):
-        tm.separate(flat, two, engine="branch-and-bound")
-    sdp = tm.conic_sdp(tm.TrainingData([[0.0], [1.0]], [-1, 1]), penalty=1.0)
-    for engine in ("scip", "highs", "live"):
-        with pytest.raises(tm.errors.ProblemClassError):
-            tm.separate(sdp, two, engine=engine)
-
-
-def test_gurobi_that_is_missing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.inside.solvers import choice
-
-    monkeypatch.setattr(choice, "_absence", lambda info: f"{info.name} is not installed")
-    model, two = cover()
-    with pytest.raises(tm.errors.SolverNotInstalledError, match="gurobi is not installed"):
-        tm.separate(model, two, engine="gurobi")
 
 
 def test_an_unbounded_live_program_says_what_is_missing() -> None:

@@ -169,30 +169,6 @@ def test_z_that_is_no_longer_binary_is_no_01_loss() -> None:
     assert "z is not binary" in found.certificate.reason
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"z": "norm2"}, "z must be a variable with 8 elements"),
-        ({"norm2": "z"}, "norm2 must be a single variable"),
-        ({"intercept": "some"}, "intercept"),
-    ],
-)
-def test_what_is_no_master_is_refused(change: dict[str, str], words: str) -> None:
-    model = master(8)
-    given = {"z": model.z, "norm2": model.norm2, "intercept": "free"}
-    for name, other in change.items():
-        given[name] = other if name == "intercept" else getattr(model, other)
-    with pytest.raises(ValueError, match=words):
-        tm.cuts.combinatorial_benders(points(), **given)
-    relaxed = pyo.ConcreteModel()
-    relaxed.z, relaxed.norm2 = pyo.Var(range(8), bounds=(0, 1)), pyo.Var()
-    with pytest.raises(ValueError, match="z must be binary"):
-        tm.cuts.combinatorial_benders(points(), relaxed.z, relaxed.norm2, intercept="free")
-    weighted = tm.TrainingData(points().X, points().y, sample_weight=np.arange(1.0, 9.0))
-    with pytest.raises(ValueError, match="weight"):
-        tm.cuts.combinatorial_benders(weighted, model.z, model.norm2, intercept="free")
-
-
 # --- conflicts -----------------------------------------------------------------------------------
 
 
@@ -249,19 +225,6 @@ def test_a_model_that_was_changed_since_is_not_what_conflicts_speak_of() -> None
     found = tm.separate(model, cuts, fractional=True)
     assert found.verdict is Verdict.NOT_CERTIFIED
     assert "not the one that conflicts were asked for" in found.certificate.reason
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [({"cutoff": math.inf}, "cutoff must be"), ({"z": "w"}, "z must be binary")],
-)
-def test_what_conflicts_are_not_for(given: dict[str, Any], words: str) -> None:
-    model = loss(points())
-    z = getattr(model, given.get("z", "z"))
-    with pytest.raises(ValueError, match=words):
-        tm.cuts.conflicts(model, z, cutoff=given.get("cutoff", 1.0))
-    with pytest.raises(ValueError, match="must be a variable of the model"):
-        tm.cuts.conflicts(loss(points()), z, cutoff=1.0)
 
 
 # --- concavity and facial cuts in a live linear program ------------------------------------------
@@ -343,19 +306,3 @@ def test_cuts_of_a_finished_loop_are_derived_again_before_they_enter() -> None:
         tm.separate(along(data, 0.15), lambda point: orphans)
     with pytest.raises(ValueError, match="other data, nu, weights or intercept"):
         tm.separate(along(data, 0.14), lambda point: loop.cuts)
-
-
-def test_engines_without_vertices_are_refused_by_name() -> None:
-    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
-    model = along(data, 0.1)
-    cuts = tm.cuts.concavity(model, known=[1.0, 0.0])
-    with pytest.raises(tm.errors.ProblemClassError, match="no integer variables"):
-        tm.separate(model, cuts, engine="branch-and-bound")
-    model.k = pyo.Var(within=pyo.Binary)
-    model.tie = pyo.Constraint(expr=model.k + model.w[0] <= 100)
-    with pytest.raises(ValueError, match=r"separator concavity .* take engine=live or highs or sc"):
-        tm.separate(model, cuts, engine="branch-and-bound")
-    with pytest.raises(ValueError, match="must be one of extended_nu_svc_polar"):
-        tm.cuts.concavity(tm.c_svc(data, C=1.0), known=[1.0, 0.0])
-    with pytest.raises(ValueError, match="known"):
-        tm.cuts.facial(model, known=[1.0, 0.0, 0.0])
