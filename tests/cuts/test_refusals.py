@@ -27,6 +27,7 @@ from tests.support.concave_models import (
     lrcp_model,
 )
 from tests.support.point_clouds import below_nu_bar, cloud
+from tests.support.separations import cover, master
 from tightmargin.cuts import (
     branch_and_cut,
     cutting_plane,
@@ -441,17 +442,9 @@ CONCAVE += [refused(two_reasons, "a quadratic objective")]
 # --- separators of the library -------------------------------------------------------------------
 
 
-def master(*, binary: bool = True) -> pyo.ConcreteModel:
-    model = pyo.ConcreteModel()
-    model.z = pyo.Var(range(8), domain=pyo.Binary) if binary else pyo.Var(range(8), bounds=(0, 1))
-    model.norm2 = pyo.Var(bounds=(0, None))
-    model.objective = pyo.Objective(expr=model.norm2 + sum(model.z.values()))
-    return model
-
-
 def benders(word: str, *names: str, data: Any = EIGHT, binary: bool = True, **words: Any) -> Row:
     def call() -> Any:
-        model = master(binary=binary)
+        model = master(8, binary=binary)
         given = [getattr(model, name) for name in names or ("z", "norm2")]
         return tm.cuts.combinatorial_benders(data, *given, **{"intercept": "free"} | words)
 
@@ -496,20 +489,6 @@ SEPARATORS = [
 ]  # fmt: skip
 
 # --- separating ----------------------------------------------------------------------------------
-
-
-def cover() -> tuple[pyo.ConcreteModel, Callable[[Any], list[Any]]]:
-    """Three binaries of which two must be 1, in any order; the optimum is 3."""
-    model = pyo.ConcreteModel(name="cover")
-    model.z = pyo.Var(range(3), domain=pyo.Binary)
-    model.objective = pyo.Objective(expr=sum((i + 1) * model.z[i] for i in range(3)))
-
-    def two(point: Any) -> list[Any]:
-        z = point["z"]
-        pairs = ((0, 1), (1, 2), (0, 2))
-        return [model.z[i] + model.z[j] >= 1 for i, j in pairs if z[i] + z[j] < 0.5]
-
-    return model, two
 
 
 def separating(word: str, error: type[BaseException] = ValueError, **words: Any) -> Row:
