@@ -18,6 +18,7 @@ from tests.inside.cuts import (
 )
 from tests.inside.formulations import edges, ties_at
 from tests.references.polytope_corners import corners, gauss
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
@@ -34,7 +35,7 @@ def rays_by_trying(rows: np.ndarray) -> np.ndarray:
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 5), more=st.integers(0, 5), whole=st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=150 if FULL else 60)
 def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(
     seed: int, k: int, more: int, whole: bool
 ) -> None:
@@ -67,7 +68,7 @@ def test_rows_that_are_nearly_dependent_make_no_basis() -> None:
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 4), outward=st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_step_ends_on_the_sphere(seed: int, k: int, outward: bool) -> None:
     rng = np.random.default_rng(seed)
     vertex = rng.standard_normal(k)

@@ -20,12 +20,13 @@ from tests.inside.cuts import (
     tight_basis,
 )
 from tests.references.polytope_corners import corners, gauss, levels
+from tests.support.covering import FULL
 from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut, lifted_cut
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
 ROUNDING = 1e-9
-INSTANCES = [(1, 16, 2, 0.3), (7, 24, 2, 0.5), (5, 20, 2, 0.9), (6, 20, 3, 0.4), (8, 18, 3, 0.6)]
+INSTANCES = [(7, 24, 2, 0.5), (5, 20, 2, 0.9), (6, 16, 3, 0.4), (8, 18, 3, 0.6)]
 
 
 @functools.cache
@@ -92,8 +93,15 @@ def test_a_cut_at_any_corner_keeps_all_that_is_longer_than_gamma(
     assert cut_away > 20
 
 
-@pytest.mark.parametrize("way", ["projected", "lifted", "literal"])
-@pytest.mark.parametrize("case", INSTANCES)
+@pytest.mark.parametrize(
+    ("case", "way"),
+    [
+        (case, way)
+        for k, case in enumerate(INSTANCES)
+        for j, way in enumerate(("projected", "lifted", "literal"))
+        if FULL or way == "literal" or (k + j) % 2 == 0
+    ],
+)
 def test_no_cut_of_a_loop_removes_a_corner_longer_than_its_gamma(
     case: tuple[int, int, int, float], way: str
 ) -> None:
@@ -141,7 +149,7 @@ def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
     assert facial_cut(program, corner, (), 1.0) is None
 
 
-@pytest.mark.parametrize("case", [(1, 16, 2, 0.3), (6, 20, 3, 0.4)])
+@pytest.mark.parametrize("case", [(1, 16, 2, 0.3), (6, 16, 3, 0.4)])
 def test_a_lifted_cut_keeps_every_lift_of_what_is_longer_than_gamma(
     case: tuple[int, int, int, float],
 ) -> None:
