@@ -100,23 +100,6 @@ def test_every_search_proves_every_form(kind: str, method: str) -> None:
     assert "b" not in result.values
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised"])
-def test_scip_has_no_better_point_in_three_dimensions(intercept: str) -> None:
-    data = cloud(1, 16, 3)
-    nu = below_nu_bar(data, 0.5, intercept=intercept)
-    ours = solve(tm.extended_nu_svc(data, nu=nu, intercept=intercept), method="auto")
-    theirs = solve(tm.extended_nu_svc(data, nu=nu, intercept=intercept), "scip")
-    w = np.asarray(theirs.values["w"])
-    if intercept == "penalised":
-        w = np.append(w, theirs.values["b"])
-    hulls = reduced_hulls(data, nu=nu, intercept=intercept)
-    again = support_value(hulls, w / np.linalg.norm(w))
-    assert ours.certificate.verdict is Verdict.CERTIFIED
-    assert ours.objective == pytest.approx(again, rel=2e-6)
-    assert ours.bound is not None
-    assert ours.bound <= again * (1 + 1e-9)
-
-
 def test_the_counts_are_those_of_the_engine() -> None:
     by_boxes = solve(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), method="auto", seed=3)
     facts = by_boxes.certificate.facts

@@ -18,7 +18,6 @@ from tests.references.polytope_corners import corners, gauss
 from tightmargin.cuts import (
     Cut,
     InvalidCutError,
-    concavity_cut,
     cutting_plane,
     load_cuts,
     save_cuts,
@@ -152,24 +151,6 @@ def test_a_pasted_cut_is_the_cut_and_keeps_the_optimum_in_every_model(
 @functools.cache
 def by_scip() -> np.ndarray:
     return solve(extended_nu_svc(DATA, nu=NU), "scip").values["w"]
-
-
-def test_scip_has_the_same_optimum_with_the_cuts_pasted_in() -> None:
-    """Cuts that keep what is longer than 0.99 of the longest weight remove other corners only."""
-    plain = solve(extended_nu_svc(DATA, nu=NU), "scip")
-    assert plain.objective is not None
-    problem, gamma = loop("projected").problem, 0.99 / plain.objective
-    every = corners(DATA, NU, np.full(DATA.n, 1 / DATA.n))
-    shorter = every[np.linalg.norm(every, axis=1) < 0.98 / plain.objective]
-    made = [concavity_cut(problem, corner, gamma) for corner in shorter[::40]]
-    cuts = [cut.numbered(k, k) for k, cut in enumerate(made) if cut is not None]
-    assert len(cuts) > 5
-    for build in (extended_nu_svc, extended_nu_svc_polar):
-        model = build(DATA, nu=NU)
-        for cut in cuts:
-            cut.add_to(model)
-        with_cuts = solve(model, "scip").values["w"]
-        assert problem.value(with_cuts) == pytest.approx(plain.objective, rel=2e-6)
 
 
 def test_the_linear_program_of_the_local_search_takes_cuts() -> None:

@@ -50,24 +50,6 @@ def removed(cut: Cut, problem: PolarProblem, weights: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("case", INSTANCES)
-def test_the_brute_force_finds_corners_and_the_longest_is_the_optimum(
-    case: tuple[int, int, int, float],
-) -> None:
-    data, nu, every = instance(*case)
-    level = levels(data, nu, np.full(data.n, 1 / data.n), every)
-    assert level == pytest.approx(np.ones(len(every)), abs=1e-9)
-    rng = np.random.default_rng(0)
-    directions = rng.standard_normal((4000, data.d))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    longest = 1 / levels(data, nu, np.full(data.n, 1 / data.n), directions)
-    assert longest.max() <= np.linalg.norm(every, axis=1).max() * (1 + 1e-9)
-    # P is the hull of its corners: every point of it, in every direction, is reached by one.
-    points = directions * longest[:, None]
-    assert ((points @ directions[:200].T).max(axis=0) <= (every @ directions[:200].T).max(axis=0)
-            + 1e-9).all()  # fmt: skip
-
-
-@pytest.mark.parametrize("case", INSTANCES)
 def test_a_cut_at_any_corner_keeps_all_that_is_longer_than_gamma(
     case: tuple[int, int, int, float],
 ) -> None:

@@ -33,7 +33,6 @@ from tests.inside.cuts import run as outer_loop
 from tests.inside.formulations import edges, support_value, ties_at
 from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, gauss, levels
-from tests.support.covering import FULL
 from tightmargin.cuts import Cut, cutting_plane, hull_search
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import LiveLP, Status, nu_range
@@ -255,18 +254,6 @@ def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail(
 def bounded(data: TrainingData, nu: float, rounds: int) -> bool:
     found = cutting_plane(data, nu=nu, tolerance=0.2, round_limit=rounds)
     return found.proven and found.proof == BOX
-
-
-@pytest.mark.parametrize("way", WAYS if FULL else ["projected"])
-def test_a_needle_is_solved(way: str) -> None:
-    """Features of very different size: a polytope a thousand times as long as it is wide."""
-    base = gauss(2, 14, 3)
-    data = TrainingData(base.X * np.array([1e-3, 1.0, 1e2]), base.y)
-    nu = below(data, 0.3)
-    longest = np.linalg.norm(corners(data, nu, np.full(14, 1 / 14)), axis=1).max()
-    found = cutting_plane(data, nu=nu, **WAYS[way])
-    assert found.proven
-    assert found.best.objective == pytest.approx(1 / longest, rel=1e-7)
 
 
 def test_the_cone_of_a_corner_is_the_one_of_all_its_rows() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,47 +10,12 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.references.brute_force import least, signed_rows, zero_one_optima
+from tests.references.brute_force import zero_one_optima
 from tests.support.covering import covering
-from tests.support.separations import CONTINUOUS, MIXED, benders, disc, master
+from tests.support.separations import CONTINUOUS, MIXED, benders, disc
 from tightmargin.solvers import Verdict
 
 CLOSE = 1e-6
-
-
-def benders_of(model: pyo.ConcreteModel, data: tm.TrainingData) -> Callable[[Any], list[Any]]:
-    """What a user writes: the hard-margin machine of the kept points says what they cost."""
-
-    def benders(point: Any) -> list[Any]:
-        kept = np.flatnonzero(point["z"] < 0.5)
-        if len(set(data.y[kept])) < 2:
-            return []
-        machine = tm.hard_margin_svc(tm.TrainingData(data.X[kept], data.y[kept]))
-        found = tm.solve(machine)
-        alpha = np.abs(found.duals["margin"])
-        support = kept[alpha > 1e-7 * alpha.max()]
-        missing = sum(model.z[int(i)] for i in support)
-        if found.status == "infeasible":
-            return [missing >= 1]
-        return [model.norm2 >= 2 * found.bound * (1 - missing)]
-
-    return benders
-
-
-@pytest.mark.parametrize("engine", MIXED)
-def test_a_users_benders_cuts_reach_the_optimum_of_the_01_loss(engine: str) -> None:
-    data = tm.data.outlier_data("clustered", n=9, d=2, sigma=0.3, seed=3)
-    model = master(9, 2.0)
-    found = tm.separate(model, benders_of(model, data), engine=engine)
-    (optimum,) = zero_one_optima(data, [2.0], "free")
-    assert found.objective == pytest.approx(optimum, rel=CLOSE)
-    assert found.bound is not None
-    assert optimum * (1 - 1e-5) <= found.bound <= optimum * (1 + 1e-9)
-    # A bound is proven, the point is the word of a function.
-    assert found.verdict is Verdict.NOT_CERTIFIED
-    assert "the word of separator benders" in found.certificate.reason
-    assert found.certificate.upper is None
-    assert found.status == "optimal"
 
 
 @pytest.mark.parametrize(
@@ -76,39 +38,6 @@ def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str, se
     assert found.bound is not None
     assert found.certificate.upper is not None
     assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("engine", MIXED)
-def test_prices_and_a_row_of_ones_own_count(engine: str) -> None:
-    """An edited master: other prices, and at most two points of a class given up."""
-    optimum, data, prices = optimum_of_an_edited_master()
-    model = master(data.n, prices)
-    model.few = pyo.Constraint(expr=sum(model.z[int(i)] for i in np.flatnonzero(data.y > 0)) <= 2)
-    cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="free")
-    found = tm.separate(model, cuts, engine=engine)
-    assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
-    assert found.objective == pytest.approx(optimum, rel=CLOSE)
-
-
-@functools.cache
-def optimum_of_an_edited_master() -> tuple[float, tm.TrainingData, np.ndarray]:
-    """Over all sets given up, in order of their prices: the first that is too dear ends it."""
-    n = 12
-    data = tm.data.outlier_data("clustered", n=n, d=2, sigma=0.4, seed=5)
-    prices = 0.5 + np.random.default_rng(5).random(n)
-    positive = set(np.flatnonzero(data.y > 0).tolist())
-    rows, price = signed_rows(data, "free")
-    optimum = math.inf
-    every = [s for k in range(n + 1) for s in itertools.combinations(range(n), k)]
-    every = [s for s in every if len(set(s) & positive) <= 2]
-    for given_up in sorted(every, key=lambda s: prices[list(s)].sum()):
-        paid = float(prices[list(given_up)].sum())
-        if paid >= optimum:
-            break
-        kept = [i for i in range(n) if i not in given_up]
-        norm2 = least(price, np.zeros(3), rows[kept], np.ones(len(kept)))
-        optimum = min(optimum, norm2 + paid)
-    return optimum, data, prices
 
 
 @pytest.mark.parametrize("engine", CONTINUOUS)

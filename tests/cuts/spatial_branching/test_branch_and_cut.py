@@ -75,21 +75,6 @@ def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
     return w / np.linalg.norm(w, axis=1, keepdims=True)
 
 
-# --- the optimum ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n", "d", "share"), [(60, 3, 0.5), (100, 5, 0.8)])
-def test_the_hull_engine_finds_the_same_optimum(n: int, d: int, share: float) -> None:
-    """The two share sorting and nothing else: no boxes there, no facets here."""
-    data = cloud(3, n, d)
-    nu = below_nu_bar(data, share)
-    found = branch_and_cut(data, nu=nu)
-    other = hull_search(data, nu=nu)
-    assert other.proven
-    assert_closed(found, other.objective)
-    assert found.steps > 5
-
-
 # --- laws ----------------------------------------------------------------------------------------
 
 
@@ -393,20 +378,6 @@ def test_points_in_doubt_are_those_about_the_last_used_score() -> None:
     assert support(hulls, weights[1]).multipliers[doubt.unused].max() == 0
 
 
-def test_many_points_are_searched_through_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = cloud(5, 400, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = branch_and_cut(data, nu=nu)
-    assert_closed(found, hull_search(data, nu=nu).objective)
-    run, calls = BoxLP._run_whole, []
-    monkeypatch.setattr(
-        BoxLP, "_run_whole", lambda self, program: calls.append(1) or run(self, program)
-    )
-    again = branch_and_cut(data, nu=nu)
-    assert again.objective == found.objective
-    assert len(calls) < 0.2 * again.lp_solves
-
-
 @settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), d=st.integers(2, 5), width=st.floats(0.05, 0.8))
 def test_tightening_drops_no_point_below_the_goal(seed: int, d: int, width: float) -> None:
@@ -531,13 +502,6 @@ def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
 
 
 # --- known points --------------------------------------------------------------------------------
-
-
-def test_a_known_optimum_is_never_dropped() -> None:
-    data = cloud(3, 60, 3)
-    nu = below_nu_bar(data, 0.5)
-    best = hull_search(data, nu=nu).best.weight
-    assert branch_and_cut(data, nu=nu, debug_solution=best).proven
 
 
 @pytest.fixture

@@ -181,16 +181,6 @@ def test_machines_of_kernels_enclose_their_optimum(
     assert (fit.gap > 0.01) if limit > 0 else (fit.gap < 5e-3)
 
 
-def test_a_nu_without_a_machine_has_the_optimum_0() -> None:
-    """Below nu_min the hulls of the classes meet, and w = 0 is all there is."""
-    estimator = NuSVC(nu=0.3, kernel="linear").fit(X, LABELS)
-    optimum = nu_optimum(X, Y, np.full(N, 1 / N), 0.3)
-    assert optimum == pytest.approx(0.0, abs=1e-9)
-    fit = tm.certify_fitted(estimator, X, LABELS)
-    assert fit.objective == 0.0
-    assert -1e-8 < fit.bound < 0
-
-
 def test_a_given_matrix_is_spoken_of_with_its_shift() -> None:
     gram = rbf_kernel(X, gamma=0.2)
     estimator = SVC(kernel="precomputed", tol=1e-9).fit(gram, LABELS)

@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
-from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
@@ -149,16 +145,6 @@ def test_coefficients_of_the_kernel_reproduce_every_kernel_machine(name: str) ->
     np.testing.assert_allclose(again, ours.decision_function(NEW), atol=1e-7)
 
 
-def test_a_primal_takes_a_kernel_through_its_components() -> None:
-    ours = Machine("c_svc", C=0.7, kernel="rbf", width=0.6, kpca="full").fit(X, Y)
-    theirs = SVC(kernel="rbf", gamma=0.6, C=0.7, tol=1e-10).fit(X, Y)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
-    )
-    assert not hasattr(ours, "coef_")
-    assert not hasattr(ours, "dual_coef_")
-
-
 def test_kernel_values_are_read_and_cut_to_folds_as_for_svc() -> None:
     gram = rbf_kernel(X, X, gamma=0.6)
     given = Machine("c_svc_dual", C=0.7, kernel="precomputed")
@@ -262,38 +248,6 @@ def test_what_a_search_cannot_solve_is_a_warned_nan() -> None:
     ):
         search = GridSearchCV(Machine(), grid, cv=2).fit(X, WORDS)
     assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [True, False]
-
-
-def test_it_ends_a_pipeline_and_our_normaliser_is_its_scaler() -> None:
-    wide = X * [1, 30]
-    piped = make_pipeline(StandardScaler(), Machine(C=0.7)).fit(wide, WORDS)
-    alone = Machine(C=0.7, normalise="zscore").fit(wide, WORDS)
-    np.testing.assert_allclose(
-        piped.decision_function(wide), alone.decision_function(wide), atol=1e-7
-    )
-    np.testing.assert_allclose(piped[-1].coef_, alone.coef_, atol=1e-7)
-    raw = Machine(C=0.7).fit(wide, WORDS)
-    assert np.abs(raw.decision_function(wide) - alone.decision_function(wide)).max() > 1e-3
-
-
-def test_its_boundary_is_displayed() -> None:
-    machine = Machine("c_svc_dual", C=0.7, kernel="rbf", width=0.6).fit(X, WORDS)
-    axes = Figure().add_subplot()
-    shown = DecisionBoundaryDisplay.from_estimator(
-        machine, X, response_method="decision_function", grid_resolution=12, ax=axes
-    )
-    cells = np.column_stack([shown.xx0.ravel(), shown.xx1.ravel()])
-    np.testing.assert_allclose(shown.response.ravel(), machine.decision_function(cells))
-    assert shown.response.min() < 0 < shown.response.max()
-
-
-def test_two_class_formulations_take_several_classes_one_against_the_rest() -> None:
-    ours = OneVsRestClassifier(Machine(C=1.0)).fit(IRIS.data, IRIS.target)
-    theirs = OneVsRestClassifier(SVC(kernel="linear", C=1.0, tol=1e-10))
-    theirs.fit(IRIS.data, IRIS.target)
-    np.testing.assert_allclose(
-        ours.decision_function(IRIS.data), theirs.decision_function(IRIS.data), atol=1e-3
-    )
 
 
 def test_a_fit_is_kept_and_forgets_the_one_before() -> None:

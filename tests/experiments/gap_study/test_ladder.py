@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks import ladder as benchmark
 from tests.inside.cuts import TightenTightened as Tightened
@@ -40,6 +39,7 @@ from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.inside.solvers import GapTableBound as Bound
 from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
+from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
 
@@ -91,7 +91,7 @@ def test_several_solvers_climb_the_ladder_of_the_exact_problem(
 
 
 def test_the_ramp_loss_with_the_l1_norm_has_a_ladder_of_its_own(tmp_path: Path) -> None:
-    """Larger M is weaker, and all stay below what SciPy's MILP finds of the same rows."""
+    """Larger M is weaker, and all stay below the optimum of SciPy's MILP."""
     rng = np.random.default_rng(3)
     data = TrainingData(rng.normal(size=(10, 2)), np.where(np.arange(10) % 2 == 0, 1.0, -1.0))
     spec = write_csv(tmp_path / "points.csv", data)
@@ -100,23 +100,10 @@ def test_the_ramp_loss_with_the_l1_norm_has_a_ladder_of_its_own(tmp_path: Path) 
     assert answer.code == 0, answer.stderr
     (found,) = answer.json["studies"]
     far, near = (line["bound"] for line in found["rows"])
-    w, b, p, q, z, M = slice(0, 2), 2, slice(3, 5), slice(5, 15), slice(15, 25), 1e3
-    A = np.zeros((10, 25))
-    A[:, w], A[:, b] = data.y[:, None] * data.X, data.y
-    A[:, q], A[:, z] = np.eye(10), M * np.eye(10)
-    sizes = np.zeros((4, 25))
-    sizes[:2, p], sizes[:2, w] = np.eye(2), np.eye(2)
-    sizes[2:, p], sizes[2:, w] = np.eye(2), -np.eye(2)
-    price = np.zeros(25)
-    price[p], price[q], price[z] = 1.0, 0.5, 1.0
-    low, high = np.full(25, -np.inf), np.full(25, np.inf)
-    low[3:], high[q], high[z] = 0.0, 2.0, 1.0
-    whole = np.zeros(25)
-    whole[z] = 1
-    rows = [LinearConstraint(A, 1.0, np.inf), LinearConstraint(sizes, 0.0, np.inf)]
-    truth = milp(price, constraints=rows, bounds=Bounds(low, high), integrality=whole)
-    assert far < near <= truth.fun * (1 + 1e-6)
-    assert found["exact"]["objective"] == pytest.approx(truth.fun, rel=1e-5)
+    optimum = ramp_l1_optimum(data, "free", 0.5)
+    assert far < near <= optimum * (1 + 1e-6)
+    assert far == pytest.approx(ramp_l1_relaxation(data, "free", 0.5, 1000.0), rel=1e-5)
+    assert found["exact"]["objective"] == pytest.approx(optimum, rel=1e-5)
 
 
 def test_every_rung_is_certified_and_below_the_optimum(study: GapStudy) -> None:

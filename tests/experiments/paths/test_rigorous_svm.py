@@ -136,32 +136,6 @@ def test_direct_solves_go_to_a_solver(file: Path) -> None:
         assert answer.json["solver"]["name"] == "clarabel"
 
 
-# --- compare -------------------------------------------------------------------------------------
-
-
-def test_the_gap_of_the_linear_program_is_printed(file: Path) -> None:
-    words = ["rsvm_relaxed", "rsvm_dual", "--exact", "rsvm", "--set", f"norm_bound={H}"]
-    answer = run("compare", *words, "--data", file, "--json")
-    assert answer.code == 0, answer.stderr
-    (study,) = answer.json["studies"]
-    rows = {row["label"]: row for row in study["rows"]}
-    exact, relaxed = least_loss(H), least_loss(np.inf)
-    assert rows["rsvm_relaxed"]["absolute_gap"] == pytest.approx(exact - relaxed, abs=1e-5)
-    assert rows["rsvm_dual"]["absolute_gap"] == pytest.approx(0, abs=1e-5)
-
-
-def test_all_solvers_agree_on_all_three_forms(file: Path) -> None:
-    words = [*SEARCHED, "--set", f"norm_bound={H}", "--solver", "all", "--json"]
-    answer = run("compare", *words, "--data", file)
-    assert answer.code == 0, answer.stderr
-    rows = [row for row in answer.json["rows"] if row["objective"] is not None]
-    assert {row["entry"] for row in rows} == set(SEARCHED)
-    assert len(rows) >= 2 * len(SEARCHED)
-    for row in rows:
-        assert row["agrees"], row
-        assert abs(row["objective"]) == pytest.approx(least_loss(H), rel=1e-4)
-
-
 # --- path ----------------------------------------------------------------------------------------
 
 

@@ -195,6 +195,7 @@ def test_the_choice_agrees_with_a_recount(method: str) -> None:
     assert found.complaints == []
 
 
+@pytest.mark.full("a finding of the paper over six seeds, not a law of the code")
 def test_the_conic_loss_outlives_clustered_outliers_and_the_hinge_loss_does_not() -> None:
     """The paper's qualitative finding: half the error on average, and never worse than a coin."""
     errors: dict[str, list[float]] = {"hinge": [], "conic": []}
