@@ -31,7 +31,7 @@ from tightmargin.formulations import (
 )
 from tightmargin.solvers import nu_range, solve
 
-DATA = gauss(26, 14, 3)
+DATA = gauss(26, 18, 3)
 NU = 0.3 * nu_range(DATA).nu_bar
 WAYS: dict[str, dict[str, str]] = {
     "projected": {},

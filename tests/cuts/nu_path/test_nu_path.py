@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.inside.cuts import (
     METHODS,
@@ -215,19 +213,6 @@ def test_inside_a_piece_where_the_risk_is_linear_the_ends_are_enough() -> None:
     path = extended_nu_path(TOY, (0.298, 0.28, 0.27), engine=ProvingEngine(engine))
     assert engine.asked == [0.298, 0.27, 0.28]
     assert path.rows[1].objective == pytest.approx(every_direction(TOY, 0.28)[1], rel=1e-9)
-
-
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=15)
-def test_chords_of_optimal_values_bound_from_below(seed: int) -> None:
-    data = reference_solutions.points("overlapping", seed % 50, n=12)
-    bar = nu_range(data).nu_bar
-    rng = np.random.default_rng(seed)
-    nus = np.sort(rng.uniform(0.02, 0.98, 4)) * bar
-    anchors = [(0.0, 0.0), *((nu, every_direction(data, nu)[1]) for nu in nus), (bar, 0.0)]
-    for nu in rng.uniform(0.01, 0.999, 6) * bar:
-        assert chord(anchors, nu) <= every_direction(data, nu)[1] + 1e-12
-    assert chord(anchors, bar * 1.01) == -math.inf
 
 
 FOUR = reference_solutions.points("overlapping", 4, n=20)

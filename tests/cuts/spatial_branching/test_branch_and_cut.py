@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
@@ -239,25 +239,6 @@ def node(seed: int, k: int, width: float) -> tuple[np.ndarray, np.ndarray]:
     return box
 
 
-@settings(max_examples=60)
-@given(seed=st.integers(0, 10_000), d=st.integers(1, 5), width=st.floats(0.01, 1.0))
-def test_a_bound_from_any_multipliers_is_below_h_in_the_box(
-    seed: int, d: int, width: float
-) -> None:
-    hulls = some_hulls(seed % 20, 30, d)
-    rng = np.random.default_rng(seed)
-    box = node(seed, d, width)
-    w = unit_directions(seed, 300, d) * 0.3 + (box[0] + box[1]) / 2
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    inside = w[((w >= box[0]) & (w <= box[1])).all(axis=1)]
-    none = Rows(np.zeros((0, d)), np.zeros(0))
-    solved = BoxLP(hulls).solve(*box, 1.0)
-    noise = Multipliers(rng.normal(0, 0.1, 30), rng.normal(0, 0.5), np.zeros(0))
-    random = proven_bound(hulls, largest_entry(hulls), noise, box, none, 1.0)
-    for bound in (solved.bound.value, random.value):
-        assert all(support_value(hulls, v) >= bound for v in inside)
-
-
 def test_the_bound_is_below_its_formula_in_fractions() -> None:
     """With h's own multipliers, which lie in U exactly as far as floats can say."""
     for seed in range(30):
@@ -376,30 +357,6 @@ def test_points_in_doubt_are_those_about_the_last_used_score() -> None:
     look(hulls, doubt, weights[1])
     assert first < set(doubt.columns)
     assert support(hulls, weights[1]).multipliers[doubt.unused].max() == 0
-
-
-@settings(max_examples=60)
-@given(seed=st.integers(0, 10_000), d=st.integers(2, 5), width=st.floats(0.05, 0.8))
-def test_tightening_drops_no_point_below_the_goal(seed: int, d: int, width: float) -> None:
-    hulls = some_hulls(seed % 20, 30, d)
-    lower, upper = node(seed, d, width)
-    solved = BoxLP(hulls).solve(lower, upper, 1.0)
-    w = unit_directions(seed, 300, d) * 0.3 + (lower + upper) / 2
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    w = w[((w >= lower) & (w <= upper)).all(axis=1)]
-    values = np.array([support_value(hulls, v) for v in w])
-    if len(values) == 0:
-        return
-    goal = float(np.quantile(values, 0.3))
-    if solved.bound.value >= goal:
-        return
-    box = by_multipliers(solved.bound, lower, upper, goal)
-    below = w[values < goal]
-    if box is None:
-        assert len(below) == 0
-    else:
-        assert (below >= box[0]).all()
-        assert (below <= box[1]).all()
 
 
 def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:

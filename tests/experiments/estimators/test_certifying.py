@@ -243,17 +243,6 @@ def test_units_change_nothing_but_units(power: int) -> None:
     assert scaled.bound * factor**2 <= optimum * (1 + NEAR)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_a_weight_is_a_repetition(loss: str) -> None:
-    estimator = fitted(LinearSVC(loss=loss, random_state=0), X, LABELS, sample_weight=WEIGHTS)
-    often = WEIGHTS.astype(int)
-    one = tm.certify_fitted(estimator, X, LABELS, sample_weight=WEIGHTS)
-    other = tm.certify_fitted(estimator, np.repeat(X, often, axis=0), np.repeat(LABELS, often))
-    assert one.objective == pytest.approx(other.objective, rel=1e-12)
-    assert one.bound == pytest.approx(other.bound, rel=2e-2)
-    assert max(one.bound, other.bound) <= min(one.objective, other.objective)
-
-
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -183,17 +183,6 @@ def test_shares_and_the_bound_of_another_form(file: Path) -> None:
         assert row["vc_bound"] == pytest.approx(bound)
 
 
-def test_the_least_bound_is_marked_wherever_it_is() -> None:
-    words = ["--set", "norm_bound=0.5,1,4", "normalise=zscore_unit"]
-    data = Path("sklearn:breast_cancer,n=100,stratify,seed=0")
-    document = path(data, *words, "--json").json
-    bounds = [row["vc_bound"] for row in document["rows"]]
-    assert bounds[1] < min(bounds[0], bounds[2])
-    assert document["least_vc_bound"] == 1.0
-    lines = [line for line in path(data, *words).stdout.splitlines() if "CERTIFIED" in line]
-    assert [" * " in line for line in lines] == [False, True, False]
-
-
 def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     document = path(file, "--set", "normalise=zscore_unit", "--json").json
     limit = document["limit"]
