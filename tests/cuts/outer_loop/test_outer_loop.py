@@ -252,6 +252,18 @@ def test_a_box_no_longer_than_gamma_is_a_proof_where_the_last_cuts_fail() -> Non
     assert found.gap <= 0.2
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_needle_is_solved(way: str) -> None:
+    """Features of very different size: a polytope a thousand times as long as it is wide."""
+    base = gauss(2, 14, 3)
+    data = TrainingData(base.X * np.array([1e-3, 1.0, 1e2]), base.y)
+    nu = below(data, 0.3)
+    longest = np.linalg.norm(corners(data, nu, np.full(14, 1 / 14)), axis=1).max()
+    found = cutting_plane(data, nu=nu, **WAYS[way])
+    assert found.proven
+    assert found.best.objective == pytest.approx(1 / longest, rel=1e-7)
+
+
 def test_the_cone_of_a_corner_is_the_one_of_all_its_rows() -> None:
     """A vertex moved out by rounding still has every row: with one less its cuts are shallow."""
     data = gauss(2, 16, 3)

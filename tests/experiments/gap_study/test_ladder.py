@@ -44,6 +44,7 @@ from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
+FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
 NAMES = [rung.name for rung in LADDER]
 NEEDY = [rung for rung in LADDER if rung.need is not None]
@@ -84,7 +85,7 @@ def test_several_solvers_climb_the_ladder_of_the_exact_problem(
     exact: str, settings: str, rungs: list[str]
 ) -> None:
     """No rung of the other loss, and the exact problem once, with an M of its own."""
-    words = ["--solver", "highs,clarabel", "--data", SPEC, "--set", settings, "--exact", exact]
+    words = ["--solver", "highs,clarabel", "--data", FEW, "--set", settings, "--exact", exact]
     answer = run("compare", "--ladder", *words, "--json")
     entries = [line["entry"] for line in answer.json["rows"]]
     assert list(dict.fromkeys(entries)) == rungs
@@ -315,7 +316,9 @@ def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
 
 
 def test_rungs_that_read_points_are_left_out_for_a_kernel() -> None:
-    kernel = replace(SMALL, settings={"penalty": 1.0, "kernel": "poly", "degree": 2, "coef0": 1.0})
+    kernel = replace(
+        SMALL, spec=FEW, settings={"penalty": 1.0, "kernel": "poly", "degree": 2, "coef0": 1.0}
+    )
     found = last(gap_study.run(kernel, [LADDER[0], *NEEDY]))
     assert [r.label for r in found.comparison.rows] == [LADDER[0].name]
     assert list(found.left_out) == [
@@ -326,7 +329,7 @@ def test_rungs_that_read_points_are_left_out_for_a_kernel() -> None:
 def test_a_free_intercept_takes_the_rungs_that_prove_something() -> None:
     rungs = whole_ladder({"intercept": "free"})
     assert [rung.name for rung in rungs] == NAMES
-    instance = replace(SMALL, settings={"penalty": 1.0, "intercept": "free"})
+    instance = replace(SMALL, spec=FEW, settings={"penalty": 1.0, "intercept": "free"})
     cheap = [r for r in rungs if r.formulation in ("conic_fixed", "conic_sdp")]
     cheap += [r for r in rungs if r.name in ("+ pair conflicts", "SDP, tightened bounds")]
     found = last(gap_study.run(instance, cheap))
