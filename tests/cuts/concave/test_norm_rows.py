@@ -155,24 +155,6 @@ def test_the_optimum_is_that_of_every_direction(mode: str, name: str) -> None:
     assert result.objective == pytest.approx(best, rel=2e-6)
 
 
-@pytest.mark.parametrize("seed", range(6 if FULL else 4))
-def test_random_rows_in_three_dimensions_agree_with_scip(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    data = gauss(seed, 18, 3)
-    a, c = rng.standard_normal(3), float(rng.uniform(-0.4, 0.4))
-    g = rng.uniform(-1, 1, 18) * (seed % 2)
-    beta = float(rng.uniform(-1, 1)) * (seed % 3 == 0)
-    model = tm.extended_nu_svc(data, nu=nu_of("free", 0.6, data))
-    body = sum(a[j] * model.w[j] for j in range(3)) + beta * (model.b + model.rho)
-    model.more = pyo.Constraint(expr=body <= c)
-    if seed % 2:
-        model.other = pyo.Constraint(expr=sum(g[i] * model.xi[i] for i in range(18)) <= 1.0)
-    own, other = tm.solve(model), tm.solve(model, "scip", prove=False)
-    assert own.certificate.verdict.closed
-    assert own.objective <= other.objective * (1 + 2e-6)
-    assert own.objective == pytest.approx(other.objective, rel=5e-6)
-
-
 def test_units_and_rows_that_all_keep_change_nothing() -> None:
     """The points in other units and elsewhere, and the scale of Perez-Cruz et al."""
     plain = tm.solve(edited("w off", "free")).objective

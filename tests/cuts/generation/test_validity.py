@@ -11,17 +11,15 @@ from tests.inside.cuts import (
     CuttingPlaneResult,
     FaceProgram,
     Kind,
-    LiftedRows,
     PolarProblem,
     Relaxation,
     face_through,
     facial,
     polar_problem,
-    tight_basis,
 )
 from tests.references.polytope_corners import corners, gauss, levels
 from tests.support.covering import FULL
-from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut, lifted_cut
+from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
@@ -129,41 +127,3 @@ def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
     corner = face_through(problem, every[0])
     assert corner.corner
     assert facial_cut(program, corner, (), 1.0) is None
-
-
-@pytest.mark.parametrize("case", [(1, 16, 2, 0.3), (6, 16, 3, 0.4)])
-def test_a_lifted_cut_keeps_every_lift_of_what_is_longer_than_gamma(
-    case: tuple[int, int, int, float],
-) -> None:
-    """Not only the best (b, rho, xi): any point of Q above a long weight."""
-    data, nu, every = instance(*case)
-    problem = polar_problem(data, nu=nu)
-    rng, unit = np.random.default_rng(2), 0.2
-    kept = 0
-    for corner in every[:12]:
-        point = problem.point(corner)
-        b = float(point["b"]) + float(corner @ problem.shift)
-        z = np.r_[corner * unit, b, float(point["rho"]), point["xi"]]
-        rows = LiftedRows(problem, unit, {})
-        basis = tight_basis(rows, z)
-        assert basis is not None
-        gamma = float(np.linalg.norm(corner)) * 1.02
-        cut = lifted_cut(rows, basis, gamma, {name: np.array(1e3) for name in point})
-        assert cut is not None
-        assert cut.violation(point) > 0
-        for other in every[np.linalg.norm(every, axis=1) > gamma]:
-            for _ in range(4):
-                share = rng.uniform(gamma / np.linalg.norm(other), 1.0)
-                lifted = problem.point(other * share)
-                shaken = {
-                    "w": lifted["w"],
-                    "b": lifted["b"] + 0.05 * rng.standard_normal() * (1 - share),
-                    "rho": lifted["rho"] + 0.05 * rng.standard_normal() * (1 - share),
-                }
-                u = data.y * (data.X @ shaken["w"] + shaken["b"])
-                slack = rng.uniform(0, 0.1, data.n) * (1 - share)
-                shaken["xi"] = np.maximum(0.0, shaken["rho"] - u) + slack
-                if -nu * shaken["rho"] + shaken["xi"].mean() <= 1:
-                    kept += 1
-                    assert cut.violation(shaken) <= ROUNDING * cut.size_at(shaken)
-    assert kept > 100

@@ -19,7 +19,6 @@ from tests.inside.cuts import (
     ProvingEngine,
     Search,
     chord,
-    engines,
     recover_multipliers,
     search_engine,
     widest_gap,
@@ -35,7 +34,7 @@ from tests.inside.formulations import (
 )
 from tests.references import reference_solutions
 from tests.support.covering import FULL
-from tightmargin.cuts import branch_and_cut, cvar_profile, extended_nu_path, hull_search
+from tightmargin.cuts import cvar_profile, extended_nu_path
 from tightmargin.formulations import TrainingData, extended_nu_svc
 from tightmargin.solvers import Verdict, nu_range, solve
 
@@ -476,29 +475,6 @@ def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str)
         else:
             assert found.claimed_bound == pytest.approx(found.objective, abs=2e-6)
             assert found.bound < found.claimed_bound
-
-
-def test_the_automatic_method_takes_the_hull_while_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    small, large = (reference_solutions.points("overlapping", 4, n=14, d=d) for d in (2, 4))
-    taken: list[tuple[str, Any]] = []
-
-    def noted(name: str, search: Any) -> Any:
-        def run(data: TrainingData, **options: Any) -> Any:
-            taken.append((name, options["start"]))
-            return search(data, **options)
-
-        return run
-
-    monkeypatch.setattr(engines, "hull_search", noted("hull", hull_search))
-    monkeypatch.setattr(engines, "branch_and_cut", noted("boxes", branch_and_cut))
-    start = np.array([0.6, 0.8])
-    assert search_engine("auto")(small, 0.3, [start]).stop == "proven"
-    assert [name for name, _ in taken] == ["hull"]
-    assert (taken[0][1] == [start]).all()
-    taken.clear()
-    search_engine("auto", time_limit=5.0)(large, 0.1, [np.ones(4) / 2])
-    assert [name for name, _ in taken] == ["boxes"]
-    assert (taken[0][1] == [np.ones(4) / 2]).all()
 
 
 def test_multipliers_away_from_a_solution_leave_a_residual() -> None:

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
@@ -33,7 +31,6 @@ DATA = points("overlapping", 5, n=40)
 X, Y = DATA.X, DATA.y
 WORDS = np.where(Y > 0, "up", "down")  # of which up is +1
 NEW = np.random.default_rng(0).normal(size=(25, 2)) * 1.5
-IRIS = load_iris()
 Machine = tm.FormulationClassifier
 
 # Formulations that yield no classifier, with the reason; at present every one yields one.
@@ -191,22 +188,6 @@ def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
     left_out = Machine(C=0.3, class_weight={1: 4.0}).fit(X, few).coef_
     same = SVC(kernel="linear", C=0.3, class_weight={1: 4.0}, tol=1e-10).fit(X, few).coef_
     np.testing.assert_allclose(left_out, same, atol=1e-3)
-
-
-def test_several_classes_are_those_of_tm_fit() -> None:
-    names = IRIS.target_names[IRIS.target]
-    ours = Machine("multiclass_hinge", ridge=0.01, normalise="zscore").fit(IRIS.data, names)
-    data = tm.MulticlassData(IRIS.data, IRIS.target, classes=tuple(IRIS.target_names))
-    theirs = tm.fit("multiclass_hinge", data, ridge=0.01, normalise="zscore")
-    # Two flowers have equal numbers: here they are one point of weight 2, there two points.
-    np.testing.assert_allclose(
-        ours.decision_function(IRIS.data), theirs.decision_values(IRIS.data), atol=1e-5
-    )
-    assert ours.predict(IRIS.data).tolist() == theirs.labels(IRIS.data).tolist()
-    assert ours.coef_.shape == (3, 4)
-    mapped = StandardScaler().fit_transform(IRIS.data)
-    again = mapped @ ours.coef_.T + ours.intercept_
-    np.testing.assert_allclose(again, ours.decision_function(IRIS.data), atol=1e-9)
 
 
 def test_a_matrix_is_read_by_its_shape() -> None:

@@ -15,8 +15,6 @@ import pytest
 from rich.console import Console
 
 from tests.inside.experiments import (
-    BREAST_CANCER,
-    CLUSTERED,
     EXACT,
     INSTANCES,
     LADDER,
@@ -155,24 +153,6 @@ def test_the_main_study(tmp_path: Path) -> None:
         assert {r["certificate"]["verdict"] for r in found["rows"]} == {"CERTIFIED"}
     for suffix in ("csv", "tex", "png"):
         assert Path(f"{out}.{suffix}").stat().st_size > 0
-
-
-def test_the_real_instance_is_what_it_says() -> None:
-    """Rows of scikit-learn's table, z-scored: mean 0 and deviation 1, 45 of 120 malignant."""
-    from sklearn.datasets import load_breast_cancer
-
-    bunch = load_breast_cancer()
-    assert [str(bunch.feature_names[k]) for k in (20, 21)] == ["worst radius", "worst texture"]
-    prepared = gap_study.prepare(
-        load(BREAST_CANCER.spec), {"normalise": BREAST_CANCER.settings["normalise"]}
-    )
-    assert prepared.raw.X.shape == (120, 2)
-    table = {tuple(r) for r in bunch.data[:, [20, 21]].tolist()}
-    assert {tuple(r) for r in prepared.raw.X.tolist()} <= table
-    assert prepared.raw.n_pos == round(120 * (bunch.target == 0).mean())
-    assert prepared.data.X.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
-    assert prepared.data.X.std(axis=0) == pytest.approx([1, 1])
-    assert load(CLUSTERED.spec).n == 60
 
 
 # --- an impossible order is seen -----------------------------------------------------------------

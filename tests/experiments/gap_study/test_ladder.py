@@ -46,6 +46,7 @@ from tightmargin.formulations import TrainingData
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
+LITTLE = replace(SMALL, spec=FEW)
 NAMES = [rung.name for rung in LADDER]
 NEEDY = [rung for rung in LADDER if rung.need is not None]
 
@@ -241,7 +242,7 @@ def test_seconds_of_a_row_contain_those_of_its_steps(monkeypatch: pytest.MonkeyP
         return original(self, rung)[0], 0.0 if rung.need is None else long
 
     monkeypatch.setattr(Outcomes, "parameters", slow)
-    study = last(gap_study.run(SMALL, [LADDER[0], NEEDY[0]]))
+    study = last(gap_study.run(LITTLE, [LADDER[0], NEEDY[0]]))
     rows = to_json(study)["rows"]
     assert [row["needs"] is None for row in rows] == [True, False]
     for rung, found in zip(rows, study.comparison.rows, strict=True):
@@ -260,7 +261,7 @@ def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ladder, "tighten", watched)
     rungs = [r for r in LADDER if "tightened" in r.name]
-    found = last(gap_study.run(SMALL, rungs, effort=GapEffort(tighten_time=7.5)))
+    found = last(gap_study.run(LITTLE, rungs, effort=GapEffort(tighten_time=7.5)))
     assert len(asked) == 1, "two rungs, one run"
     assert asked[0]["time_limit"] == 7.5
     assert (asked[0]["penalty"], asked[0]["intercept"]) == (1.5, "penalised")
@@ -307,7 +308,7 @@ def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
     monkeypatch.setattr(ladder, "ROW_LIMIT", 10)
     names = ("big-M, M = 1000", "level-1 lift", "SDP, tightened bounds")
     rungs = [LADDER[NAMES.index(name)] for name in names]
-    found = last(gap_study.run(SMALL, rungs))
+    found = last(gap_study.run(LITTLE, rungs))
     assert [r.label for r in found.comparison.rows] == [names[0], names[2]]
     assert [r.name for r in found.rungs] == [names[0], names[2]]
     (line,) = found.left_out

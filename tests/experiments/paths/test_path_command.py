@@ -206,23 +206,6 @@ def test_the_method_and_settings_of_weights_are_taken(method: str, file: Path) -
     assert answer.code == (1 if method == "scip" else 0)
 
 
-def test_a_search_that_ctrl_c_ends_keeps_its_row(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    visit = path_module._Path.visit
-
-    def stopped(self: Any, nu: float) -> None:
-        visit(self, nu)
-        if self.rows[-1].side < 0:
-            self.rows[-1] = path_module.replace(self.rows[-1], stop="interrupted")
-
-    monkeypatch.setattr(path_module._Path, "visit", stopped)
-    answer = path("extended_nu_svc", file, "--json")
-    assert answer.code == 130
-    assert [row["nu"] for row in answer.json["rows"]] == [0.9, 0.6, 0.4]
-    assert answer.json["not_reached"] == [0.2, 0.1]
-
-
 # --- penalty and budget --------------------------------------------------------------------------
 
 
