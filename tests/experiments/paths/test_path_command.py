@@ -236,9 +236,11 @@ def test_budgets_without_an_intercept_are_printed(file: Path) -> None:
     assert "0 of 2 values took an interior-point solver" in answer.stdout
 
 
-def test_without_a_list_the_grid_is_taken(file: Path) -> None:
+def test_without_a_list_the_grid_is_taken(tmp_path: Path) -> None:
+    data = reference_solutions.points("overlapping", 3, n=6)
+    file = write_csv(tmp_path / "six.csv", data)
     rows = run("path", "conic_sdp", "--data", file, "--json").json["rows"]
-    assert [row["penalty"] for row in rows] == penalty_grid(DATA).tolist()
+    assert [row["penalty"] for row in rows] == penalty_grid(data).tolist()
     rows = run("path", "conic_sdp_budget", "--data", file, "--json").json["rows"]
     assert [row["budget"] for row in rows] == budget_grid().tolist()[::-1]
 
