@@ -338,42 +338,40 @@ def saved(folder: Path, data: TrainingData, name: str, *words: str) -> Path:
     return out
 
 
-def certified_without_solvers(file: Path) -> tuple[int, dict[str, Any], str]:
-    """certify in a process that can import no solver."""
+def test_without_any_solver_the_plane_is_proven_again_and_beyond_it_is_said_what_lacks(
+    tmp_path: Path,
+) -> None:
+    """In a process that can import no solver."""
+    (tmp_path / "plane").mkdir()
+    words = ("--set", f"nu={NU}", "scale=perez_cruz", "--method", "branch-and-cut")
+    plane = saved(tmp_path / "plane", DATA, "extended_nu_svc", *words)
+    nu = below_nu_bar(FIVE, 0.7)
+    beyond = saved(tmp_path, FIVE, "extended_nu_svc", "--set", f"nu={nu!r}")
+    files = [str(plane), str(beyond)]
     done = subprocess.run(
-        [sys.executable, "-c", CERTIFY_ALL, json.dumps([SOLVER_PACKAGES, [str(file)]])],
-        cwd=file.parent, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        [sys.executable, "-c", CERTIFY_ALL, json.dumps([SOLVER_PACKAGES, files])],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found, loaded = json.loads(done.stdout)
     assert loaded == []
-    code, out, err = found[str(file)]
-    return code, json.loads(out), err
-
-
-def test_a_search_in_the_plane_is_proven_again_without_any_solver(tmp_path: Path) -> None:
-    words = ("--set", f"nu={NU}", "scale=perez_cruz", "--method", "branch-and-cut")
-    file = saved(tmp_path, DATA, "extended_nu_svc", *words)
-    code, document, _ = certified_without_solvers(file)
+    code, out, _ = found[str(plane)]
+    document = json.loads(out)
     assert code == 0
     assert document["certificate"]["verdict"] == "CERTIFIED"
     assert document["numbers"]["bound"]["confirmed"]
     assert "facets" in document["certificate"]["bound_method"]
     expected = FORMS["sphere, n"][2](circle())
     assert document["numbers"]["bound"]["recomputed"] == pytest.approx(expected, rel=1e-9)
-
-
-def test_beyond_four_features_certify_says_what_it_lacks(tmp_path: Path) -> None:
-    nu = below_nu_bar(FIVE, 0.7)
-    file = saved(tmp_path, FIVE, "extended_nu_svc", "--set", f"nu={nu!r}")
-    code, document, complaint = certified_without_solvers(file)
+    code, out, complaint = found[str(beyond)]
+    document = json.loads(out)
     assert code == 1
     assert not document["numbers"]["bound"]["confirmed"]
     (claim,) = document["claims"]
     assert "needs highspy" in claim
     assert "NOT_CERTIFIED" in complaint
-    again = run("certify", file, "--json")
+    again = run("certify", beyond, "--json")
     assert again.code == 0
     assert "branch and cut" in again.json["certificate"]["bound_method"]
 

@@ -523,8 +523,8 @@ def test_the_profile_holds_the_cvar_between_its_bounds(path: ExtendedNuPath) -> 
 
 def test_solving_where_the_gap_is_widest_narrows_the_profile() -> None:
     nus, widths = [0.95, 0.2], []
-    for _ in range(3):
-        path = extended_nu_path(FOUR, nus, engine=ProvingEngine(Everywhere()))
+    for _ in range(4):
+        path = extended_nu_path(TOY, nus, engine=ProvingEngine(Everywhere()))
         widths.append(cvar_profile(path, np.linspace(0.02, 0.95, 94)).width)
         nus.append(widest_gap(path))
     assert widths[-1] < widths[0] / 2
