@@ -320,7 +320,7 @@ def test_tightening_alone_proves_an_optimum(intercept: str) -> None:
 
 @pytest.mark.parametrize("intercept", INTERCEPTS if FULL else ("none",))
 def test_rounds_only_tighten(intercept: str) -> None:
-    data = random_data(6, 10)
+    data = random_data(6, 14)
     words: dict[str, Any] = {
         "penalty": 1.0, "intercept": intercept, "relaxation": "sdp", "conflicts": False
     }  # fmt: skip
