@@ -132,8 +132,8 @@ def cost_of(data: tm.TrainingData, z: Any) -> float:
 
 def assert_kept(found: tm.cuts.SeparationResult, data: tm.TrainingData) -> None:
     assert found.verdict is Verdict.NOT_CERTIFIED
-    assert found.bound is not None
     if found.objective is not None:
+        assert found.bound is not None
         assert found.bound < found.objective
         assert found.values["norm2"] >= cost_of(data, found.values["z"]) * (1 - 1e-5)
 
@@ -150,7 +150,7 @@ def test_a_time_limit_keeps_point_and_bound(engine: str) -> None:
         accepted += not rows
         return rows
 
-    found = tm.separate(model, counting, engine=engine, time_limit=1.0)
+    found = tm.separate(model, counting, engine=engine, time_limit=1.5)
     assert found.stop is StopReason.TIME_LIMIT, found.message
     assert (found.objective is not None) == (accepted > 0)
     assert_kept(found, data)
