@@ -264,6 +264,17 @@ def test_a_needle_is_solved(way: str) -> None:
     assert found.best.objective == pytest.approx(1 / longest, rel=1e-7)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_weight_with_objective_0_is_optimal(way: str) -> None:
+    """Points of both classes on a line that else separates them: h = 0 there, below nu_bar too."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1.0], [2.0, 1.5], [1.0, -1.0]])
+    data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0]))
+    found = cutting_plane(data, nu=below(data, 0.5), **WAYS[way])
+    assert found.proven
+    assert found.best.objective == found.bound == found.gap == 0.0
+    assert abs(found.best.weight[0]) < 1e-6
+
+
 def test_the_cone_of_a_corner_is_the_one_of_all_its_rows() -> None:
     """A vertex moved out by rounding still has every row: with one less its cuts are shallow."""
     data = gauss(2, 16, 3)
