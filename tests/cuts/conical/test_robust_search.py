@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import tightmargin as tm
 from tests.inside.cuts import _problem
 from tests.inside.formulations import offset_limit, robust_risk
-from tests.inside.solvers import HalvedOrthants, StopReason, orthants, tail_difference
+from tests.inside.solvers import HalvedOrthants, StopReason, orthants
 from tests.inside.solvers import simplicial_cover_lemma as cover_lemma
 from tests.inside.solvers import simplicial_cover_value as cover_value
 from tests.inside.solvers import simplicial_halves as halves
@@ -32,9 +31,8 @@ def drawn(seed: int, n: int = 9, d: int = 2) -> tm.TrainingData:
     return tm.TrainingData(X.astype(float), y)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_it_is_the_best_choice_of_outliers(seed: int, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "seed"), list(zip(MODES, (1, 2, 1), strict=True)))
+def test_it_is_the_best_choice_of_outliers(mode: str, seed: int) -> None:
     data, nu, mu = drawn(seed), 0.6, 1 / 9
     found = robust_search(data, nu=nu, mu=mu, intercept=mode)
     expected = by_all_outliers(data, nu, 1, mode)
@@ -53,7 +51,7 @@ def test_no_machine_is_below_the_bound(mode: str) -> None:
     data, nu, mu = drawn(3, n=20), 0.45, 0.1
     found = robust_search(data, nu=nu, mu=mu, intercept=mode)
     rng = np.random.default_rng(0)
-    for _ in range(2000):
+    for _ in range(500):
         z = rng.standard_normal(3)
         w, b = z[:2], 0.0 if mode == "none" else z[2]
         size = np.linalg.norm(z if mode == "penalised" else w)
@@ -84,7 +82,7 @@ def test_w_0_is_proven_where_every_machine_has_a_positive_risk() -> None:
     assert not found.w.any()
 
 
-@pytest.mark.parametrize("power", [-120, 0, 150])
+@pytest.mark.parametrize("power", [-120, 150])
 def test_units_of_features(power: int) -> None:
     data = drawn(5)
     scaled = tm.TrainingData(np.ldexp(data.X, power), data.y)
@@ -103,18 +101,34 @@ def test_features_of_odd_sizes() -> None:
     )  # some hundred thousand times the rounding of one size beside the other
 
 
-def test_limits_keep_what_is_proven() -> None:
-    data = drawn(7, n=30)
-    few = robust_search(data, nu=0.7, mu=0.1, cell_limit=3)
-    none = robust_search(data, nu=0.7, mu=0.1, time_limit=1e-9)
-    all_of_it = robust_search(data, nu=0.7, mu=0.1)
-    assert few.stop is StopReason.CELL_LIMIT
-    assert none.stop is StopReason.TIME_LIMIT
-    for found in (few, none):
-        assert found.bound <= all_of_it.bound + 1e-9
+def test_limits_and_ctrl_c_keep_what_is_proven() -> None:
+    data, words = drawn(7, n=24), {"nu": 0.7, "mu": 1 / 12}
+    whole = robust_search(data, **words)
+    calls = []
+
+    def once(point: Any) -> None:
+        calls.append(point)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    few = robust_search(data, cell_limit=3, **words)
+    for found, stop in (
+        (few, StopReason.CELL_LIMIT),
+        (robust_search(data, time_limit=1e-9, **words), StopReason.TIME_LIMIT),
+        (robust_search(data, progress=once, **words), StopReason.INTERRUPTED),
+    ):
+        assert found.stop is stop
+        assert found.bound <= whole.bound + 1e-9
         assert np.isfinite(found.bound)
         assert found.lemma is not None
     assert few.bound < few.risk
+
+    def pressed(point: Any) -> None:
+        if point.nodes > 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # the last note is told to the same function
+        robust_search(data, progress=pressed, **words)
 
 
 def test_a_known_machine_is_kept() -> None:
@@ -123,54 +137,6 @@ def test_a_known_machine_is_kept() -> None:
     found = robust_search(data, nu=0.6, mu=0.1, incumbent=(local.w, local.b), cell_limit=1)
     assert found.risk <= local.risk + 1e-9
     assert local.risk >= robust_search(data, nu=0.6, mu=0.1).bound
-
-
-def test_ctrl_c_keeps_the_cover() -> None:
-    data = drawn(9, n=30)
-
-    def pressed(point: Any) -> None:
-        if point.nodes > 10:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):  # the last note is told to the same function
-        robust_search(data, nu=0.7, mu=0.1, progress=pressed)
-    calls = []
-
-    def once(point: Any) -> None:
-        calls.append(point)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    found = robust_search(data, nu=0.7, mu=0.1, progress=once)
-    assert found.stop is StopReason.INTERRUPTED
-    assert found.lemma is not None
-    assert found.bound <= robust_search(data, nu=0.7, mu=0.1).bound + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ({"nu": 0.6, "mu": 0.15}, "mu must be a whole number"),
-        ({"nu": 0.1, "mu": 0.2}, "mu must be below nu"),
-        ({"nu": 0.6, "mu": 0.2, "intercept": "some"}, "intercept"),
-        ({"nu": 0.6, "mu": 0.2, "gap": 0.0}, "gap"),
-        ({"nu": 0.9, "mu": 0.2, "intercept": "free"}, "nu \\+ mu must be below"),
-        ({"nu": 0.6, "mu": 0.2, "incumbent": (np.zeros(3), 0.0)}, "incumbent"),
-    ],
-)
-def test_what_is_asked_for_is_checked_first(words: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        robust_search(drawn(1, n=10), **words)
-
-
-def test_weights_and_many_features_are_refused() -> None:
-    data = drawn(1)
-    weighted = tm.TrainingData(data.X, data.y, sample_weight=np.arange(1.0, 10))
-    with pytest.raises(ValueError, match="weight"):
-        robust_search(weighted, nu=0.6, mu=1 / 9)
-    wide = tm.TrainingData(np.ones((4, 15)), [1, -1, 1, -1])
-    with pytest.raises(ValueError, match="15 numbers"):
-        robust_search(wide, nu=0.5, mu=0.0, intercept="none")
 
 
 def test_beyond_the_limit_of_b_every_risk_is_positive() -> None:
@@ -232,28 +198,3 @@ def test_both_halves_hold_the_whole_cone() -> None:
         solved = [np.linalg.solve(half.astype(float), inside) for half in (lower, upper)]
         assert max(float(t.min()) for t in solved) > -1e-6 * float(np.abs(inside).max() + 1)
         cone = lower if rng.random() < 0.5 else upper
-    with pytest.raises(ValueError, match="between generators"):
-        halves(cone, 1, 1, 0)
-
-
-def test_a_cone_is_halved_no_more_finely_than_doubles_can_say() -> None:
-    cone = next(iter(orthants(2)))
-    for _ in range(70):  # Fibonacci's numbers
-        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
-    with pytest.raises(ValueError, match="finely"):
-        halved_often(cone)
-
-
-def halved_often(cone: Any) -> None:
-    for _ in range(70):
-        cone = halves(cone, 0, 1, 0)[0][:, ::-1]
-
-
-@pytest.mark.parametrize(
-    "words", [{"most": Fraction(1)}, {"left_out": 9}, {"in_ball": 0}, {"box": -1.0}, {"top": 2.0}]
-)
-def test_the_kernel_checks_its_problem(words: dict[str, Any]) -> None:
-    stated = {"most": Fraction(4), "left_out": 1, "in_ball": 2, "box": 1.0, "top": 1.0} | words
-    rows = np.full((9, 3), stated.pop("top"))
-    with pytest.raises(ValueError, match=r"does not hold|entries above 1|in the ball"):
-        tail_difference(rows, **stated)

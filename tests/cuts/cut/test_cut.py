@@ -18,7 +18,6 @@ from tests.references.polytope_corners import corners, gauss
 from tightmargin.cuts import (
     Cut,
     InvalidCutError,
-    concavity_cut,
     cutting_plane,
     load_cuts,
     save_cuts,
@@ -29,9 +28,8 @@ from tightmargin.formulations import (
     extended_nu_svc_linearised,
     extended_nu_svc_polar,
     extended_nu_svc_reverse,
-    min_cvar,
 )
-from tightmargin.solvers import NumberError, nu_range, solve
+from tightmargin.solvers import nu_range, solve
 
 DATA = gauss(26, 18, 3)
 NU = 0.3 * nu_range(DATA).nu_bar
@@ -63,16 +61,6 @@ def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
     assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "rhs"),
-    [([1.0, 1e-10], 1.0), ([1.0, np.nan], 1.0), ([np.inf, 1.0], 1.0), ([0.0, 0.0], 1.0),
-     ([1e-6, 0.0], 1e10), ([1.0, 0.0], np.nan)],
-)  # fmt: skip
-def test_numbers_that_a_solver_would_lose_are_refused(numbers: list[float], rhs: float) -> None:
-    with pytest.raises(NumberError):
-        scaled_cut(Kind.CONCAVITY, {"w": np.array(numbers)}, rhs, origin())
-
-
 def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
     reach = {"w": np.array(50.0)}
     cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
@@ -83,31 +71,28 @@ def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_h
     assert cut.violation({"w": w}) <= 0
 
 
-def test_a_point_that_lacks_a_variable_is_refused_by_name() -> None:
-    cut = scaled_cut(Kind.FACIAL, {"w": np.ones(2), "xi": np.ones(3)}, 1.0, origin())
-    with pytest.raises(ValueError, match="variable xi"):
-        cut.violation({"w": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="w has shape"):
-        cut.violation({"w": [1.0], "xi": [0.0, 0.0, 0.0]})
-
-
 # --- files ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_cuts_read_back_are_the_cuts_written(way: str, tmp_path: Path) -> None:
-    cuts = loop(way).cuts
-    read = load_cuts(save_cuts(cuts, tmp_path / "cuts.json"))
-    assert [cut.to_json() for cut in read] == [cut.to_json() for cut in cuts]
-    assert (read[0].origin.theta == cuts[0].origin.theta).all(), "infinities included"
-    for cut in read[:: len(read) // 4]:
-        verify_cut(cut, loop(way).problem, read)
+def test_cuts_read_back_are_the_cuts_written_and_follow_from_their_origin(
+    way: str, tmp_path: Path
+) -> None:
+    found = loop(way)
+    assert found.proven
+    assert len(found.cuts) > 10
+    assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
+    read = load_cuts(save_cuts(found.cuts, tmp_path / "cuts.json"))
+    assert [cut.to_json() for cut in read] == [cut.to_json() for cut in found.cuts]
+    assert (read[0].origin.theta == found.cuts[0].origin.theta).all(), "infinities included"
+    for cut in read:
+        verify_cut(cut, found.problem, read)
         if cut.kind is Kind.CONCAVITY:
             verify_cut(cut)
-
-
-def test_a_result_is_plain_json() -> None:
-    document = json.loads(json.dumps(loop("literal").to_json(), allow_nan=False))
+        else:
+            with pytest.raises(ValueError, match="give problem"):
+                verify_cut(cut)
+    document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert document["stop"] == "proven"
     assert len(document["trace"]) == document["trace"][-1]["round"] + 2
 
@@ -128,8 +113,10 @@ def test_a_damaged_file_gives_one_clear_error(damage: Any, tmp_path: Path) -> No
 # --- pasted into models --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", ["takeda", "perez_cruz"])
-@pytest.mark.parametrize("build", [extended_nu_svc, extended_nu_svc_reverse, extended_nu_svc_polar])
+@pytest.mark.parametrize(("build", "scale"), [
+    (extended_nu_svc, "takeda"), (extended_nu_svc_reverse, "perez_cruz"),
+    (extended_nu_svc_polar, "takeda"), (extended_nu_svc_polar, "perez_cruz"),
+])  # fmt: skip
 def test_a_pasted_cut_is_the_cut_and_keeps_the_optimum_in_every_model(
     build: Any, scale: str
 ) -> None:
@@ -166,59 +153,16 @@ def by_scip() -> np.ndarray:
     return solve(extended_nu_svc(DATA, nu=NU), "scip").values["w"]
 
 
-def test_scip_has_the_same_optimum_with_the_cuts_pasted_in() -> None:
-    """Cuts that keep what is longer than 0.99 of the longest weight remove other corners only."""
-    plain = solve(extended_nu_svc(DATA, nu=NU), "scip")
-    assert plain.objective is not None
-    problem, gamma = loop("projected").problem, 0.99 / plain.objective
-    every = corners(DATA, NU, np.full(DATA.n, 1 / DATA.n))
-    shorter = every[np.linalg.norm(every, axis=1) < 0.98 / plain.objective]
-    made = [concavity_cut(problem, corner, gamma) for corner in shorter[::40]]
-    cuts = [cut.numbered(k, k) for k, cut in enumerate(made) if cut is not None]
-    assert len(cuts) > 5
-    for build in (extended_nu_svc, extended_nu_svc_polar):
-        model = build(DATA, nu=NU)
-        for cut in cuts:
-            cut.add_to(model)
-        with_cuts = solve(model, "scip").values["w"]
-        assert problem.value(with_cuts) == pytest.approx(plain.objective, rel=2e-6)
-
-
 def test_the_linear_program_of_the_local_search_takes_cuts() -> None:
     """Algorithm 10, step 5: with the cut, the solution of (9) is another one."""
-    w_ref = loop("projected").best.weight
-    model = extended_nu_svc_linearised(DATA, nu=NU, w_ref=w_ref)
-    before = solve(model, "highs")
     cut = next(cut for cut in loop("projected").cuts if not cut.origin.parents)
     direction = cut.origin.vertex / np.linalg.norm(cut.origin.vertex)
     model = extended_nu_svc_linearised(DATA, nu=NU, w_ref=direction)
-    before = solve(model, "highs")
+    before = solve(model, "highs").objective
     cut.add_to(model)
-    after = solve(model, "highs")
-    assert before.objective is not None
-    assert after.objective is not None
-    assert after.objective > before.objective * (1 + 1e-4)
+    assert before is not None
+    assert solve(model, "highs").objective > before * (1 + 1e-4)
     assert standard_form(model).A.shape[0] == DATA.n + 2
-
-
-def test_a_cut_is_refused_by_a_model_it_does_not_belong_to() -> None:
-    cut = loop("lifted").cuts[0]
-    with pytest.raises(ValueError, match="other data"):
-        cut.add_to(extended_nu_svc_polar(DATA, nu=NU * 1.01))
-    with pytest.raises(ValueError, match="other data"):
-        cut.add_to(extended_nu_svc(gauss(8, 18, 3), nu=NU))
-    with pytest.raises(ValueError, match="no variable rho"):
-        cut.add_to(min_cvar(DATA, beta=1 - NU))
-    with pytest.raises(ValueError, match="pass level"):
-        loop("projected").cuts[0].add_to(min_cvar(DATA, beta=1 - NU))
-    model = extended_nu_svc_polar(DATA, nu=NU)
-    cut.add_to(model, name="first")
-    with pytest.raises(ValueError, match="a component first"):
-        cut.add_to(model, name="first")
-    foreign = pyo.ConcreteModel()
-    foreign.w = pyo.Var(range(2))
-    with pytest.raises(ValueError, match="3 coefficients for w, the model 2"):
-        loop("projected").cuts[0].add_to(foreign)
 
 
 def test_a_model_of_unknown_origin_takes_the_cut_at_level_1() -> None:
@@ -233,21 +177,6 @@ def test_a_model_of_unknown_origin_takes_the_cut_at_level_1() -> None:
 
 
 # --- derived again -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_cut_of_a_loop_follows_from_its_origin(way: str) -> None:
-    found = loop(way)
-    assert found.proven
-    assert len(found.cuts) > 10
-    assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
-    for cut in found.cuts:
-        verify_cut(cut, found.problem, found.cuts)
-        if cut.kind is Kind.CONCAVITY:
-            verify_cut(cut)
-        else:
-            with pytest.raises(ValueError, match="give problem"):
-                verify_cut(cut)
 
 
 def test_the_rows_that_a_cut_carries_hold_on_all_of_p_and_make_it_valid() -> None:

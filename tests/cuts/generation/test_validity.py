@@ -11,21 +11,20 @@ from tests.inside.cuts import (
     CuttingPlaneResult,
     FaceProgram,
     Kind,
-    LiftedRows,
     PolarProblem,
     Relaxation,
     face_through,
     facial,
     polar_problem,
-    tight_basis,
 )
 from tests.references.polytope_corners import corners, gauss, levels
-from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut, lifted_cut
+from tests.support.covering import FULL
+from tightmargin.cuts import Cut, concavity_cut, cutting_plane, facial_cut
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
 ROUNDING = 1e-9
-INSTANCES = [(1, 16, 2, 0.3), (7, 24, 2, 0.5), (5, 20, 2, 0.9), (6, 20, 3, 0.4), (8, 18, 3, 0.6)]
+INSTANCES = [(7, 24, 2, 0.5), (5, 20, 2, 0.9), (6, 16, 3, 0.4), (8, 18, 3, 0.6)]
 
 
 @functools.cache
@@ -46,24 +45,6 @@ def removed(cut: Cut, problem: PolarProblem, weights: np.ndarray) -> np.ndarray:
     """Which weights a cut removes, with the b, rho and xi that are best for them."""
     points = [problem.point(w) for w in weights]
     return np.array([cut.violation(p) > ROUNDING * cut.size_at(p) for p in points], dtype=bool)
-
-
-@pytest.mark.parametrize("case", INSTANCES)
-def test_the_brute_force_finds_corners_and_the_longest_is_the_optimum(
-    case: tuple[int, int, int, float],
-) -> None:
-    data, nu, every = instance(*case)
-    level = levels(data, nu, np.full(data.n, 1 / data.n), every)
-    assert level == pytest.approx(np.ones(len(every)), abs=1e-9)
-    rng = np.random.default_rng(0)
-    directions = rng.standard_normal((4000, data.d))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    longest = 1 / levels(data, nu, np.full(data.n, 1 / data.n), directions)
-    assert longest.max() <= np.linalg.norm(every, axis=1).max() * (1 + 1e-9)
-    # P is the hull of its corners: every point of it, in every direction, is reached by one.
-    points = directions * longest[:, None]
-    assert ((points @ directions[:200].T).max(axis=0) <= (every @ directions[:200].T).max(axis=0)
-            + 1e-9).all()  # fmt: skip
 
 
 @pytest.mark.parametrize("case", INSTANCES)
@@ -92,8 +73,15 @@ def test_a_cut_at_any_corner_keeps_all_that_is_longer_than_gamma(
     assert cut_away > 20
 
 
-@pytest.mark.parametrize("way", ["projected", "lifted", "literal"])
-@pytest.mark.parametrize("case", INSTANCES)
+@pytest.mark.parametrize(
+    ("case", "way"),
+    [
+        (case, way)
+        for k, case in enumerate(INSTANCES)
+        for j, way in enumerate(("projected", "lifted", "literal"))
+        if FULL or way == "literal" or (k + j) % 2 == 0
+    ],
+)
 def test_no_cut_of_a_loop_removes_a_corner_longer_than_its_gamma(
     case: tuple[int, int, int, float], way: str
 ) -> None:
@@ -139,41 +127,3 @@ def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
     corner = face_through(problem, every[0])
     assert corner.corner
     assert facial_cut(program, corner, (), 1.0) is None
-
-
-@pytest.mark.parametrize("case", [(1, 16, 2, 0.3), (6, 20, 3, 0.4)])
-def test_a_lifted_cut_keeps_every_lift_of_what_is_longer_than_gamma(
-    case: tuple[int, int, int, float],
-) -> None:
-    """Not only the best (b, rho, xi): any point of Q above a long weight."""
-    data, nu, every = instance(*case)
-    problem = polar_problem(data, nu=nu)
-    rng, unit = np.random.default_rng(2), 0.2
-    kept = 0
-    for corner in every[:12]:
-        point = problem.point(corner)
-        b = float(point["b"]) + float(corner @ problem.shift)
-        z = np.r_[corner * unit, b, float(point["rho"]), point["xi"]]
-        rows = LiftedRows(problem, unit, {})
-        basis = tight_basis(rows, z)
-        assert basis is not None
-        gamma = float(np.linalg.norm(corner)) * 1.02
-        cut = lifted_cut(rows, basis, gamma, {name: np.array(1e3) for name in point})
-        assert cut is not None
-        assert cut.violation(point) > 0
-        for other in every[np.linalg.norm(every, axis=1) > gamma]:
-            for _ in range(4):
-                share = rng.uniform(gamma / np.linalg.norm(other), 1.0)
-                lifted = problem.point(other * share)
-                shaken = {
-                    "w": lifted["w"],
-                    "b": lifted["b"] + 0.05 * rng.standard_normal() * (1 - share),
-                    "rho": lifted["rho"] + 0.05 * rng.standard_normal() * (1 - share),
-                }
-                u = data.y * (data.X @ shaken["w"] + shaken["b"])
-                slack = rng.uniform(0, 0.1, data.n) * (1 - share)
-                shaken["xi"] = np.maximum(0.0, shaken["rho"] - u) + slack
-                if -nu * shaken["rho"] + shaken["xi"].mean() <= 1:
-                    kept += 1
-                    assert cut.violation(shaken) <= ROUNDING * cut.size_at(shaken)
-    assert kept > 100

@@ -20,6 +20,7 @@ from tests.inside.solvers import checker, on_sphere
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
 from tests.solvers.proof_files.test_checker import changed, rejected
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import solve
 
@@ -50,8 +51,10 @@ def proven(document: Document) -> tuple[float, float | None]:
 # --- what is written -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("name", ["extended_nu_svc", "extended_nu_svc_reverse", "min_cvar"])
+@pytest.mark.parametrize(("name", "intercept"), [
+    ("extended_nu_svc", "free"), ("extended_nu_svc_reverse", "penalised"), ("min_cvar", "none"),
+    ("extended_nu_svc", "penalised"),
+])  # fmt: skip
 def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_path: Path) -> None:
     """In two dimensions of (w, b) every direction is tried, by sorting."""
     data = data_of(1 if intercept == "penalised" else 2)
@@ -60,7 +63,7 @@ def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_pat
     lower, upper = proven(document)
     assert document["claim"]["kind"] == "optimum"
     hulls = reduced_hulls(data, nu=0.2, intercept=intercept)
-    angles = np.linspace(0, 2 * np.pi, 20_001)
+    angles = np.linspace(0, 2 * np.pi, 4_001)
     values = [support_value(hulls, np.array([np.cos(t), np.sin(t)])) for t in angles]
     least = min(values) / (0.2 if name == "min_cvar" else 1.0)
     assert upper is not None
@@ -69,13 +72,13 @@ def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_pat
     assert least == pytest.approx(lower, rel=1e-2)
 
 
-@pytest.mark.parametrize("d", [1, 3, 4])
 @pytest.mark.parametrize(
-    ("name", "own"),
+    ("name", "own", "d"),
     [
-        ("extended_nu_svc", {}),
-        ("extended_nu_svc_polar", {}),
-        ("extended_nu_svc_polar", {"scale": "perez_cruz"}),  # 30 times 0.3 is no double
+        ("extended_nu_svc", {}, 1),
+        ("extended_nu_svc_polar", {}, 3),
+        ("extended_nu_svc", {}, 4),
+        ("extended_nu_svc_polar", {"scale": "perez_cruz"}, 1),  # 30 times 0.3 is no double
     ],
 )
 def test_a_file_says_what_the_search_says(
@@ -89,12 +92,12 @@ def test_a_file_says_what_the_search_says(
     assert "directions" in document
 
 
-@pytest.mark.parametrize("factor", [2.0**-20, 1e-3, 1e5])
+@pytest.mark.parametrize("factor", [2.0**-20, 1e5])
 def test_units_do_not_matter(factor: float, tmp_path: Path) -> None:
-    data = data_of(3)
+    data = data_of(3, n=16)
     scaled = TrainingData(data.X * factor + 7 * factor, data.y)
-    _, document = written(tm.extended_nu_svc(scaled, nu=0.3), tmp_path)
-    _, plain = written(tm.extended_nu_svc(data, nu=0.3), tmp_path)
+    _, document = written(tm.extended_nu_svc(scaled, nu=0.2), tmp_path)
+    _, plain = written(tm.extended_nu_svc(data, nu=0.2), tmp_path)
     assert proven(document)[0] == pytest.approx(proven(plain)[0] * factor, rel=1e-6)
 
 
@@ -261,18 +264,13 @@ def test_a_surface_that_0_is_outside_of_covers_nothing() -> None:
     assert "meets the ray" in rejected(document | {"claim": {"kind": "bounds", "lower": "1"}})
 
 
-def test_a_surface_twice_around_is_none_that_covers_once() -> None:
-    document = square_document()
+def test_an_open_or_a_double_surface_covers_nothing() -> None:
+    twice, opened = square_document(), square_document()
     for word in ("simplices", "normals"):
-        document["directions"][word] *= 2
-    assert "meets the ray" in rejected(document)
-
-
-def test_an_open_surface_leaves_rays_out() -> None:
-    document = square_document()
-    for word in ("simplices", "normals"):
-        del document["directions"][word][2]
-    assert "odd number" in rejected(document)
+        twice["directions"][word] *= 2
+        del opened["directions"][word][2]
+    assert "meets the ray" in rejected(twice)
+    assert "odd number" in rejected(opened)
 
 
 def test_w_has_to_be_kept_from_0_by_a_row_of_squares() -> None:
@@ -341,7 +339,7 @@ def test_no_mutation_is_accepted_with_a_false_claim(tmp_path: Path) -> None:
     ]
     files = [written(model, tmp_path)[1] for model in models]
     ends = [checker.check(document) for document in files]
-    for k in range(500):
+    for k in range(500 if FULL else 150):
         document = mutated(files[k % 3], dice)
         try:
             proof = checker.check(document)
@@ -356,4 +354,4 @@ def test_no_mutation_is_accepted_with_a_false_claim(tmp_path: Path) -> None:
         assert truth.upper is not None
         assert proof.lower is None or proof.lower <= truth.upper, k
         assert proof.upper is None or proof.upper >= truth.lower, k
-    assert 5 < accepted < 300
+    assert 2 < accepted < 300

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,143 +10,42 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import SOLVERS
-from tests.references.brute_force import least, signed_rows, zero_one_optima
+from tests.references.brute_force import zero_one_optima
+from tests.support.covering import covering
+from tests.support.separations import CONTINUOUS, MIXED, benders, disc
 from tightmargin.solvers import Verdict
 
-MIXED = ("branch-and-bound", "scip", "gurobi", "highs")
-CONTINUOUS = ("live", "scip", "highs")
 CLOSE = 1e-6
 
 
-def needs(engine: str) -> None:
-    if engine in SOLVERS and not SOLVERS[engine].installed:
-        pytest.skip(f"{engine} is not installed")
-
-
-def master(n: int, prices: Any) -> pyo.ConcreteModel:
-    model = pyo.ConcreteModel(name="master")
-    model.z = pyo.Var(range(n), domain=pyo.Binary)
-    model.norm2 = pyo.Var(bounds=(0, None))
-    cost = pyo.quicksum(price * z for price, z in zip(prices, model.z.values(), strict=True))
-    model.objective = pyo.Objective(expr=model.norm2 + cost)
-    return model
-
-
-def benders_of(model: pyo.ConcreteModel, data: tm.TrainingData) -> Callable[[Any], list[Any]]:
-    """What a user writes: the hard-margin machine of the kept points says what they cost."""
-
-    def benders(point: Any) -> list[Any]:
-        kept = np.flatnonzero(point["z"] < 0.5)
-        if len(set(data.y[kept])) < 2:
-            return []
-        machine = tm.hard_margin_svc(tm.TrainingData(data.X[kept], data.y[kept]))
-        found = tm.solve(machine)
-        alpha = np.abs(found.duals["margin"])
-        support = kept[alpha > 1e-7 * alpha.max()]
-        missing = sum(model.z[int(i)] for i in support)
-        if found.status == "infeasible":
-            return [missing >= 1]
-        return [model.norm2 >= 2 * found.bound * (1 - missing)]
-
-    return benders
-
-
-@pytest.mark.parametrize("engine", MIXED)
-@pytest.mark.parametrize(("seed", "n"), [(0, 10), (3, 9)])
-def test_a_users_benders_cuts_reach_the_optimum_of_the_01_loss(
-    engine: str, seed: int, n: int
-) -> None:
-    needs(engine)
-    data = tm.data.outlier_data("clustered", n=n, d=2, sigma=0.3, seed=seed)
-    model = master(n, np.full(n, 2.0))
-    found = tm.separate(model, benders_of(model, data), engine=engine)
-    (optimum,) = zero_one_optima(data, [2.0], "free")
+@pytest.mark.parametrize(
+    ("engine", "intercept", "seed"),
+    covering(MIXED, ("free", "penalised", "none"), range(3)),
+)
+def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str, seed: int) -> None:
+    """Random points, equal ones among them; CERTIFIED only of what enumeration says too."""
+    rng = np.random.default_rng(seed)
+    n = 8 + seed
+    X = rng.standard_normal((n, 2)) + 0.7 * np.sign(np.arange(n) % 2 - 0.5)[:, None]
+    X[1] = X[0]
+    data = tm.TrainingData(X, np.where(np.arange(n) % 2, 1, -1))
+    penalty = (0.4, 1.3, 6.0)[seed]
+    model, cuts = benders(data, penalty, intercept)
+    found = tm.separate(model, cuts, engine=engine)
+    (optimum,) = zero_one_optima(data, [penalty], intercept)
+    assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
     assert found.objective == pytest.approx(optimum, rel=CLOSE)
     assert found.bound is not None
-    assert optimum * (1 - 1e-5) <= found.bound <= optimum * (1 + 1e-9)
-    # A bound is proven, the point is the word of a function.
-    assert found.verdict is Verdict.NOT_CERTIFIED
-    assert "the word of separator benders" in found.certificate.reason
-    assert found.certificate.upper is None
-    assert found.status == "optimal"
-
-
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("engine", MIXED)
-def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str) -> None:
-    """Random points, equal ones among them; CERTIFIED only of what enumeration says too."""
-    needs(engine)
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        n = 8 + seed
-        X = rng.standard_normal((n, 2)) + 0.7 * np.sign(np.arange(n) % 2 - 0.5)[:, None]
-        X[1] = X[0]
-        data = tm.TrainingData(X, np.where(np.arange(n) % 2, 1, -1))
-        penalty = (0.4, 1.3, 6.0)[seed]
-        model = master(n, np.full(n, penalty))
-        cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept=intercept)
-        found = tm.separate(model, cuts, engine=engine)
-        (optimum,) = zero_one_optima(data, [penalty], intercept)
-        assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
-        assert found.objective == pytest.approx(optimum, rel=CLOSE)
-        assert found.bound is not None
-        assert found.certificate.upper is not None
-        assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
-
-
-def test_fourteen_points_with_prices_and_a_row_of_ones_own() -> None:
-    """An edited master: other prices, and at most two points of a class given up."""
-    n = 14
-    data = tm.data.outlier_data("clustered", n=n, d=2, sigma=0.4, seed=5)
-    prices = 0.5 + np.random.default_rng(5).random(n)
-    positive = np.flatnonzero(data.y > 0)
-    rows, price = signed_rows(data, "free")
-    optimum = math.inf
-    # Sets in order of their prices: the first one that costs more than the best ends the search.
-    every = [s for k in range(n + 1) for s in itertools.combinations(range(n), k)]
-    every = [s for s in every if len(set(s) & set(positive.tolist())) <= 2]
-    for given_up in sorted(every, key=lambda s: prices[list(s)].sum()):
-        paid = float(prices[list(given_up)].sum())
-        if paid >= optimum:
-            break
-        kept = [i for i in range(n) if i not in given_up]
-        norm2 = least(price, np.zeros(3), rows[kept], np.ones(len(kept)))
-        optimum = min(optimum, norm2 + paid)
-    seen = []
-    for engine in MIXED:
-        if engine in SOLVERS and not SOLVERS[engine].installed:
-            continue
-        model = master(n, prices)
-        model.few = pyo.Constraint(expr=sum(model.z[int(i)] for i in positive) <= 2)
-        cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="free")
-        found = tm.separate(model, cuts, engine=engine)
-        assert found.verdict is Verdict.CERTIFIED, (engine, found.certificate.reason)
-        seen.append(found.objective)
-    assert len(seen) >= 3
-    assert seen == pytest.approx([optimum] * len(seen), rel=CLOSE)
-
-
-def disc(model: pyo.ConcreteModel) -> Callable[[Any], list[Any]]:
-    """The unit disc by its tangents."""
-
-    def tangents(point: Any) -> list[Any]:
-        x, y = float(point[model.x]), float(point["y"])
-        length = math.hypot(x, y)
-        return [x / length * model.x + y / length * model.y <= 1] if length > 1 else []
-
-    return tangents
+    assert found.certificate.upper is not None
+    assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("engine", CONTINUOUS)
 @pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
 def test_tangents_of_a_disc(engine: str, sense: Any) -> None:
     """max x + 2 y on the unit disc is sqrt(5), a bound from above where the model maximises."""
-    needs(engine)
-    model = pyo.ConcreteModel()
-    model.x, model.y = pyo.Var(bounds=(-2, 2)), pyo.Var(bounds=(-2, 2))
-    model.objective = pyo.Objective(expr=model.x + 2 * model.y + 7, sense=sense)
-    found = tm.separate(model, disc(model), engine=engine)
+    model, tangents = disc(lambda x, y: x + 2 * y + 7, sense)
+    found = tm.separate(model, tangents, engine=engine)
     sign = 1 if sense == pyo.maximize else -1
     optimum = 7 + sign * math.sqrt(5)
     assert found.objective == pytest.approx(optimum, abs=1e-5)
@@ -167,7 +64,6 @@ def test_tangents_of_a_disc(engine: str, sense: Any) -> None:
 @pytest.mark.parametrize("fractional", [False, True])
 def test_a_cover_that_presolve_must_not_decide(engine: str, fractional: bool) -> None:
     """Without its hidden row every z is 0 at the optimum: nothing may be concluded from that."""
-    needs(engine)
     model = pyo.ConcreteModel()
     model.z = pyo.Var(range(6), domain=pyo.Binary)
     model.objective = pyo.Objective(expr=sum((2 + i) * model.z[i] for i in range(6)))
@@ -189,7 +85,6 @@ def test_a_cover_that_presolve_must_not_decide(engine: str, fractional: bool) ->
 
 @pytest.mark.parametrize("engine", [*MIXED, *CONTINUOUS[:1]])
 def test_a_separator_that_finds_nothing_leaves_the_model_as_it_is(engine: str) -> None:
-    needs(engine)
     data = tm.data.outlier_data("clustered", n=10, d=2, sigma=0.3, seed=2)
     model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
     (optimum,) = zero_one_optima(data, [1.0], "penalised")
@@ -207,7 +102,6 @@ def test_a_separator_that_finds_nothing_leaves_the_model_as_it_is(engine: str) -
 
 @pytest.mark.parametrize("engine", MIXED)
 def test_rows_that_leave_no_point(engine: str) -> None:
-    needs(engine)
     model = pyo.ConcreteModel()
     model.z = pyo.Var(range(3), domain=pyo.Binary)
     model.objective = pyo.Objective(expr=sum(model.z.values()))
@@ -224,10 +118,8 @@ def test_rows_that_leave_no_point(engine: str) -> None:
 
 
 def test_the_rows_found_are_ordinary_constraints_on_request() -> None:
-    model = pyo.ConcreteModel()
-    model.x, model.y = pyo.Var(bounds=(-2, 2)), pyo.Var(bounds=(-2, 2))
-    model.objective = pyo.Objective(expr=-model.x - model.y)
-    found = tm.separate(model, disc(model))
+    model, tangents = disc(lambda x, y: -x - y)
+    found = tm.separate(model, tangents)
     assert len(list(model.component_objects(pyo.Constraint))) == 0
     added = found.add_to(model)
     assert len(added) == len(found.rows) > 1
@@ -236,18 +128,18 @@ def test_the_rows_found_are_ordinary_constraints_on_request() -> None:
     assert found.bound is not None
     assert again.certificate.upper is not None
     assert found.bound <= again.certificate.upper + 1e-9
-    with pytest.raises(ValueError, match="has a component found_rows"):
-        found.add_to(model)
-    with pytest.raises(ValueError, match="none of another one"):
-        found.add_to(pyo.ConcreteModel())
+    for other, words in (
+        (model, "has a component found_rows"),
+        (pyo.ConcreteModel(), "none of an"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            found.add_to(other)
 
 
 def test_the_first_of_several_separators_that_finds_rows_counts() -> None:
-    model = pyo.ConcreteModel()
-    model.x, model.y = pyo.Var(bounds=(-2, 2)), pyo.Var(bounds=(-2, 2))
-    model.objective = pyo.Objective(expr=-model.x - 2 * model.y)
+    model, tangents = disc(lambda x, y: -x - 2 * y)
     half = lambda point: [model.y <= 0.5] if point["y"] > 0.5 else []  # noqa: E731
-    found = tm.separate(model, [half, disc(model)])
+    found = tm.separate(model, [half, tangents])
     names = [step.separator for step in found.trace]
     assert names[0] == "separator"
     assert set(names[1:]) == {"tangents"}

@@ -15,6 +15,8 @@ import tightmargin as tm
 from tests.inside.cuts import CombinatorialBenders, ProvenRow, StalledError
 from tests.references.brute_force import least, signed_rows, zero_one_optima
 from tests.references.polytope_corners import corners
+from tests.support.covering import FULL, covering
+from tests.support.separations import benders, master
 from tightmargin.solvers import Verdict
 
 
@@ -22,14 +24,6 @@ def points(n: int = 8, seed: int = 0) -> tm.TrainingData:
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2, 1, -1)
     return tm.TrainingData(rng.standard_normal((n, 2)) + 0.5 * y[:, None], y)
-
-
-def master(n: int, price: float = 1.0, **bounds: Any) -> pyo.ConcreteModel:
-    model = pyo.ConcreteModel()
-    model.z = pyo.Var(range(n), domain=pyo.Binary)
-    model.norm2 = pyo.Var(bounds=(0, None))
-    model.objective = pyo.Objective(expr=model.norm2 + price * sum(model.z.values()))
-    return model
 
 
 # --- combinatorial Benders -----------------------------------------------------------------------
@@ -97,33 +91,30 @@ def _as_function(row: ProvenRow, model: pyo.ConcreteModel) -> Any:
 
 
 def test_a_row_whose_cost_is_raised_does_not_verify() -> None:
-    data = points()
-    model = master(8)
-    cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="penalised")
+    _, cuts = benders(points(), 1.0)
     cost = cuts._cost(np.arange(5))
     assert cost is not None
     cuts._verify(cost)
-    with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
-        cuts._verify(replace(cost, rho=cost.rho * (1 + 1e-12)))
-    with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
-        cuts._verify(replace(cost, alpha=cost.alpha[::-1] ** 2))
+    for forged in (
+        replace(cost, rho=cost.rho * (1 + 1e-12)), replace(cost, alpha=cost.alpha[::-1] ** 2),
+    ):  # fmt: skip
+        with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
+            cuts._verify(forged)
 
 
 def test_points_that_nothing_keeps_are_told_from_points_that_cost_much() -> None:
     """Points 1e-5 apart are kept by a norm of 4e10; a triangle around another point, by none."""
     near = tm.TrainingData([[1.0], [1.0 + 1e-5]], [-1, 1])
-    model = master(2)
-    cuts = tm.cuts.combinatorial_benders(near, model.z, model.norm2, intercept="free")
+    _, cuts = benders(near, 1.0, "free")
     cost = cuts._cost(np.arange(2))
     assert cost is not None
     assert cost.rho == pytest.approx(4e10, rel=1e-4)
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(20 if FULL else 6):
         corners = rng.standard_normal((3, 2))
         inside = rng.dirichlet(np.ones(3)) @ corners
         around = tm.TrainingData(np.vstack([corners, inside]), [1, 1, 1, -1])
-        model = master(4)
-        cuts = tm.cuts.combinatorial_benders(around, model.z, model.norm2, intercept="free")
+        model, cuts = benders(around, 1.0, "free")
         cost = cuts._cost(np.arange(4))
         assert cost is not None
         assert cost.rho == math.inf
@@ -133,8 +124,7 @@ def test_points_that_nothing_keeps_are_told_from_points_that_cost_much() -> None
 def test_only_the_librarys_own_separators_are_trusted() -> None:
     """A function that says of itself that it proves everything is a claim all the same."""
     data = points()
-    model = master(8)
-    true = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept="free")
+    model, true = benders(data, 1.0, "free")
 
     class Pretender(CombinatorialBenders):
         name = "pretender"
@@ -159,38 +149,13 @@ def test_only_the_librarys_own_separators_are_trusted() -> None:
 
 def test_z_that_is_no_longer_binary_is_no_01_loss() -> None:
     """Between 0 and 1 the rows of Benders need not hold."""
-    model = master(8)
-    cuts = tm.cuts.combinatorial_benders(points(), model.z, model.norm2, intercept="free")
+    model, cuts = benders(points(), 1.0, "free")
     for z in model.z.values():
         z.domain = pyo.NonNegativeIntegers
         z.setub(2)
     found = tm.separate(model, cuts)
     assert found.verdict is Verdict.NOT_CERTIFIED
     assert "z is not binary" in found.certificate.reason
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"z": "norm2"}, "z must be a variable with 8 elements"),
-        ({"norm2": "z"}, "norm2 must be a single variable"),
-        ({"intercept": "some"}, "intercept"),
-    ],
-)
-def test_what_is_no_master_is_refused(change: dict[str, str], words: str) -> None:
-    model = master(8)
-    given = {"z": model.z, "norm2": model.norm2, "intercept": "free"}
-    for name, other in change.items():
-        given[name] = other if name == "intercept" else getattr(model, other)
-    with pytest.raises(ValueError, match=words):
-        tm.cuts.combinatorial_benders(points(), **given)
-    relaxed = pyo.ConcreteModel()
-    relaxed.z, relaxed.norm2 = pyo.Var(range(8), bounds=(0, 1)), pyo.Var()
-    with pytest.raises(ValueError, match="z must be binary"):
-        tm.cuts.combinatorial_benders(points(), relaxed.z, relaxed.norm2, intercept="free")
-    weighted = tm.TrainingData(points().X, points().y, sample_weight=np.arange(1.0, 9.0))
-    with pytest.raises(ValueError, match="weight"):
-        tm.cuts.combinatorial_benders(weighted, model.z, model.norm2, intercept="free")
 
 
 # --- conflicts -----------------------------------------------------------------------------------
@@ -203,14 +168,14 @@ def loss(data: tm.TrainingData, price: float = 0.7) -> pyo.ConcreteModel:
 @pytest.mark.parametrize("engine", ["branch-and-bound", "scip"])
 def test_conflicts_of_an_edited_model_keep_what_is_below_the_cutoff(engine: str) -> None:
     """Every z whose cost is at most the cutoff meets every row: by enumeration, with the edit."""
-    data = points(9, seed=4)
+    data = points(8, seed=4)
     rows, price = signed_rows(data, "penalised")
     model = loss(data)
     model.mine = pyo.Constraint(expr=model.w[0] >= 0.3)
     beside = np.vstack([rows, [1.0, 0.0, 0.0]])
     costs = {}
-    for z in itertools.product((0, 1), repeat=9):
-        kept = [i for i in range(9) if not z[i]] + [9]
+    for z in itertools.product((0, 1), repeat=8):
+        kept = [i for i in range(8) if not z[i]] + [8]
         right = np.r_[np.ones(len(kept) - 1), 0.3]
         costs[z] = 0.7 * sum(z) + least(price, np.zeros(3), beside[kept], right)
     optimum = min(costs.values())
@@ -251,19 +216,6 @@ def test_a_model_that_was_changed_since_is_not_what_conflicts_speak_of() -> None
     assert "not the one that conflicts were asked for" in found.certificate.reason
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [({"cutoff": math.inf}, "cutoff must be"), ({"z": "w"}, "z must be binary")],
-)
-def test_what_conflicts_are_not_for(given: dict[str, Any], words: str) -> None:
-    model = loss(points())
-    z = getattr(model, given.get("z", "z"))
-    with pytest.raises(ValueError, match=words):
-        tm.cuts.conflicts(model, z, cutoff=given.get("cutoff", 1.0))
-    with pytest.raises(ValueError, match="must be a variable of the model"):
-        tm.cuts.conflicts(loss(points()), z, cutoff=1.0)
-
-
 # --- concavity and facial cuts in a live linear program ------------------------------------------
 
 
@@ -284,9 +236,10 @@ def _or_stalled(model: pyo.ConcreteModel, cuts: Any, engine: str) -> tm.cuts.Sep
         return error.result
 
 
-@pytest.mark.parametrize("engine", ["live", "highs", "scip"])
-@pytest.mark.parametrize("kind", ["concavity", "facial"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("engine", "kind", "seed"),
+    covering(("live", "highs", "scip"), ("concavity", "facial"), (1, 2)),
+)
 def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
     engine: str, kind: str, seed: int
 ) -> None:
@@ -343,19 +296,3 @@ def test_cuts_of_a_finished_loop_are_derived_again_before_they_enter() -> None:
         tm.separate(along(data, 0.15), lambda point: orphans)
     with pytest.raises(ValueError, match="other data, nu, weights or intercept"):
         tm.separate(along(data, 0.14), lambda point: loop.cuts)
-
-
-def test_engines_without_vertices_are_refused_by_name() -> None:
-    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
-    model = along(data, 0.1)
-    cuts = tm.cuts.concavity(model, known=[1.0, 0.0])
-    with pytest.raises(tm.errors.ProblemClassError, match="no integer variables"):
-        tm.separate(model, cuts, engine="branch-and-bound")
-    model.k = pyo.Var(within=pyo.Binary)
-    model.tie = pyo.Constraint(expr=model.k + model.w[0] <= 100)
-    with pytest.raises(ValueError, match=r"separator concavity .* take engine=live or highs or sc"):
-        tm.separate(model, cuts, engine="branch-and-bound")
-    with pytest.raises(ValueError, match="must be one of extended_nu_svc_polar"):
-        tm.cuts.concavity(tm.c_svc(data, C=1.0), known=[1.0, 0.0])
-    with pytest.raises(ValueError, match="known"):
-        tm.cuts.facial(model, known=[1.0, 0.0, 0.0])

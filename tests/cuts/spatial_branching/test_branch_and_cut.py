@@ -1,4 +1,7 @@
-"""Branch and cut: optima found otherwise, bounds at every interruption, proofs with roundings."""
+"""Branch and cut: bounds at every interruption, proofs with roundings, steps that lose an optimum.
+
+Its optima beside those found otherwise: tests/cuts/test_searches.py.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
@@ -47,18 +51,12 @@ from tests.inside.formulations import (
     support_value,
 )
 from tests.inside.solvers import StopReason
-from tests.references.extended_nu import (
-    assert_values_are_the_objective,
-    least_on_circle,
-    nearest_facet,
-    optimum_by_scip,
-)
 from tests.references.reduced_hulls import all_vertices
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import FULL, covering
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts import InvalidCutError, branch_and_cut, hull_search, verify_cut
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import nu_range
 
 TOLERANCE = 1e-6
 
@@ -77,145 +75,10 @@ def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
     return w / np.linalg.norm(w, axis=1, keepdims=True)
 
 
-# --- the optimum ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["free", "none"])
-@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
-def test_optimum_in_the_plane_is_the_best_of_all_directions(mode: str, share: float) -> None:
-    data = points("overlapping", 2, n=10)
-    nu = below_nu_bar(data, share, intercept=mode)
-    expected = least_on_circle(data, mode, nu)
-    assert_closed(branch_and_cut(data, nu=nu, intercept=mode), expected)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("balance", ["uniform", "balanced"])
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("kind", ["overlapping", "unbalanced"])
-def test_optimum_is_the_nearest_of_all_facets(d: int, balance: str, mode: str, kind: str) -> None:
-    data = points(kind, 5, n=9, d=d)
-    nu = below_nu_bar(data, 0.5, class_balance=balance, intercept=mode)
-    caps = loss_weights(data, balance)
-    expected = nearest_facet(data, mode, nu, caps)
-    found = branch_and_cut(data, nu=nu, class_balance=balance, intercept=mode)
-    assert_closed(found, expected)
-    assert_values_are_the_objective(found, data, mode, nu, caps)
-
-
-def test_given_weights_of_the_loss_are_kept() -> None:
-    data = points("overlapping", 3, n=8)
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
-    weights /= weights.sum()
-    nu = below_nu_bar(data, 0.7, class_balance=weights)
-    expected = nearest_facet(data, "free", nu, weights)
-    assert_closed(branch_and_cut(data, nu=nu, class_balance=weights), expected)
-
-
-@pytest.mark.parametrize(("n", "d", "share"), [(60, 3, 0.5), (150, 4, 0.3), (100, 5, 0.8)])
-def test_the_hull_engine_finds_the_same_optimum(n: int, d: int, share: float) -> None:
-    """The two share sorting and nothing else: no boxes there, no facets here."""
-    data = cloud(3, n, d)
-    nu = below_nu_bar(data, share)
-    found = branch_and_cut(data, nu=nu)
-    other = hull_search(data, nu=nu)
-    assert other.proven
-    assert_closed(found, other.objective)
-    assert found.steps > 5
-
-
-def test_scip_finds_the_same_optimum() -> None:
-    data = cloud(3, 40, 4)
-    nu = below_nu_bar(data, 0.5)
-    found = branch_and_cut(data, nu=nu)
-    at = optimum_by_scip(data, nu)
-    assert found.proven
-    assert found.bound <= at
-    assert found.objective <= at * (1 + 1e-9)
-    assert at <= found.objective * (1 + 1e-5)
-
-
-@settings(max_examples=40)
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(6, 50),
-    d=st.integers(1, 4),
-    share=st.floats(0.02, 0.98),
-    rounded=st.booleans(),
-)
-def test_both_engines_agree_on_random_points(
-    seed: int, n: int, d: int, share: float, rounded: bool
-) -> None:
-    """Rounded data have many equal points and ties."""
-    data = cloud(seed, n, d, rounded=rounded)
-    if data is None or nu_range(data).nu_bar < 1e-3:
-        return
-    nu = below_nu_bar(data, share)
-    found, other = branch_and_cut(data, nu=nu, starts=5), hull_search(data, nu=nu)
-    assert found.proven, found.message
-    assert found.bound <= other.objective * (1 + 1e-12) + 1e-14
-    assert other.bound <= found.objective * (1 + 1e-12) + 1e-14
-    assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-9)
-
-
 # --- laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("factor", [1e-8, 0.3, 1e7])
-def test_objective_scales_with_the_points(factor: float) -> None:
-    data = cloud(1, 30, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = branch_and_cut(data, nu=nu)
-    assert_closed(branch_and_cut(TrainingData(factor * data.X, data.y), nu=nu),
-                  factor * hull_search(data, nu=nu).objective)  # fmt: skip
-    doubled = branch_and_cut(TrainingData(2.0**20 * data.X, data.y), nu=nu)
-    assert doubled.steps == found.steps
-    assert doubled.bound == 2.0**20 * found.bound
-
-
-def test_shifted_and_repeated_points_change_nothing() -> None:
-    data = cloud(1, 30, 3)
-    nu = below_nu_bar(data, 0.5)
-    expected = hull_search(data, nu=nu).objective
-    shifted = branch_and_cut(TrainingData(data.X + np.array([1e3, -3e3, 2e3]), data.y), nu=nu)
-    assert shifted.proven
-    assert shifted.objective == pytest.approx(expected, rel=2e-6)
-    twice = TrainingData(np.vstack([data.X, data.X]), np.concatenate([data.y, data.y]))
-    assert_closed(branch_and_cut(twice, nu=nu), expected)
-
-
-def test_few_of_one_class_are_no_trouble() -> None:
-    data = cloud(4, 60, 3, share=0.1)
-    nu = below_nu_bar(data, 0.5)
-    assert_closed(branch_and_cut(data, nu=nu), hull_search(data, nu=nu).objective)
-
-
-@pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
-def test_next_to_nu_bar_the_bound_is_positive_and_close(share: float) -> None:
-    data = cloud(6, 40, 3)
-    nu = below_nu_bar(data, share)
-    found, other = branch_and_cut(data, nu=nu), hull_search(data, nu=nu)
-    assert found.proven
-    assert 0 < found.bound <= other.objective
-    assert found.objective == pytest.approx(other.objective, rel=1e-4)
-    assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
-
-
-def test_an_optimum_of_0_below_nu_bar_is_proven() -> None:
-    """Equal points of both labels on a line between the classes: 0 is on the boundary of U."""
-    X = [[0, 0], [0, 1], [0, 2], [1, 0], [0, 0], [0, 1], [0, 2], [-1, 1]]
-    data = TrainingData(np.array(X, dtype=float), [1, 1, 1, 1, -1, -1, -1, -1])
-    nu = below_nu_bar(data, 0.5)
-    assert nu > 0.1
-    found = branch_and_cut(data, nu=nu)
-    assert found.proven
-    assert abs(found.objective) <= 1e-12
-    assert abs(found.bound) <= 1e-10
-    assert found.relative_gap is None
-    assert found.best.values["w"] == pytest.approx([1.0, 0.0], abs=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if FULL else 2))
 def test_the_tree_alone_finds_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any local search: a part of the sphere that is forgotten may hold the optimum."""
     data = cloud(seed, 30, 3)
@@ -253,40 +116,11 @@ def test_bounds_hold_at_every_node_limit() -> None:
     assert bounds[-1] > max(0.0, bounds[0])
 
 
-def test_the_trace_closes_in_on_the_optimum() -> None:
-    data = cloud(3, 60, 4)
-    nu = below_nu_bar(data, 0.5)
-    found = branch_and_cut(data, nu=nu)
-    optimum = hull_search(data, nu=nu).objective
-    lower, upper = ([getattr(state, name) for state in found.trace] for name in ("lower", "upper"))
-    assert lower == sorted(lower)
-    assert upper == sorted(upper, reverse=True)
-    assert all(bound <= optimum * (1 + 1e-12) for bound in lower)
-    last = found.trace[-1]
-    assert (last.steps, last.upper, last.lower) == (
-        found.steps, pytest.approx(found.objective, rel=1e-12), found.bound,
-    )  # fmt: skip
-    assert [state.steps for state in found.trace] == sorted(state.steps for state in found.trace)
-
-
-def test_a_time_limit_keeps_point_and_bound() -> None:
-    data = cloud(7, 150, 6)
-    nu = below_nu_bar(data, 0.5)
-    for limit in (1e-9, 0.3):
-        found = branch_and_cut(data, nu=nu, time_limit=limit)
-        assert found.stop is StopReason.TIME_LIMIT
-        assert found.message == f"time limit of {limit:g} s"
-        hulls = reduced_hulls(data, nu=nu)
-        assert found.objective == pytest.approx(
-            support_value(hulls, found.best.values["w"]), rel=1e-12
-        )
-        assert -1e-9 < found.bound < found.objective
-        reached = [support_value(hulls, w) for w in unit_directions(0, 500, 6)]
-        assert found.bound <= min(reached)
-        assert found.seconds < limit + 60, "a busy machine is late, not deaf"
-
-
-def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stop", [StopReason.TIME_LIMIT, StopReason.INTERRUPTED])
+def test_the_clock_and_ctrl_c_keep_point_and_bound(
+    stop: StopReason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a step that the number of nodes sets: the clock jumps there, or Ctrl-C is pressed."""
     data = cloud(7, 150, 5)
     nu = below_nu_bar(data, 0.5)
     optimum = hull_search(data, nu=nu).objective
@@ -295,14 +129,22 @@ def test_ctrl_c_keeps_point_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     def pressed(self: Any, *arguments: Any) -> None:
         process(self, *arguments)
         if self.steps == 40:
-            signal.raise_signal(signal.SIGINT)
-            assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
+            if stop is StopReason.INTERRUPTED:
+                signal.raise_signal(signal.SIGINT)
+                assert self.asked_to_stop.wait(60), "the main thread hears it, and asks"
+            self.began -= 1e6
 
     monkeypatch.setattr(engine.BoxSearch, "_process", pressed)
-    found = branch_and_cut(data, nu=nu)
-    assert found.stop is StopReason.INTERRUPTED
+    limit = 1e5 if stop is StopReason.TIME_LIMIT else None
+    found = branch_and_cut(data, nu=nu, time_limit=limit)
+    assert found.stop is stop, found.message
     assert found.steps == 40
     assert 0 < found.bound <= optimum <= found.objective * (1 + 1e-9)
+    hulls = reduced_hulls(data, nu=nu)
+    w = found.best.values["w"]
+    assert found.objective == pytest.approx(support_value(hulls, w), rel=1e-12)
+    at_once = branch_and_cut(data, nu=nu, time_limit=1e-9)
+    assert -1e-9 < at_once.bound <= optimum <= at_once.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("n", [40, 300])
@@ -334,45 +176,6 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
         assert found.objective >= optimum * (1 - 1e-9)
     monkeypatch.undo()
     assert branch_and_cut(data, nu=nu).proven
-
-
-# --- refusals ------------------------------------------------------------------------------------
-
-
-def test_above_nu_bar_the_convex_program_is_named() -> None:
-    data = cloud(1, 30, 2)
-    for share in (1.0, 1.1):
-        with pytest.raises(ValueError, match="take extended_nu_svc_ball, which is convex"):
-            branch_and_cut(data, nu=below_nu_bar(data, share))
-    with pytest.raises(ValueError, match="the classes are separable"):
-        branch_and_cut(points("separable", 0), nu=0.3)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"tolerance": 0.0}, "tolerance must lie"),
-        ({"absolute": -1.0}, "absolute in"),
-        ({"starts": 0}, "starts"),
-        ({"node_limit": 0}, "node_limit"),
-        ({"time_limit": 0.0}, "time_limit"),
-        ({"cut_limit": -1}, "cut_limit"),
-        ({"seed": -1}, "seed"),
-        ({"start": [[1.0, np.nan]]}, "start must hold 2 finite numbers"),
-        ({"debug_solution": [0.0, 0.0]}, "debug_solution: a weight of 0"),
-    ],
-)
-def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
-    data = cloud(1, 30, 2)
-    with pytest.raises(ValueError, match=words):
-        branch_and_cut(data, nu=below_nu_bar(data, 0.5), **options)
-
-
-def test_dependent_features_are_refused() -> None:
-    data = cloud(1, 30, 2)
-    doubled = TrainingData(np.column_stack([data.X, data.X[:, 0]]), data.y)
-    with pytest.raises(ValueError, match="affinely dependent"):
-        branch_and_cut(doubled, nu=0.1)
 
 
 # --- boxes ---------------------------------------------------------------------------------------
@@ -436,25 +239,6 @@ def node(seed: int, k: int, width: float) -> tuple[np.ndarray, np.ndarray]:
     return box
 
 
-@settings(max_examples=60)
-@given(seed=st.integers(0, 10_000), d=st.integers(1, 5), width=st.floats(0.01, 1.0))
-def test_a_bound_from_any_multipliers_is_below_h_in_the_box(
-    seed: int, d: int, width: float
-) -> None:
-    hulls = some_hulls(seed % 20, 30, d)
-    rng = np.random.default_rng(seed)
-    box = node(seed, d, width)
-    w = unit_directions(seed, 300, d) * 0.3 + (box[0] + box[1]) / 2
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    inside = w[((w >= box[0]) & (w <= box[1])).all(axis=1)]
-    none = Rows(np.zeros((0, d)), np.zeros(0))
-    solved = BoxLP(hulls).solve(*box, 1.0)
-    noise = Multipliers(rng.normal(0, 0.1, 30), rng.normal(0, 0.5), np.zeros(0))
-    random = proven_bound(hulls, largest_entry(hulls), noise, box, none, 1.0)
-    for bound in (solved.bound.value, random.value):
-        assert all(support_value(hulls, v) >= bound for v in inside)
-
-
 def test_the_bound_is_below_its_formula_in_fractions() -> None:
     """With h's own multipliers, which lie in U exactly as far as floats can say."""
     for seed in range(30):
@@ -510,9 +294,10 @@ def test_the_node_program_is_solved_to_its_optimum() -> None:
         assert support_value(hulls, solved.weight) == pytest.approx(solved.bound.value, abs=1e-8)
 
 
-@pytest.mark.parametrize("band", [1, BAND])
-@pytest.mark.parametrize("balance", ["uniform", "balanced", "given"])
-@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize(
+    ("balance", "mode", "band"),
+    covering(("uniform", "balanced", "given"), INTERCEPTS, (1, BAND)),
+)
 def test_few_points_in_doubt_give_the_bound_of_all_points(
     balance: str, mode: str, band: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -572,44 +357,6 @@ def test_points_in_doubt_are_those_about_the_last_used_score() -> None:
     look(hulls, doubt, weights[1])
     assert first < set(doubt.columns)
     assert support(hulls, weights[1]).multipliers[doubt.unused].max() == 0
-
-
-def test_many_points_are_searched_through_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = cloud(5, 400, 3)
-    nu = below_nu_bar(data, 0.5)
-    found = branch_and_cut(data, nu=nu)
-    assert_closed(found, hull_search(data, nu=nu).objective)
-    run, calls = BoxLP._run_whole, []
-    monkeypatch.setattr(
-        BoxLP, "_run_whole", lambda self, program: calls.append(1) or run(self, program)
-    )
-    again = branch_and_cut(data, nu=nu)
-    assert again.objective == found.objective
-    assert len(calls) < 0.2 * again.lp_solves
-
-
-@settings(max_examples=60)
-@given(seed=st.integers(0, 10_000), d=st.integers(2, 5), width=st.floats(0.05, 0.8))
-def test_tightening_drops_no_point_below_the_goal(seed: int, d: int, width: float) -> None:
-    hulls = some_hulls(seed % 20, 30, d)
-    lower, upper = node(seed, d, width)
-    solved = BoxLP(hulls).solve(lower, upper, 1.0)
-    w = unit_directions(seed, 300, d) * 0.3 + (lower + upper) / 2
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    w = w[((w >= lower) & (w <= upper)).all(axis=1)]
-    values = np.array([support_value(hulls, v) for v in w])
-    if len(values) == 0:
-        return
-    goal = float(np.quantile(values, 0.3))
-    if solved.bound.value >= goal:
-        return
-    box = by_multipliers(solved.bound, lower, upper, goal)
-    below = w[values < goal]
-    if box is None:
-        assert len(below) == 0
-    else:
-        assert (below >= box[0]).all()
-        assert (below <= box[1]).all()
 
 
 def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:
@@ -714,21 +461,19 @@ def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
 # --- known points --------------------------------------------------------------------------------
 
 
-def test_a_known_optimum_is_never_dropped() -> None:
-    """Searched for with a poor incumbent, so that the optimum has to be kept for long."""
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """A search that knows the optimum, and whose incumbent stays poor: it has to keep a box."""
     data = cloud(3, 60, 3)
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
-    assert branch_and_cut(data, nu=nu, debug_solution=best).proven
-
-
-@pytest.fixture
-def poor_incumbent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Local searches that go nowhere: the known optimum stays better than the incumbent."""
     monkeypatch.setattr(
         BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
     )
     monkeypatch.setattr(engine.BoxSearch, "_try", lambda self, weight: None)
+    return partial(
+        branch_and_cut, data, nu=nu, debug_solution=best, starts=1, start=[[1.0, 0.2, -0.3]]
+    )
 
 
 def empty_below_the_root() -> Any:
@@ -737,42 +482,50 @@ def empty_below_the_root() -> Any:
     return lambda lower, upper: None if next(calls) else on_sphere(lower, upper)
 
 
-@pytest.mark.usefixtures("poor_incumbent")
+solve_box = BoxLP.solve
+
+
+def twice_the_bound(self: Any, *arguments: Any) -> Any:
+    found = solve_box(self, *arguments)
+    return type(found)(Bound(found.bound.value * 2, found.bound.slope), found.weight)
+
+
+def through_the_weight(hulls: Any, weight: np.ndarray, level: float) -> Any:
+    """A cut at a weight whose normal is the known optimum."""
+    best = hull_search(cloud(3, 60, 3), nu=below_nu_bar(cloud(3, 60, 3), 0.5)).best.weight
+    return replace(sphere_cut(hulls, best, 1e-3), normal=best)
+
+
 @pytest.mark.parametrize(
-    ("name", "wrong", "words"),
+    ("place", "name", "wrong", "words"),
     [
         (
-            "by_multipliers",
+            engine, "by_multipliers",
             lambda bound, lower, upper, goal: (lower + 0.2 * (upper - lower), upper),
             "tightening by multipliers drops a known point",
         ),
-        ("on_sphere", empty_below_the_root(), "the norm row drops a known point"),
+        (engine, "on_sphere", empty_below_the_root(), "the norm row drops a known point"),
         (
-            "root_box",
-            lambda program, level: (np.zeros(3), np.ones(3) * 0.1),
+            engine, "root_box", lambda program, level: (np.zeros(3), np.ones(3) * 0.1),
             "the root's box drops a known point",
         ),
+        (BoxLP, "solve", twice_the_bound, r"a node's bound .* drops a known point"),
+        (engine, "sphere_cut", through_the_weight, r"the concavity cut at .* removes a known"),
     ],
-)
-def test_a_step_that_drops_a_known_point_is_named(
-    name: str, wrong: Any, words: str, monkeypatch: pytest.MonkeyPatch
+)  # fmt: skip
+def test_a_step_that_loses_a_known_point_is_named(
+    place: Any, name: str, wrong: Any, words: str, known: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = cloud(3, 60, 3)
-    nu = below_nu_bar(data, 0.5)
-    best = hull_search(data, nu=nu).best.weight
-    options = {"starts": 1, "start": [[1.0, 0.2, -0.3]], "node_limit": 400}
-    assert branch_and_cut(data, nu=nu, debug_solution=best, **options).steps == 400
-    monkeypatch.setattr(engine, name, wrong)
+    monkeypatch.setattr(place, name, wrong)
     with pytest.raises(InvalidCutError, match=words):
-        branch_and_cut(data, nu=nu, debug_solution=best, **options)
+        known(node_limit=400)
 
 
-@pytest.mark.usefixtures("poor_incumbent")
-def test_every_node_limit_leaves_a_box_with_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_node_limit_leaves_a_box_with_the_optimum(
+    known: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where the limit falls between two children."""
-    data = cloud(3, 60, 3)
-    nu = below_nu_bar(data, 0.5)
-    best = hull_search(data, nu=nu).best.weight
+    best = known.keywords["debug_solution"]
     seen: list[Any] = []
     result = engine.BoxSearch._result
 
@@ -781,39 +534,7 @@ def test_every_node_limit_leaves_a_box_with_the_optimum(monkeypatch: pytest.Monk
         return result(self, *arguments)
 
     monkeypatch.setattr(engine.BoxSearch, "_result", kept)
-    for limit in range(1, 41):
-        branch_and_cut(data, nu=nu, node_limit=limit, starts=1, start=[[1.0, 0.2, -0.3]])
+    for limit in [*range(1, 41), 400]:
+        assert known(node_limit=limit).steps == limit
         boxes = seen.pop()
         assert any(((best >= n.lower) & (best <= n.upper)).all() for n in boxes), limit
-
-
-@pytest.mark.usefixtures("poor_incumbent")
-def test_a_bound_above_a_known_value_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = cloud(3, 60, 3)
-    nu = below_nu_bar(data, 0.5)
-    best = hull_search(data, nu=nu).best.weight
-    solve_box = BoxLP.solve
-
-    def too_high(self: Any, *arguments: Any) -> Any:
-        found = solve_box(self, *arguments)
-        return type(found)(Bound(found.bound.value * 2, found.bound.slope), found.weight)
-
-    monkeypatch.setattr(BoxLP, "solve", too_high)
-    with pytest.raises(InvalidCutError, match=r"a node's bound .* drops a known point"):
-        branch_and_cut(data, nu=nu, debug_solution=best, starts=1, start=[[1.0, 0.2, -0.3]])
-
-
-def test_an_invalid_cut_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = cloud(3, 60, 3)
-    nu = below_nu_bar(data, 0.5)
-    best = hull_search(data, nu=nu).best.weight
-    poor = [[1.0, 0.2, -0.3]]
-    monkeypatch.setattr(
-        BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
-    )
-    right = sphere_cut(in_unit(polar_problem(data, nu=nu).hulls)[0], best, 1e-3)
-    assert right is not None
-    wrong = replace(right, normal=best)
-    monkeypatch.setattr(engine, "sphere_cut", lambda hulls, weight, level: wrong)
-    with pytest.raises(InvalidCutError, match=r"the concavity cut at .* removes a known point"):
-        branch_and_cut(data, nu=nu, debug_solution=best, starts=1, start=poor)

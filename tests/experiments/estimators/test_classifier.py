@@ -12,16 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
-from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
@@ -29,6 +23,7 @@ import tightmargin as tm
 from tests.faults.settings import valid
 from tests.inside.experiments import HYPERPARAMETERS, PREPROCESSING, classifier, fitted, fitting
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Status, Verdict
 
@@ -36,7 +31,6 @@ DATA = points("overlapping", 5, n=40)
 X, Y = DATA.X, DATA.y
 WORDS = np.where(Y > 0, "up", "down")  # of which up is +1
 NEW = np.random.default_rng(0).normal(size=(25, 2)) * 1.5
-IRIS = load_iris()
 Machine = tm.FormulationClassifier
 
 # Formulations that yield no classifier, with the reason; at present every one yields one.
@@ -73,7 +67,12 @@ def test_the_signature_is_the_union_of_all_hyperparameters() -> None:
     assert Machine(**given).get_params() == given
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+# Half of the time of all, in solvers; others of their kinds are read as they are.
+LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "conic_sdp_lift",
+        "multiclass_truncated")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if FULL or name not in LONG])
 def test_every_formulation_is_a_classifier(name: str) -> None:
     entry = CATALOGUE[name]
     assert (entry.classifier is None) == (name in WITHOUT)
@@ -111,9 +110,14 @@ def test_the_examples_of_the_docstrings_say_what_they_print(module: ModuleType) 
 # --- the same machines as scikit-learn's ---------------------------------------------------------
 
 
-def test_a_soft_margin_is_that_of_svc() -> None:
-    ours = Machine(C=0.7).fit(X, WORDS)
-    theirs = SVC(kernel="linear", C=0.7, tol=1e-10).fit(X, WORDS)
+@pytest.mark.parametrize(
+    ("words", "C"),
+    # Two classes of a formulation of several: f_2 - f_1 = u with ||B||^2 = ||u||^2 / 2.
+    [({"C": 0.7}, 0.7), ({"formulation": "multiclass_hinge", "ridge": 0.02}, 1 / (40 * 0.02))],
+)
+def test_a_soft_margin_is_that_of_svc(words: dict[str, Any], C: float) -> None:
+    ours = Machine(**words).fit(X, WORDS)
+    theirs = SVC(kernel="linear", C=C, tol=1e-10).fit(X, WORDS)
     np.testing.assert_allclose(
         ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
     )
@@ -142,16 +146,6 @@ def test_coefficients_of_the_kernel_reproduce_every_kernel_machine(name: str) ->
     ours = Machine(name, kernel="poly", degree=2, coef0=1.0, **words).fit(X[::3], WORDS[::3])
     again = (NEW @ X[::3].T + 1) ** 2 @ ours.dual_coef_[0] + ours.intercept_
     np.testing.assert_allclose(again, ours.decision_function(NEW), atol=1e-7)
-
-
-def test_a_primal_takes_a_kernel_through_its_components() -> None:
-    ours = Machine("c_svc", C=0.7, kernel="rbf", width=0.6, kpca="full").fit(X, Y)
-    theirs = SVC(kernel="rbf", gamma=0.6, C=0.7, tol=1e-10).fit(X, Y)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
-    )
-    assert not hasattr(ours, "coef_")
-    assert not hasattr(ours, "dual_coef_")
 
 
 def test_kernel_values_are_read_and_cut_to_folds_as_for_svc() -> None:
@@ -194,40 +188,6 @@ def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
     left_out = Machine(C=0.3, class_weight={1: 4.0}).fit(X, few).coef_
     same = SVC(kernel="linear", C=0.3, class_weight={1: 4.0}, tol=1e-10).fit(X, few).coef_
     np.testing.assert_allclose(left_out, same, atol=1e-3)
-    with pytest.raises(ValueError, match="class_weight names the class 7; the classes are"):
-        Machine(C=1.0, class_weight={7: 1.0}).fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"class_weight must be .*got 'balance'; did you mean balanced"
-    ):
-        Machine(C=1.0, class_weight="balance").fit(X, Y)
-
-
-def test_several_classes_are_those_of_tm_fit() -> None:
-    names = IRIS.target_names[IRIS.target]
-    ours = Machine("multiclass_hinge", ridge=0.01, normalise="zscore").fit(IRIS.data, names)
-    data = tm.MulticlassData(IRIS.data, IRIS.target, classes=tuple(IRIS.target_names))
-    theirs = tm.fit("multiclass_hinge", data, ridge=0.01, normalise="zscore")
-    # Two flowers have equal numbers: here they are one point of weight 2, there two points.
-    np.testing.assert_allclose(
-        ours.decision_function(IRIS.data), theirs.decision_values(IRIS.data), atol=1e-5
-    )
-    assert ours.predict(IRIS.data).tolist() == theirs.labels(IRIS.data).tolist()
-    assert ours.coef_.shape == (3, 4)
-    mapped = StandardScaler().fit_transform(IRIS.data)
-    again = mapped @ ours.coef_.T + ours.intercept_
-    np.testing.assert_allclose(again, ours.decision_function(IRIS.data), atol=1e-9)
-
-
-def test_two_classes_of_a_formulation_of_several_have_one_value() -> None:
-    n, ridge = len(Y), 0.02
-    ours = Machine("multiclass_hinge", ridge=ridge).fit(X, WORDS)
-    # f_2 - f_1 = u with ||B||^2 = ||u||^2 / 2, so that C = 1 / (n ridge).
-    theirs = SVC(kernel="linear", C=1 / (n * ridge), tol=1e-10).fit(X, WORDS)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-4
-    )
-    assert ours.predict(NEW).tolist() == theirs.predict(NEW).tolist()
 
 
 def test_a_matrix_is_read_by_its_shape() -> None:
@@ -237,8 +197,6 @@ def test_a_matrix_is_read_by_its_shape() -> None:
     B = ours.result_.values["w"].reshape(2, 2)
     traces = [np.trace(B.T @ p.reshape(2, 2)) for p in P] + ours.intercept_
     np.testing.assert_allclose(ours.decision_function(P), traces, atol=1e-12)
-    with pytest.raises(ValueError, match="shape"):
-        clone(ours).set_params(shape=(3, 2)).fit(P, P[:, 0] > 0)
 
 
 # --- with the rest of scikit-learn ---------------------------------------------------------------
@@ -261,15 +219,12 @@ def test_it_is_searched_over_numbers_and_over_formulations() -> None:
 
 
 def test_numbers_of_a_grid_may_be_numpys() -> None:
-    grid: dict[str, Any] = {"degree": np.arange(1, 3), "coef0": np.array([1], np.float32)}
-    base = Machine("c_svc_dual", C=np.float64(0.5), kernel="poly")
-    search = GridSearchCV(base, grid, cv=2, error_score="raise").fit(X, Y)
-    theirs = SVC(C=0.5, kernel="poly", gamma=1.0, coef0=1.0, tol=1e-10)
-    expected = [
-        cross_val_score(clone(theirs).set_params(degree=degree), X, Y, cv=2).mean()
-        for degree in (1, 2)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+    words: dict[str, Any] = {"degree": np.int64(2), "coef0": np.float32(1), "C": np.float64(0.5)}
+    ours = Machine("c_svc_dual", kernel="poly", **words).fit(X, Y)
+    theirs = SVC(C=0.5, kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(
+        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-3
+    )
 
 
 def test_what_a_search_cannot_solve_is_a_warned_nan() -> None:
@@ -280,38 +235,6 @@ def test_what_a_search_cannot_solve_is_a_warned_nan() -> None:
     ):
         search = GridSearchCV(Machine(), grid, cv=2).fit(X, WORDS)
     assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [True, False]
-
-
-def test_it_ends_a_pipeline_and_our_normaliser_is_its_scaler() -> None:
-    wide = X * [1, 30]
-    piped = make_pipeline(StandardScaler(), Machine(C=0.7)).fit(wide, WORDS)
-    alone = Machine(C=0.7, normalise="zscore").fit(wide, WORDS)
-    np.testing.assert_allclose(
-        piped.decision_function(wide), alone.decision_function(wide), atol=1e-7
-    )
-    np.testing.assert_allclose(piped[-1].coef_, alone.coef_, atol=1e-7)
-    raw = Machine(C=0.7).fit(wide, WORDS)
-    assert np.abs(raw.decision_function(wide) - alone.decision_function(wide)).max() > 1e-3
-
-
-def test_its_boundary_is_displayed() -> None:
-    machine = Machine("c_svc_dual", C=0.7, kernel="rbf", width=0.6).fit(X, WORDS)
-    axes = Figure().add_subplot()
-    shown = DecisionBoundaryDisplay.from_estimator(
-        machine, X, response_method="decision_function", grid_resolution=12, ax=axes
-    )
-    cells = np.column_stack([shown.xx0.ravel(), shown.xx1.ravel()])
-    np.testing.assert_allclose(shown.response.ravel(), machine.decision_function(cells))
-    assert shown.response.min() < 0 < shown.response.max()
-
-
-def test_two_class_formulations_take_several_classes_one_against_the_rest() -> None:
-    ours = OneVsRestClassifier(Machine(C=1.0)).fit(IRIS.data, IRIS.target)
-    theirs = OneVsRestClassifier(SVC(kernel="linear", C=1.0, tol=1e-10))
-    theirs.fit(IRIS.data, IRIS.target)
-    np.testing.assert_allclose(
-        ours.decision_function(IRIS.data), theirs.decision_function(IRIS.data), atol=1e-3
-    )
 
 
 def test_a_fit_is_kept_and_forgets_the_one_before() -> None:
@@ -337,10 +260,7 @@ def test_a_fit_is_kept_and_forgets_the_one_before() -> None:
 def test_probabilities_are_there_only_where_machines_estimate_them() -> None:
     for machine in (Machine(C=1.0), Machine("weighted_svc", ridge=0.1, pi=0.5)):
         assert not hasattr(machine, "predict_proba")
-        with pytest.raises(AttributeError, match="predict_proba"):
-            machine.fit(X, WORDS).predict_proba(NEW)
-    with pytest.raises(ValueError, match="probability_grid belongs to formulation=weighted_svc"):
-        Machine(C=1.0, probability_grid=9).fit(X, Y)
+        assert not hasattr(machine.fit(X, WORDS), "predict_proba")
 
 
 def test_probabilities_are_those_of_the_grid() -> None:
@@ -354,15 +274,6 @@ def test_probabilities_are_those_of_the_grid() -> None:
     assert machine.probabilities_.certified
     same = machine.predict(NEW) == machine.classes_[found.argmax(axis=1)]
     assert same.mean() > 0.9  # the machine of pi = 1/2 and the whole grid
-
-
-@pytest.mark.parametrize("grid", [0, [], [0.5, 1.0], "19", 2.5, [[0.5]], ["a"]])
-def test_a_bad_grid_of_probabilities_is_refused_before_a_solve(
-    grid: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(classifier, "machine_of", lambda *_, **__: pytest.fail("it was solved"))
-    with pytest.raises(ValueError, match=r"^probability_grid: "):
-        Machine("weighted_svc", ridge=0.05, pi=0.5, probability_grid=grid).fit(X, WORDS)
 
 
 # --- proofs --------------------------------------------------------------------------------------
@@ -387,8 +298,6 @@ def test_what_is_not_proven_is_warned_of_raised_or_ignored() -> None:
     assert best is not None
     assert local_best is not None
     assert best <= local_best + 1e-9
-    with pytest.raises(ValueError, match="uncertified must be one of warn, raise, ignore"):
-        Machine(C=1.0, uncertified="never").fit(X, Y)
 
 
 def test_ctrl_c_keeps_what_was_found_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import tightmargin as tm
+from tests.support.covering import FULL
 
 # The oldest scikit-learn that is admitted has no such word.
 STRICT = (
@@ -70,8 +71,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         tm.FormulationClassifier(
             "kernel_soft_margin_svc", ridge=0.1, kernel="rbf", width=0.5, uncertified="ignore"
         ),
-        tm.FormulationClassifier("extended_nu_svc", nu=0.05),  # feasible for all these labels
-        NU_SVC,
+        # Feasible for all these labels.
+        *([tm.FormulationClassifier("extended_nu_svc", nu=0.05), NU_SVC] if FULL else []),
     ],
     expected_failed_checks=expected_failures,
     **STRICT,
@@ -89,6 +90,7 @@ def chain(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
+@pytest.mark.full("all checks of scikit-learn for one more formulation, which hold in the others")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_the_nu_family_fails_for_the_reasons_that_are_given() -> None:
     found = {

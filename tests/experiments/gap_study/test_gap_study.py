@@ -15,8 +15,6 @@ import pytest
 from rich.console import Console
 
 from tests.inside.experiments import (
-    BREAST_CANCER,
-    CLUSTERED,
     EXACT,
     INSTANCES,
     LADDER,
@@ -45,8 +43,8 @@ from tests.support.command_line import run, write_csv
 from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_big_m
 from tightmargin.solvers import Status, Verdict, solve
 
-SPEC = "synthetic:clustered,n=40,d=2,sigma=0.5,seed=0"
-SMALL = Instance("small", "Forty points", SPEC, {"penalty": 1.0})
+SPEC = "synthetic:clustered,n=24,d=2,sigma=0.5,seed=0"
+SMALL = Instance("small", "Twenty-four points", SPEC, {"penalty": 1.0})
 LABELS = [rung.name for rung in RELAXATIONS]
 RUNGS = [rung.name for rung in LADDER]
 
@@ -114,13 +112,6 @@ def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
     assert by_scip.objective == pytest.approx(upper, rel=1e-6)
 
 
-def test_the_exact_problem_by_brute_force() -> None:
-    spec = "synthetic:clustered,n=11,d=2,sigma=0.5,seed=1"
-    found = last(gap_study.run(replace(SMALL, spec=spec), []))
-    expected = reference_solutions.zero_one_optimum(found.prepared.raw, "penalised", 1.0)
-    assert found.comparison.upper == pytest.approx(expected, rel=1e-7)
-
-
 def test_a_study_grows_by_one_row_at_a_time() -> None:
     told: list[str] = []
     grown = list(gap_study.run(SMALL, RELAXATIONS[:2], progress=told.append))
@@ -140,7 +131,7 @@ def enumerated(instance: Instance) -> float:
     return zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.full("both instances of make gaps at their size; small studies hold the rest")
 def test_the_main_study(tmp_path: Path) -> None:
     """What `make gaps` prints, on both instances: proven, ordered, and as telling as expected."""
     out = tmp_path / "gaps"
@@ -164,55 +155,31 @@ def test_the_main_study(tmp_path: Path) -> None:
         assert Path(f"{out}.{suffix}").stat().st_size > 0
 
 
-def test_the_real_instance_is_what_it_says() -> None:
-    """Rows of scikit-learn's table, z-scored: mean 0 and deviation 1, 45 of 120 malignant."""
-    from sklearn.datasets import load_breast_cancer
-
-    bunch = load_breast_cancer()
-    assert [str(bunch.feature_names[k]) for k in (20, 21)] == ["worst radius", "worst texture"]
-    prepared = gap_study.prepare(
-        load(BREAST_CANCER.spec), {"normalise": BREAST_CANCER.settings["normalise"]}
-    )
-    assert prepared.raw.X.shape == (120, 2)
-    table = {tuple(r) for r in bunch.data[:, [20, 21]].tolist()}
-    assert {tuple(r) for r in prepared.raw.X.tolist()} <= table
-    assert prepared.raw.n_pos == round(120 * (bunch.target == 0).mean())
-    assert prepared.data.X.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
-    assert prepared.data.X.std(axis=0) == pytest.approx([1, 1])
-    assert load(CLUSTERED.spec).n == 60
-
-
 # --- an impossible order is seen -----------------------------------------------------------------
 
 
 def test_a_bound_above_a_stronger_relaxation_is_flagged(study: GapStudy) -> None:
     rows = list(study.comparison.rows)
-    sdp = row(study, "SDP")
-    assert sdp.value is not None
-    for label in ("conic, gamma equal", "conic, gamma by norm", "conic, gamma scaled"):
-        k = LABELS.index(label)
-        wrong = [*rows[:k], replace(rows[k], bound=sdp.value * 1.001), *rows[k + 1 :]]
-        lines = order_violations(wrong)
-        assert any(line.startswith(f"{label}: bound") and line.endswith("SDP") for line in lines)
-    k = LABELS.index("big-M, M = 1000")
-    derived = row(study, "big-M, derived M").value
-    assert derived is not None
-    wrong = [*rows[:k], replace(rows[k], bound=derived * 1.001), *rows[k + 1 :]]
-    assert any("stronger big-M, derived M" in line for line in order_violations(wrong))
     assert order_violations(rows) == []
+    for weak, strong in (
+        ("conic, gamma equal", "SDP"),
+        ("conic, gamma by norm", "SDP"),
+        ("conic, gamma scaled", "SDP"),
+        ("big-M, M = 1000", "big-M, derived M"),
+        ("hinge loss, derived M", "big-M, derived M"),
+    ):
+        assert is_weaker(row(study, weak), row(study, strong))
+        assert not is_weaker(row(study, strong), row(study, weak))
+        k, value = LABELS.index(weak), row(study, strong).value
+        assert value is not None
+        wrong = [*rows[:k], replace(rows[k], bound=value * 1.001), *rows[k + 1 :]]
+        lines = order_violations(wrong)
+        assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
 
 
 def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
     sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
-    loose, derived = row(study, "big-M, M = 1000"), row(study, "big-M, derived M")
-    hinge = row(study, "hinge loss, derived M")
-    assert is_weaker(equal, sdp)
-    assert not is_weaker(sdp, equal)
-    assert is_weaker(loose, derived)
-    assert not is_weaker(derived, loose)
-    assert is_weaker(hinge, derived)
-    assert not is_weaker(derived, hinge)
-    assert not is_weaker(derived, sdp), "no theorem says so"
+    assert not is_weaker(row(study, "big-M, derived M"), sdp), "no theorem says so"
     other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
     assert not is_weaker(equal, other)
     edited = replace(sdp.result.certificate, level="model")
@@ -271,78 +238,19 @@ def test_rows_of_ones_own(train: Path) -> None:
     assert hinge["remark"].startswith("no bound: M[")
 
 
-def test_another_exact_problem(train: Path) -> None:
-    words = ["--data", train, "--exact", "zero_one_disjunctive", "--set", "penalty=1.3"]
-    (found,) = run("compare", "conic_sdp", *words, "--json").json["studies"]
-    assert found["exact"]["formulation"] == "zero_one_disjunctive"
+@pytest.mark.parametrize("exact", ["zero_one_disjunctive", "zero_one_big_m:big_m=derived"])
+def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -> None:
+    """A free b is worth at least as much as a priced one; the exact problem may have settings."""
+    words = ["--data", train, "--exact", exact, "--set", "penalty=1.3", "big_m=derived"]
+    answer = run("compare", "zero_one_relaxed:intercept=free", *words, "--json")
+    assert answer.code == 0, answer.stderr
+    (found,) = answer.json["studies"]
+    assert found["exact"]["formulation"] == exact.partition(":")[0]
     optimum = reference_solutions.zero_one_optimum(
         reference_solutions.points("overlapping", 2, n=10), "penalised", 1.3
     )
     assert found["upper"] == pytest.approx(optimum, rel=1e-7)
-
-
-def test_the_exact_problem_may_carry_settings_too(train: Path) -> None:
-    words = ["--data", train, "--set", "penalty=1.3", "--exact", "zero_one_big_m:big_m=derived"]
-    assert run("compare", "conic_sdp", *words).code == 0
-
-
-def test_a_looser_intercept_still_bounds(train: Path) -> None:
-    """A free b is worth at least as much as a priced one; the other way round is refused."""
-    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
-    answer = run("compare", "zero_one_relaxed:intercept=free", *words, "--json")
-    assert answer.code == 0
-    (found,) = answer.json["studies"]
     assert found["rows"][0]["certified_bound"] <= found["upper"]
-    tighter = ["zero_one_relaxed:intercept=none", *words]
-    assert "another problem" in run("compare", *tighter).complaint
-
-
-REFUSED = {
-    "penalty": (["conic_sdp:penalty=2"], "another problem"),
-    "unrelated": (["c_svc:C=1"], "not known to bound zero_one_big_m"),
-    "budget": (["conic_sdp_budget:budget=0.1"], "not known to bound"),
-    "own key": (["conic_sdp:penlty=2"], "did you mean penalty"),
-    "own data": (["conic_sdp:normalise=zscore"], "give normalise with --set"),
-    "name": (["conic_spd"], "did you mean conic_sdp"),
-    "nothing": ([], "--ladder"),
-    "kernel": (["conic_sdp_strengthened", "--set", "kernel=rbf", "width=1"], "not a kernel matrix"),
-    "key": (["conic_sdp", "--set", "strengtening=equal"], "nothing here has"),
-    "csv": (["conic_sdp", "--csv", "table.xlsx"], ".csv"),
-    "plot": (["conic_sdp", "--plot", "gaps.bmp"], ".png or .pdf or .svg"),
-    "exact": (["conic_sdp", "--exact", "zero_one_bigm"], "did you mean zero_one_big_m"),
-    "solver": (["conic_sdp", "--solver", "highs"], "highs cannot take SDP"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_refused_comparisons_are_2_with_one_line(case: str, train: Path) -> None:
-    words, expected = REFUSED[case]
-    common = ["--set", "penalty=1.3", "--set", "big_m=derived"]
-    answer = run("compare", *words, "--data", train, *common)
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
-def test_a_solver_that_cannot_take_a_row_is_refused_before_the_exact_problem(
-    train: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gap_study, "compare", lambda *a, **k: pytest.fail("something was solved"))
-    words = ["--data", train, "--set", "penalty=1.3", "--solver", "highs"]
-    answer = run("compare", "zero_one_relaxed:big_m=1000", "conic_sdp", *words)
-    assert answer.code == 2
-    assert "conic_sdp: highs cannot take SDP models; installed solvers" in answer.complaint
-
-
-def test_rows_without_data_are_refused() -> None:
-    for words in (
-        ["conic_sdp"],
-        ["--ladder", "--set", "penalty=1"],
-        ["--set", "penalty=1"],
-        ["--exact", "c_svc:C=1"],
-    ):
-        answer = run("compare", *words)
-        assert answer.code == 2
-        assert "--data" in answer.complaint
 
 
 def test_a_row_without_certificate_is_1(train: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,48 +288,40 @@ def test_a_limit_on_the_exact_problem_is_4() -> None:
     assert found["rows"][0]["relative_gap"] is not None, "to the best point known"
 
 
+@pytest.mark.parametrize("swallowed", [False, True])
 def test_interrupted_keeps_the_rows_that_are_finished(
-    train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    swallowed: bool, train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """SCIP catches Ctrl-C itself; its words are all there is to see of it."""
     original, calls = gap_study.compare, []
 
-    def third_time(*arguments: Any, **options: Any) -> Any:
+    def pressed(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:  # the exact problem and two rows are done
             raise KeyboardInterrupt
-        return original(*arguments, **options)
+        found = original(*arguments, **options)
+        if swallowed:
+            exact = replace(found.exact, message="interrupted, feasible")
+            return replace(found, exact=exact)
+        return found
 
-    monkeypatch.setattr(gap_study, "compare", third_time)
+    monkeypatch.setattr(gap_study, "compare", pressed)
     words = ["--ladder", "--data", train, "--set", "penalty=1.3", "--csv", tmp_path / "gaps.csv"]
     answer = run("compare", *words, "--json")
     assert answer.code == 130
     (found,) = answer.json["studies"]
-    assert [r["label"] for r in found["rows"]] == RUNGS[:2]
-    assert "2 rows are finished" in answer.stderr
-    assert len((tmp_path / "gaps.csv").read_text().splitlines()) == 1 + 2 + 1
-
-
-def test_a_solver_that_swallows_the_interrupt_still_stops_the_study(
-    train: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SCIP catches Ctrl-C itself; its words are all there is to see of it."""
-    original = gap_study.compare
-
-    def swallowed(*arguments: Any, **options: Any) -> Any:
-        found = original(*arguments, **options)
-        assert found.exact is not None
-        return replace(found, exact=replace(found.exact, message="interrupted, feasible"))
-
-    monkeypatch.setattr(gap_study, "compare", swallowed)
-    answer = run("compare", "--ladder", "--data", train, "--set", "penalty=1.3", "--json")
-    assert answer.code == 130
-    assert answer.json["studies"][0]["rows"] == []
+    kept = 0 if swallowed else 2
+    assert [r["label"] for r in found["rows"]] == RUNGS[:kept]
+    if not swallowed:
+        assert "2 rows are finished" in answer.stderr
+        assert len((tmp_path / "gaps.csv").read_text().splitlines()) == 1 + 2 + 1
 
 
 # --- tables --------------------------------------------------------------------------------------
 
 
 def test_the_table_for_people(study: GapStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A narrow screen keeps bound, gap and certificate."""
     monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
     text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
     for label in LABELS:
@@ -432,29 +332,20 @@ def test_the_table_for_people(study: GapStudy, monkeypatch: pytest.MonkeyPatch) 
     assert "0-1 optimum (exact)" in text
     assert re.search(r"optimum proven by cones of directions in [\d,]+ cells", text)
     assert "penalty = 1.0" in text
-
-
-def test_a_narrow_screen_keeps_bound_gap_and_certificate(
-    study: GapStudy, monkeypatch: pytest.MonkeyPatch
-) -> None:
     for width in (80, 120):
         written = io.StringIO()
         screen = Console(file=written, width=width, markup=False)
         monkeypatch.setattr(tables, "_console", lambda screen=screen: screen)
         tables.show(gap_page(study))
+        tables.show("margin[0] [red]")
         lines = written.getvalue().splitlines()
+        assert lines[-1].rstrip() == "margin[0] [red]", "brackets are no markup"
         assert max(len(line.rstrip()) for line in lines) <= width
         head = next(line for line in lines if line.startswith("relaxation")).split()
         assert ("value" in head) == ("status" in head) == (width == 120)
         (line,) = [x for x in lines if x.startswith("SDP  ")]
-        gap = percent(study.comparison.relative_gap(row(study, "SDP")))
         assert line.split()[-1] == "CERTIFIED"
-        assert gap in line.split()
-
-
-def test_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    tables.show("margin[0] [red]")
-    assert capsys.readouterr().out == "margin[0] [red]\n"
+        assert percent(study.comparison.relative_gap(row(study, "SDP"))) in line.split()
 
 
 def test_csv_keeps_instance_label_and_entry(study: GapStudy, tmp_path: Path) -> None:
@@ -501,29 +392,11 @@ def test_json_of_a_study_has_no_arrays_of_points(study: GapStudy) -> None:
         assert set(found) >= {"label", "formulation", "value", "certified_bound", "relative_gap"}
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(None, ""), (float("nan"), ""), (0.0, "0.0"), (0.9957, "99.6")]
-)
-def test_percent(number: float | None, text: str) -> None:
-    assert percent(number) == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0.00261, "0.003"), (0.5, "0.50"), (9.876, "9.88"), (61.42, "61.4")]
-)
-def test_seconds(number: float, text: str) -> None:
-    assert seconds_text(number) == text
-
-
-def test_rung_names() -> None:
+def test_numbers_and_names_of_a_table() -> None:
+    for number, text in ((None, ""), (float("nan"), ""), (0.0, "0.0"), (0.9957, "99.6")):
+        assert percent(number) == text
+    for number, text in ((0.00261, "0.003"), (0.5, "0.50"), (9.876, "9.88"), (61.42, "61.4")):
+        assert seconds_text(number) == text
     assert Rung("conic_sdp").name == "conic_sdp"
     assert Rung("zero_one_relaxed", {"big_m": 2}).name == "zero_one_relaxed:big_m=2"
     assert EXACT.name == "0-1 optimum"
-
-
-def test_a_price_given_to_a_row_alone_is_missing_in_the_exact_problem() -> None:
-    answer = run(
-        "compare", "conic_sdp:penalty=1", "--data", "synthetic:clustered,n=20,d=2,sigma=0.3"
-    )
-    assert answer.code == 2
-    assert "zero_one_big_m, has no penalty; give it to all with --set penalty=1" in answer.stderr

@@ -130,24 +130,6 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (("--set", "pi=0.5"), "weighted_svc needs ridge"),
-    (("--set", "ridge=0"), "ridge"),
-    (("--set", "ridge=1", "pi=0.5", "grid=3"), "give pi or grid, not both"),
-    (("--set", "ridge=1", "pi=0.5,1"), "strictly between 0 and 1"),
-    (("--set", "ridge=1", "grid=0"), "at least one value"),
-    (("--set", "ridge=1", "grid=some"), "grid must be"),
-    (("--set", "ridge=1", "intercept=maybe"), "intercept"),
-    (("--set", "ridge=1", "steps=3"), "no hyperparameter 'steps'"),
-    (("--set", "ridge=1", "--method", "socp"), "method"),
-    (("--set", "ridge=1", "intercept=none", "--method", "libsvm"), "free intercept only"),
-])  # fmt: skip
-def test_refusals_are_one_line(words: tuple[str, ...], said: str, file: Path) -> None:
-    answer = path(file, *words)
-    assert answer.code == 2
-    assert said in answer.complaint
-
-
 def test_the_page_says_what_the_columns_mean(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = path(file, *WORDS).stdout
     assert "24 points, 2 dimensions" in wide
@@ -199,12 +181,6 @@ def test_ctrl_c_keeps_rows_and_says_what_is_missing(
     assert document["not_reached"] == [0.47, 0.71]
     assert document["interrupted"]
     assert run("predict", out, "--data", file).code == 0
-
-
-def test_a_row_without_proof_leaves_with_1(file: Path) -> None:
-    answer = path(file, *WORDS, "--time-limit", "1e-9")
-    assert answer.code == 1
-    assert answer.stderr.count("NOT_CERTIFIED") == 3
 
 
 # --- the picture ---------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import itertools
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +11,12 @@ import numpy as np
 import pytest
 
 from tests.inside.experiments import (
-    ARRAYS,
     PAPER_RATIOS,
-    rigorous_svm,
     rsvm_path_figure,
     rsvm_report,
 )
 from tests.inside.formulations import gram_data, normalise
 from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
-from tests.inside.solvers import SCHEMA, RsvmRows
-from tests.inside.solvers import rigorous_svm_methods as methods
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.formulations import TrainingData
@@ -70,43 +63,35 @@ def test_every_file_is_proven_again(saved: dict[str, Path]) -> None:
         assert all(number["confirmed"] for number in answer.json["numbers"].values())
 
 
-@pytest.mark.parametrize("case", ["rsvm", "rsvm_dual", "rsvm_dual_perspective"])
+@pytest.mark.parametrize(
+    "case", ["rsvm", "rsvm_dual", "rsvm_dual_perspective", "kernel", "sphere", "above"]
+)
 def test_prediction_is_the_hyperplane_of_the_optimum(
     case: str, saved: dict[str, Path], file: Path
 ) -> None:
     answer = run("predict", saved[case], "--data", file, "--json")
-    expected = reference_solutions.least_loss(DATA, "free", H)
     values = np.array(answer.json["decision_values"])
-    np.testing.assert_allclose(values, DATA.X @ expected.w + expected.b, atol=2e-5)
-    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(expected.value, rel=1e-8)
-
-
-def test_kernels_and_preparations_predict_too(saved: dict[str, Path], file: Path) -> None:
-    values = np.array(
-        run("predict", saved["kernel"], "--data", file, "--json").json["decision_values"]
-    )
-    data = gram_data(DATA, kernel="rbf", width=0.9)
-    loss = reference_solutions.capacity_dual(np.asarray(data.gram), data.y, H, "free")
+    if case == "kernel":
+        data = gram_data(DATA, kernel="rbf", width=0.9)
+        loss = reference_solutions.capacity_dual(np.asarray(data.gram), data.y, H, "free")
+    elif case in ("sphere", "above"):
+        loss = least_loss(2.0, normalise(DATA, "zscore_unit")[0]) if case == "sphere" else None
+        loss = least_loss(np.inf) if loss is None else loss
+    else:
+        expected = reference_solutions.least_loss(DATA, "free", H)
+        np.testing.assert_allclose(values, DATA.X @ expected.w + expected.b, atol=2e-5)
+        loss = expected.value
     assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-6)
-    values = np.array(
-        run("predict", saved["sphere"], "--data", file, "--json").json["decision_values"]
-    )
-    sphere, _ = normalise(DATA, "zscore_unit")
-    loss = least_loss(2.0, sphere)
-    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-7)
-    values = np.array(
-        run("predict", saved["above"], "--data", file, "--json").json["decision_values"]
-    )
-    loss = least_loss(np.inf)
-    assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-7)
 
 
-def forged_alpha(result: SolveResult) -> SolveResult:
-    return replace(result, values={**result.values, "alpha": result.values["alpha"] * 0.98})
+def scaled(part: str, name: str, factor: float) -> Any:
+    """A result in whose values or duals one part is another."""
 
+    def forge(result: SolveResult) -> SolveResult:
+        own = getattr(result, part)
+        return replace(result, **{part: {**own, name: own[name] * factor}})
 
-def forged_margin(result: SolveResult) -> SolveResult:
-    return replace(result, duals={**result.duals, "margin": result.duals["margin"] * 0.98})
+    return forge
 
 
 def forged_value(result: SolveResult) -> SolveResult:
@@ -114,17 +99,13 @@ def forged_value(result: SolveResult) -> SolveResult:
     return replace(result, objective=result.objective * (1 - 1e-6))
 
 
-def forged_balance(result: SolveResult) -> SolveResult:
-    """Those of `weight` follow from `length` and are found again, whatever the file says."""
-    return replace(result, duals={**result.duals, "balance": -result.duals["balance"]})
-
-
+# Duals of `weight` follow from `length` and are found again, whatever the file says.
 @pytest.mark.parametrize(("case", "forge", "why"), [
-    ("rsvm_dual", forged_alpha, "the saved objective"),
-    ("rsvm_dual_perspective", forged_alpha, "the saved objective"),
-    ("rsvm", forged_margin, "the saved bound could not be proven again"),
+    ("rsvm_dual", scaled("values", "alpha", 0.98), "the saved objective"),
+    ("rsvm_dual_perspective", scaled("values", "alpha", 0.98), "the saved objective"),
+    ("rsvm", scaled("duals", "margin", 0.98), "the saved bound could not be proven again"),
     ("rsvm", forged_value, "the saved objective"),
-    ("above", forged_balance, "the saved bound could not be proven again"),
+    ("above", scaled("duals", "balance", -1), "the saved bound could not be proven again"),
 ])  # fmt: skip
 def test_a_forged_file_is_refused(
     case: str, forge: Any, why: str, saved: dict[str, Path], tmp_path: Path
@@ -155,79 +136,6 @@ def test_direct_solves_go_to_a_solver(file: Path) -> None:
         assert answer.json["solver"]["name"] == "clarabel"
 
 
-REFUSED = {
-    "method": (["solve", "rsvm", "norm_bound=1", "--method", "newton"], "no method 'newton'; it"),
-    "relaxed": (["solve", "rsvm_relaxed", "--method", "segments"], "has no method 'segments'"),
-    "missing": (["solve", "rsvm"], "needs norm_bound"),
-    "zero": (["solve", "rsvm_dual", "norm_bound=0"], "norm_bound must be a positive"),
-    "word": (["solve", "rsvm", "norm_bound=big"], "norm_bound must be a number"),
-    "penalised": (
-        ["solve", "rsvm", "norm_bound=1", "intercept=penalised", "--method", "segments"],
-        "not 'penalised'; take direct",
-    ),
-    "solver": (
-        ["solve", "rsvm", "norm_bound=1", "--method", "segments", "--solver", "scs"],
-        "belong to method=direct",
-    ),
-    "kernel": (
-        ["solve", "rsvm", "norm_bound=1", "kernel=rbf", "width=1"],
-        "or take one of rsvm_dual, rsvm_dual_perspective",
-    ),
-    "path, both": (["path", "rsvm", "norm_bound=1", "capacity=0.1"], "not both"),
-    "path, zero": (["path", "rsvm", "norm_bound=1,0"], "norm_bound must be a positive"),
-    "path, share": (["path", "rsvm", "capacity=-1"], "capacity must be a positive"),
-    "path, intercept": (["path", "rsvm", "norm_bound=1", "intercept=none"], "leave intercept out"),
-    "path, method": (["path", "rsvm", "norm_bound=1", "--method", "hull"], "method must be one of"),
-    "path, form": (["path", "rsvm", "norm_bound=1", "vc_form=vapnick"], "did you mean vapnik"),
-    "path, eta": (["path", "rsvm", "norm_bound=1", "eta=1"], "eta must lie strictly between"),
-    "path, entry": (["path", "rsvm_relaxed"], "rsvm over norm_bound"),
-    "path, setting": (["path", "rsvm", "norm_bnd=1"], "did you mean norm_bound"),
-    "path, other's": (["path", "conic_sdp", "capacity=1"], "no hyperparameter 'capacity'"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_what_cannot_be_solved_is_refused_in_one_line_before_any_solve(
-    case: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*args: Any, **words: Any) -> None:
-        raise AssertionError("a solve was started")
-
-    monkeypatch.setattr(methods, "solve_rsvm", never)
-    monkeypatch.setattr(rigorous_svm, "rsvm_path", never)
-    (command, name, *rest), expected = REFUSED[case]
-    settings = [word for pair in rest if "=" in pair for word in ("--set", pair)]
-    answer = run(command, name, "--data", file, *settings, *(w for w in rest if "=" not in w))
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
-# --- compare -------------------------------------------------------------------------------------
-
-
-def test_the_gap_of_the_linear_program_is_printed(file: Path) -> None:
-    words = ["rsvm_relaxed", "rsvm_dual", "--exact", "rsvm", "--set", f"norm_bound={H}"]
-    answer = run("compare", *words, "--data", file, "--json")
-    assert answer.code == 0, answer.stderr
-    (study,) = answer.json["studies"]
-    rows = {row["label"]: row for row in study["rows"]}
-    exact, relaxed = least_loss(H), least_loss(np.inf)
-    assert rows["rsvm_relaxed"]["absolute_gap"] == pytest.approx(exact - relaxed, abs=1e-5)
-    assert rows["rsvm_dual"]["absolute_gap"] == pytest.approx(0, abs=1e-5)
-
-
-def test_all_solvers_agree_on_all_three_forms(file: Path) -> None:
-    words = [*SEARCHED, "--set", f"norm_bound={H}", "--solver", "all", "--json"]
-    answer = run("compare", *words, "--data", file)
-    assert answer.code == 0, answer.stderr
-    rows = [row for row in answer.json["rows"] if row["objective"] is not None]
-    assert {row["entry"] for row in rows} == set(SEARCHED)
-    assert len(rows) >= 2 * len(SEARCHED)
-    for row in rows:
-        assert row["agrees"], row
-        assert abs(row["objective"]) == pytest.approx(least_loss(H), rel=1e-4)
-
-
 # --- path ----------------------------------------------------------------------------------------
 
 
@@ -235,17 +143,12 @@ def path(file: Path, *words: str | Path, name: str = "rsvm") -> Answer:
     return run("path", name, "--data", file, *words)
 
 
-@pytest.fixture(scope="module")
-def documents(file: Path) -> dict[str, Any]:
-    folder = file.parent
-    files = ["--csv", folder / "t.csv", "--out", folder / "t.json", "--plot", folder / "t.png"]
-    answer = path(file, "--set", "norm_bound=0.7,0.1,0.9", *files, "--json")
-    assert answer.code == 0, answer.stderr
-    return {"json": answer.json, "stderr": answer.stderr, "folder": folder}
-
-
-def test_every_row_is_the_optimum_with_its_proof(documents: dict[str, Any]) -> None:
-    rows = documents["json"]["rows"]
+def test_every_row_is_the_optimum_with_its_proof(file: Path) -> None:
+    answer = path(file, "--set", "norm_bound=0.7,0.1,0.9", "--json")
+    assert (answer.code, answer.stderr) == (0, "")
+    rows = answer.json["rows"]
+    least = min(rows, key=lambda row: row["vc_bound"])
+    assert answer.json["least_vc_bound"] == least["norm_bound"]
     assert [row["norm_bound"] for row in rows] == list(BOUNDS)
     for row in rows:
         expected = least_loss(row["norm_bound"])
@@ -267,23 +170,6 @@ def test_every_row_is_the_optimum_with_its_proof(documents: dict[str, Any]) -> N
     assert [row["degenerate"] for row in rows] == [True, False, False]
 
 
-def test_the_document_and_the_files_hold_the_same(documents: dict[str, Any]) -> None:
-    document, folder = documents["json"], documents["folder"]
-    assert (document["schema"], document["command"]) == (SCHEMA, "path")
-    assert document["parameters"] == {"intercept": "free", "eta": 0.05, "vc_form": "vapnik"}
-    assert document["not_reached"] == []
-    assert documents["stderr"] == ""
-    least = min(document["rows"], key=lambda row: row["vc_bound"])
-    assert document["least_vc_bound"] == least["norm_bound"]
-    assert json.loads((folder / "t.json").read_text(encoding="utf-8")) == document
-    with (folder / "t.csv").open(encoding="utf-8", newline="") as stream:
-        table = list(csv.DictReader(stream))
-    for written, row in zip(table, document["rows"], strict=True):
-        assert set(written) == set(row) - set(ARRAYS)
-        assert float(written["objective"]) == row["objective"]
-    assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_shares_and_the_bound_of_another_form(file: Path) -> None:
     words = ["--set", "capacity=0.01,0.02", "eta=0.1", "vc_form=printed", "--json"]
     document = path(file, *words, name="rsvm_dual").json
@@ -295,17 +181,6 @@ def test_shares_and_the_bound_of_another_form(file: Path) -> None:
         q = (h * (1 - math.log(0.1 / 28)) - math.log(0.1 / 4)) / DATA.n
         bound = row["error_rate"] + q * (1 + math.sqrt(1 + 4 * row["error_rate"] / q))
         assert row["vc_bound"] == pytest.approx(bound)
-
-
-def test_the_least_bound_is_marked_wherever_it_is() -> None:
-    words = ["--set", "norm_bound=0.5,1,4", "normalise=zscore_unit"]
-    data = Path("sklearn:breast_cancer,n=100,stratify,seed=0")
-    document = path(data, *words, "--json").json
-    bounds = [row["vc_bound"] for row in document["rows"]]
-    assert bounds[1] < min(bounds[0], bounds[2])
-    assert document["least_vc_bound"] == 1.0
-    lines = [line for line in path(data, *words).stdout.splitlines() if "CERTIFIED" in line]
-    assert [" * " in line for line in lines] == [False, True, False]
 
 
 def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
@@ -363,43 +238,15 @@ def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> No
     assert "not separable" in limit
 
 
-def test_ctrl_c_keeps_the_rows_that_are_finished(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    visits, row = itertools.count(), RsvmRows.row
-
-    def interrupted(self: Any, *args: Any, **words: Any) -> Any:
-        if next(visits) >= 2:
-            raise KeyboardInterrupt
-        return row(self, *args, **words)
-
-    monkeypatch.setattr(RsvmRows, "row", interrupted)
-    answer = path(file, "--set", "norm_bound=0.7,0.4,0.1", "--json")
-    assert answer.code == 130
-    assert [found["norm_bound"] for found in answer.json["rows"]] == [0.1, 0.4]
-    assert (answer.json["not_reached"], answer.json["interrupted"]) == ([0.7], True)
-    assert "rsvm: interrupted; kept 2 rows, without norm_bound = 0.7" in answer.stderr
-
-
-def test_a_value_that_is_not_proven_is_1_with_a_line(file: Path) -> None:
-    answer = path(file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
-    assert answer.code == 1
-    (line,) = answer.stderr.splitlines()
-    assert "rsvm: norm_bound = 0.7: NOT_CERTIFIED" in line
-    assert "time limit" in line
-    solved = run("solve", "rsvm", "--data", file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
-    assert solved.code == 4
-    assert "time limit" in solved.stdout
-
-
 def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
     """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
-    answer = run(
-        "path", "rsvm", "--data", str(file), "--set", "norm_bound=0.9", "--time-limit", "1e-9"
-    )
+    answer = path(file, "--set", "norm_bound=0.9", "--time-limit", "1e-9")
     assert answer.code == 1
     assert "trivial" in answer.stdout
     assert "at all smaller H" not in answer.stdout
+    solved = run("solve", "rsvm", "--data", file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
+    assert solved.code == 4
+    assert "time limit" in solved.stdout
 
 
 def test_the_page_does_not_call_a_limit_proven_that_is_not(tmp_path: Path) -> None:

@@ -69,13 +69,6 @@ def test_the_tie_rule_by_hand(counts: list[int | None], first: int, middle: int,
     assert [choose(counts, tie) for tie in TIES] == [first, middle, last]
 
 
-def test_a_choice_from_nothing_and_by_no_rule_is_refused() -> None:
-    with pytest.raises(ValueError, match="no fit of the grid is certified"):
-        choose([None, None], "first")
-    with pytest.raises(ValueError, match="did you mean first"):
-        choose([1, 2], "frist")
-
-
 def test_the_grids_are_the_papers() -> None:
     """100 values of beta inside (0, 1), of kappa in (0, 0.5]; the paper's kappa = 0 is left out."""
     beta, kappa = papers_grid("hinge"), papers_grid("conic")
@@ -124,28 +117,6 @@ def test_conic_fits_are_those_of_the_papers_budget_problem(kappa: float) -> None
     assert fit.certified
 
 
-REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
-    "method": (("conik", [0.1]), {}, "did you mean conic"),
-    "beta": (("hinge", [0.5, 1.0]), {}, r"beta must lie in \(0, 1\), got 1"),
-    "kappa 0": (("conic", [0.0, 0.5]), {}, r"kappa must lie in \(0, 1\], got 0"),
-    "nan": (("conic", [float("nan")]), {}, "kappa must lie"),
-    "empty": (("hinge", []), {}, "grid must be a list of values of beta"),
-    "free": (("conic", [0.5]), {"intercept": "free"}, "intercept=penalised or none"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_fits_refuse_before_they_solve(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments, settings, message = REFUSED[case]
-    for way in ("solve", "hinge_block"):
-        monkeypatch.setattr(loss_grids, way, lambda *a, **k: pytest.fail("something was solved"))
-    if case != "free":  # the path itself refuses that
-        monkeypatch.setattr(loss_grids, "conic_path", lambda *a, **k: pytest.fail("solved"))
-    method, grid = arguments
-    with pytest.raises(ValueError, match=message):
-        fits(method, SAMPLES.train, grid, **settings)
-
-
 # --- error rates ---------------------------------------------------------------------------------
 
 
@@ -157,17 +128,20 @@ def test_the_ideal_classifier_has_the_error_the_paper_prints() -> None:
         assert 100 * error == pytest.approx(printed, abs=0.05)
 
 
-def test_the_exact_error_is_what_counting_finds() -> None:
-    samples = synthetic_samples("synthetic:spread,n=20,d=3,sigma=0.5,seed=4", test_points=60_000)
+@pytest.mark.parametrize("spec", ["spread,n=20,d=3,sigma=0.5,seed=4",
+                                  "none,n=40,d=3,sigma=0.4,seed=6,features=2+0"])  # fmt: skip
+def test_the_exact_error_is_what_counting_finds(spec: str) -> None:
+    """Of chosen columns it is the closed form of those columns."""
+    samples = synthetic_samples(f"synthetic:{spec}", test_points=20_000)
     assert samples.exact is not None
-    rng = np.random.default_rng(0)
+    rng, d = np.random.default_rng(0), samples.test.d
     for _ in range(4):
-        w, b = rng.standard_normal(3), float(rng.normal())
+        w, b = rng.standard_normal(d), float(rng.normal())
         error = samples.exact(w, b)
         seen = mistakes(samples.test.y, samples.test.X @ w + b) / samples.test.n
         assert abs(seen - error) < 5 * math.sqrt(error * (1 - error) / samples.test.n)
-    assert samples.exact(np.zeros(3), 2.0) == 0.5
-    assert samples.exact(np.zeros(3), 0.0) == 1.0, "a score of 0 takes no side"
+    assert samples.exact(np.zeros(d), 2.0) == 0.5
+    assert samples.exact(np.zeros(d), 0.0) == 1.0, "a score of 0 takes no side"
 
 
 def test_a_point_on_the_hyperplane_is_a_mistake() -> None:
@@ -197,29 +171,6 @@ def test_flipped_labels_are_tested_without_flips() -> None:
     assert reference_solutions.is_separable(samples.test, "free")
 
 
-def test_chosen_columns_have_the_closed_form_of_those_columns() -> None:
-    spec = "synthetic:none,n=40,d=3,sigma=0.4,seed=6,features=2+0"
-    samples = synthetic_samples(spec, test_points=40_000)
-    assert samples.exact is not None
-    w, b = np.array([1.0, 0.5]), 0.1
-    error = samples.exact(w, b)
-    seen = mistakes(samples.test.y, samples.test.X @ w + b) / samples.test.n
-    assert abs(seen - error) < 5 * math.sqrt(error * (1 - error) / samples.test.n)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("sklearn:breast_cancer", "only synthetic data has samples"),
-        ("synthetic:none,n=20,d=2,sigma=1,sample=1", "leave sample out"),
-        ("synthetic:none,n=20,d=2,sgima=1", "did you mean 'sigma'"),
-    ],
-)
-def test_specs_without_samples_are_refused(spec: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        synthetic_samples(spec)
-
-
 # --- the choice ----------------------------------------------------------------------------------
 
 
@@ -244,6 +195,7 @@ def test_the_choice_agrees_with_a_recount(method: str) -> None:
     assert found.complaints == []
 
 
+@pytest.mark.full("a finding of the paper over six seeds, not a law of the code")
 def test_the_conic_loss_outlives_clustered_outliers_and_the_hinge_loss_does_not() -> None:
     """The paper's qualitative finding: half the error on average, and never worse than a coin."""
     errors: dict[str, list[float]] = {"hinge": [], "conic": []}
@@ -307,8 +259,6 @@ def test_preprocessing_is_fitted_on_the_training_points_alone() -> None:
     scores = scaler.transform(shifted.validation.X) @ fit.w + fit.b
     assert found.rows[0].mistakes == mistakes(shifted.validation.y, scores)
     assert found.chosen.exact_error is None, "the closed form is that of the raw points"
-    with pytest.raises(ValueError, match="not a kernel matrix"):
-        cross_validate("hinge", shifted, preprocessing={"kernel": "rbf", "width": 1.0})
 
 
 # --- folds ---------------------------------------------------------------------------------------
@@ -325,13 +275,6 @@ def test_folds_are_even_in_both_classes() -> None:
     assert numbers.tolist() != fold_numbers(data, 4, seed=4).tolist()
     seen = np.concatenate([validation.X for _, validation in splits(data, 4, seed=3)])
     assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, data.X.tolist()))
-
-
-@pytest.mark.parametrize("folds", [1, 5, 2.5, True])
-def test_folds_that_leave_a_class_out_are_refused(folds: Any) -> None:
-    data = reference_solutions.points("unbalanced", 1, n=23)
-    with pytest.raises(ValueError, match="folds"):
-        cross_validate_folds("hinge", data, folds=folds, grid=2)
 
 
 def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_all() -> None:
@@ -394,20 +337,3 @@ def test_the_command_leaves_with_1_when_a_fit_is_not_certified(
     assert answer.code == 1
     assert "hinge: beta = 0.25: NOT_CERTIFIED" in answer.stderr
     assert "beta = 0.25" in answer.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["hinj"], "did you mean hinge"),
-        (["hinge", "--tie", "best"], "tie must be one of first, middle, last"),
-        (["hinge", "--set", "C=1"], "chooses the hyperparameter itself"),
-        (["conic", "--set", "intercept=free"], "intercept=penalised or none"),
-        (["hinge", "--csv", "grid.txt"], ".csv"),
-        (["hinge", "--folds", "1"], "folds must be a whole number of at least 2"),
-    ],
-)
-def test_refused_commands_are_2_with_one_line(words: list[str], message: str) -> None:
-    answer = run("cross-validate", *words, "--data", SPEC, "--test-points", "300")
-    assert answer.code == 2
-    assert message in answer.complaint

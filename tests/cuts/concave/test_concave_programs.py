@@ -1,0 +1,429 @@
+"""Least values of concave functions and behind reverse convex rows, against all vertices and edges.
+
+By each method; problems of the literature too, whose optima are computed here by other means.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import linprog
+from scipy.spatial import HalfspaceIntersection
+
+import tightmargin as tm
+from benchmarks.classical_concave import PROBLEMS
+from tests.inside.cuts import ConcaveClaim, enumerate_image, read_concave
+from tests.inside.solvers import StopReason, standard_form
+from tests.references.concave_truth import least_concave, least_lrcp, vertices
+from tests.support.concave_models import (
+    Polytope,
+    concave_model,
+    linear_model,
+    lrcp_model,
+    random_polytope,
+    semidefinite,
+)
+from tests.support.covering import FULL, covering
+from tightmargin.solvers import SolveResult, Status, Verdict
+
+WAYS: dict[str, dict[str, Any]] = {
+    "branch-and-cut": {"method": "branch-and-cut"},
+    "cutting-plane": {"method": "cutting-plane"},
+    "literal": {"method": "cutting-plane", "options": {"strategy": "literal"}},
+    "inner-hull": {"method": "inner-hull"},
+}
+
+
+def check(result: SolveResult, truth: float, sense: int = 1) -> None:
+    """Proven, and right: the interval holds the truth, which is known to rounding."""
+    certificate = result.certificate
+    assert certificate.verdict is Verdict.CERTIFIED, certificate.reason
+    unit = max(abs(truth), 1e-9)
+    assert sense * certificate.bound <= sense * truth + 1e-9 * unit
+    assert sense * certificate.upper >= sense * truth - 1e-9 * unit
+    assert result.objective == pytest.approx(truth, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("way", "n", "rank", "seed"), covering(WAYS, (1, 2, 3, 4), ("one", "full"), range(2))
+)
+def test_random_polytopes_against_all_vertices(way: str, n: int, rank: str, seed: int) -> None:
+    rng = np.random.default_rng([n, seed])
+    polytope = random_polytope(rng, n, 10)
+    Q, c = semidefinite(rng, n, 1 if rank == "one" else n), rng.normal(size=n)
+    truth = least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x))
+    model = concave_model(polytope, Q, c)
+    result = tm.cuts.minimise_concave(model, **WAYS[way])
+    check(result, truth)
+    facts = result.certificate.facts
+    if way == "literal":
+        assert 0 <= facts["cuts_until_no_face"] <= facts["cuts"]
+        assert len(facts["faces"]) >= 1
+    if way == "inner-hull":
+        assert "by Qhull" in result.message
+        hull = enumerate_image(read_concave(standard_form(model)), math.inf)
+        assert hull.stop is StopReason.FINISHED
+        assert float(c @ hull.x - hull.x @ Q @ hull.x) == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("way", "n", "kind", "seed"),
+    covering(
+        ("branch-and-cut", "cutting-plane", "literal"), (1, 2, 3, 4), ("ball", "other"), range(2),
+        allowed=lambda way, n, *_: way == "branch-and-cut" or n < 4,
+    ),
+)  # fmt: skip
+def test_reverse_convex_rows_against_all_edges(way: str, n: int, kind: str, seed: int) -> None:
+    rng = np.random.default_rng([n, seed])
+    polytope, c = random_polytope(rng, n, 8), rng.normal(size=n)
+    Q = np.eye(n) if kind == "ball" else semidefinite(rng, n, max(1, n - 1))
+    line = np.zeros(n) if kind == "ball" else rng.normal(size=n)
+    side = 0.7 * max(float(x @ Q @ x + line @ x) for x in vertices(*polytope.rows))
+    truth = least_lrcp(*polytope.rows, c, Q, line, side)
+    result = tm.cuts.solve_lrcp(lrcp_model(polytope, c, Q, line, side), **WAYS[way])
+    check(result, truth)
+    x = result.values["x"]
+    assert x @ Q @ x + line @ x >= side * (1 - 1e-12)
+
+
+def test_a_cutoff_is_among_the_rows_of_faces() -> None:
+    met = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        polytope, c = random_polytope(rng, 3, 8), rng.normal(size=3)
+        Q, line = semidefinite(rng, 3, 3), rng.normal(size=3)
+        side = 0.7 * max(float(x @ Q @ x + line @ x) for x in vertices(*polytope.rows))
+        result = tm.solve(lrcp_model(polytope, c, Q, line, side), **WAYS["literal"])
+        check(result, least_lrcp(*polytope.rows, c, Q, line, side))
+        met |= {name for face in result.certificate.facts["faces"] for name in face["rows"]}
+        if "cutoff" in met:
+            return
+    pytest.fail(f"only {met}")
+
+
+# --- one model for each thing that polytopes, squares and units may be ---------------------------
+
+Problem = tuple[pyo.ConcreteModel, float]
+
+
+def of_squares(weights: Any, **bounds: Any) -> pyo.ConcreteModel:
+    """Min -sum weights x^2."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(len(weights)), **bounds)
+    model.goal = pyo.Objective(expr=-sum(w * model.x[j] ** 2 for j, w in enumerate(weights)))
+    return model
+
+
+def rows_alone() -> Problem:
+    """Bounded by rows alone, so that every reduced cost has to be 0 exactly."""
+    rng = np.random.default_rng(0)
+    simplex = Polytope(np.vstack([rng.normal(size=(5, 3)), -np.ones(3), np.eye(3)]),
+                       np.r_[np.ones(5), 4.0, 2.0, 2.0, 2.0], None)  # fmt: skip
+    Q, c = np.diag(rng.random(3)), rng.normal(size=3)
+    truth = least_concave(*simplex.rows, lambda x: float(c @ x - x @ Q @ x))
+    return concave_model(simplex, Q, c), truth
+
+
+def degenerate() -> Problem:
+    """A cross-polytope has 2^(n-1) rows through each vertex, and here each of them twice."""
+    signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1).T
+    polytope = Polytope(np.vstack([signs, signs]), np.ones(32), None)
+    return concave_model(polytope, np.eye(4), np.array([0.0, 0.25, 0.0, -0.5])), -1.5
+
+
+def flat() -> Problem:
+    """The simplex in five variables: the least is at the vertex of the largest weight."""
+    model = of_squares([1.0, 3.0, 2.0, 2.5, 0.5], bounds=(0, None))
+    model.sum = pyo.Constraint(expr=sum(model.x.values()) == 1)
+    return model, -3.0
+
+
+def flat_slice() -> Problem:
+    model = of_squares([1.0, 2.0, 3.0, 4.0], bounds=(0, 1))
+    model.sum = pyo.Constraint(expr=sum(model.x.values()) == 2)
+    return model, -7.0
+
+
+def one_point() -> Problem:
+    model = of_squares([1.0, 1.0])
+    model.one = pyo.Constraint(expr=model.x[0] + model.x[1] == 1)
+    model.two = pyo.Constraint(expr=model.x[0] - model.x[1] == 3)
+    return model, -5.0
+
+
+def one_direction() -> Problem:
+    """Squares of one direction over forty variables; the vertices are those of a cube."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(40), bounds=(0, 1))
+    sums = sum((j % 5 - 1) * model.x[j] for j in range(40))
+    model.goal = pyo.Objective(expr=-(sums**2) + 10 * model.x[0])
+    # The sum is from -8 to 8 (1 + 2 + 3) = 48; x_0 has the factor -1, and stays 0.
+    return model, -(48.0**2)
+
+
+def epigraph(falls: bool = False) -> Problem:
+    """min 0.7 t - x^2 with t >= 3 x and t >= -x/3 - 0.1, and a free y that nothing bounds.
+
+    For each x the least t is on a row; -x^2 bends down, so that x is at an end or a kink.
+    """
+    model = pyo.ConcreteModel()
+    model.x, model.t, model.y = pyo.Var(bounds=(-1, 2)), pyo.Var(), pyo.Var()
+    model.steep = pyo.Constraint(expr=model.t >= 3 * model.x)
+    model.flat = pyo.Constraint(expr=model.t >= -model.x / 3 - 0.1)
+    model.free = pyo.Constraint(expr=model.y + model.x >= model.t / 7)
+    model.goal = pyo.Objective(expr=(-0.7 if falls else 0.7) * model.t - model.x**2)
+    kink = -0.1 / (3 + 1 / 3)
+    return model, min(0.7 * max(3 * x, -x / 3 - 0.1) - x * x for x in (-1.0, kink, 2.0))
+
+
+def maximised() -> Problem:
+    """The vertices are (2, 1), (1, 2), (2, -2), (-2, 2), (-2, -2)."""
+    model = linear_model(Polytope(np.array([[1.0, 1.0]]), np.array([3.0]), 2.0))
+    goal = model.x[0] ** 2 + 2 * model.x[1] ** 2 + model.x[0] + 100
+    model.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
+    return model, 100 + max(8, 10, 14, 10, 10)
+
+
+def max_cut() -> Problem:
+    """A cycle of five, whose best cut has four edges, by a convex maximisation."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(5), bounds=(-1, 1))
+    edges = [(j, (j + 1) % 5) for j in range(5)]
+    goal = sum((model.x[i] - model.x[j]) ** 2 for i, j in edges) / 4
+    model.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
+    every = itertools.product((0, 1), repeat=5)
+    return model, max(sum(x[i] != x[j] for i, j in edges) for x in every)
+
+
+def no_coefficients() -> Problem:
+    """A row of a fixed variable is no part of a cone."""
+    model = of_squares([1.0, 1.0], bounds=(0, 2))
+    model.z = pyo.Var()
+    model.z.fix(1.0)
+    model.row = pyo.Constraint(expr=model.z <= 1)
+    return model, -8.0
+
+
+def units_of_columns() -> Problem:
+    """The corners of a box, some of which are nearer to one another than 1e-7."""
+    rng = np.random.default_rng(3)
+    units = 2.0 ** np.array([-21.0, 29.0])
+    Q, c = semidefinite(rng, 2, 2), rng.normal(size=2)
+    corners = (np.array(x) for x in itertools.product((-2.0, 3.0), repeat=2))
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=lambda _, j: (-2.0 / units[j], 3.0 / units[j]))
+    x = [float(units[j]) * model.x[j] for j in range(2)]
+    squares = sum(float(Q[i, j]) * x[i] * x[j] for i in range(2) for j in range(2))
+    model.goal = pyo.Objective(expr=sum(float(c[j]) * x[j] for j in range(2)) - squares)
+    return model, min(float(c @ x - x @ Q @ x) for x in corners)
+
+
+def large_numbers() -> Problem:
+    """max x^2 + x + 2 y over x in [0, 3], y in [-2, 0], in units of 1e8: 12 at (3, 0)."""
+    unit = 1e8
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(-3 * unit, 3 * unit)), pyo.Var(bounds=(-2 * unit, 0))
+    model.row = pyo.Constraint(expr=-1527505.592450371 * model.x <= 0)
+    goal = model.x**2 + unit * (model.x + 2 * model.y)
+    model.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
+    return model, 12 * unit**2
+
+
+def qhull_fails() -> Problem:
+    """Points that end the process where they are added to a hull that is there."""
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(30, 5))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    polytope = Polytope(A, 1 + rng.random(30), 3.0)
+    Q, c = semidefinite(rng, 5, 5), rng.normal(size=5)
+    other = tm.cuts.minimise_concave(concave_model(polytope, Q, c), method="branch-and-cut")
+    assert other.objective is not None
+    return concave_model(polytope, Q, c), other.objective
+
+
+def classical(number: str) -> Callable[[], Problem]:
+    """One of the literature, whose printed optimum is that of all its corners."""
+
+    def problem() -> Problem:
+        found = {problem.number: problem for problem in PROBLEMS}[number]
+        n = len(found.upper)
+        upper = np.where(np.isfinite(found.upper), found.upper, 30.0)  # a row of 2.2 ends it at 20
+        A = np.vstack([found.rows, np.eye(n), -np.eye(n)])
+        b = np.concatenate([found.sides, upper, np.zeros(n)])
+        if number == "2.3":
+            # 5 x - 5 x^2 >= 0 for x in [0, 1]: the linear part bounds the objective from below.
+            costs = np.where(found.squares > 0, 0.0, found.linear)
+            lower = linprog(costs, A_ub=A, b_ub=b)
+            point = np.array([1.0] * 9 + [3.0] * 3 + [1.0])
+            assert (A @ point <= b).all()
+            assert lower.fun == pytest.approx(costs @ point) == pytest.approx(found.optimum)
+        else:
+            centre = linprog(
+                np.r_[np.zeros(n), -1.0], b_ub=b,
+                A_ub=np.column_stack([A, np.linalg.norm(A, axis=1)]),
+            ).x[:n]  # fmt: skip
+            corners = HalfspaceIntersection(np.column_stack([A, -b]), centre).intersections
+            least = min(corners @ found.linear - corners**2 @ found.squares)
+            assert least == pytest.approx(found.optimum)
+        return found.model(), found.optimum
+
+    return problem
+
+
+BOXES, CUTS, HULL = "branch-and-cut", "cutting-plane", "inner-hull"
+MODELS: list[tuple[Callable[[], Problem], tuple[str, ...]]] = [
+    (rows_alone, (BOXES,)), (degenerate, (BOXES,)), (flat, (BOXES,)), (flat_slice, (HULL,)),
+    (one_point, (BOXES,)), (one_direction, (BOXES, HULL)), (epigraph, (BOXES,)),
+    (maximised, (BOXES,)), (max_cut, (BOXES,)), (no_coefficients, (CUTS,)),
+    (units_of_columns, (BOXES, CUTS, HULL)), (large_numbers, (BOXES, CUTS, HULL)),
+    (qhull_fails, (HULL,)), (classical("2.1"), (BOXES, HULL, *((CUTS,) if FULL else ()))),
+    *((classical(number), (BOXES,)) for number in ("2.2", "2.3", "2.6")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("problem", "method"), [(problem, method) for problem, own in MODELS for method in own]
+)
+def test_it_has_its_optimum(problem: Callable[[], Problem], method: str) -> None:
+    model, truth = problem()
+    result = tm.cuts.minimise_concave(model, method=method)
+    check(result, truth, int(model.goal.sense))
+    if problem is one_direction and method == BOXES:
+        assert result.certificate.facts["nodes"] < 20
+    if problem is degenerate:
+        assert result.values["x"] == pytest.approx([0, 0, 0, 1])
+
+
+def test_units_do_not_matter() -> None:
+    """In other columns, and in the objective of a reverse convex program by powers of two."""
+    rng = np.random.default_rng(11)
+    polytope, Q = random_polytope(rng, 3, 10), semidefinite(rng, 3, 3)
+    c = rng.normal(size=3)
+    far = concave_model(Polytope(polytope.A, 1e6 * polytope.b, 3e6), Q, 1e6 * c)
+    truth = least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x))
+    check(tm.solve(far, **WAYS["literal"]), 1e12 * truth)
+    powers = itertools.product((-70, -12, 15, 117), (1, 5))
+    for power, seed in powers:
+        # Seed 1 ends at a vertex of rows, and seed 5 takes a cut.
+        rng = np.random.default_rng(seed)
+        polytope, c = random_polytope(rng, 2, 5), rng.normal(size=2)
+        side = 0.4 * max(float(x @ x) for x in vertices(*polytope.rows))
+        truth = least_lrcp(*polytope.rows, c, np.eye(2), np.zeros(2), side)
+        model = lrcp_model(polytope, 2.0**power * c, np.eye(2), np.zeros(2), side)
+        for way in (CUTS, "literal"):
+            result = tm.solve(model, **WAYS[way])
+            assert result.certificate.verdict is Verdict.CERTIFIED
+            assert result.objective == pytest.approx(2.0**power * truth, rel=2e-6, abs=0.0)
+
+
+def test_no_point_and_no_least_value_are_proven() -> None:
+    none = Polytope(np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([1.0, -2.0]), None)
+    result = tm.cuts.minimise_concave(concave_model(none, np.eye(2), np.zeros(2)))
+    assert (result.status, result.certificate.verdict) == (Status.INFEASIBLE, Verdict.CERTIFIED)
+    wedge = Polytope(np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, -3.0]]), np.zeros(3), None)
+    model = concave_model(wedge, np.diag([0.0, 1.0]), np.array([5.0, 9.0]))
+    result = tm.cuts.minimise_concave(model)
+    assert (result.status, result.certificate.verdict) == (Status.UNBOUNDED, Verdict.CERTIFIED)
+    result = tm.cuts.minimise_concave(epigraph(falls=True)[0])
+    assert (result.status, result.certificate.bound) == (Status.UNBOUNDED, None)
+    rng = np.random.default_rng(1)
+    polytope = random_polytope(rng, 3, 8)
+    most = max(float(x @ x) for x in vertices(*polytope.rows))
+    for share, status in ((1.001, Status.INFEASIBLE), (0.999, Status.OPTIMAL)):
+        model = lrcp_model(polytope, np.ones(3), np.eye(3), np.zeros(3), share * most)
+        result = tm.cuts.solve_lrcp(model)
+        assert (result.status, result.certificate.verdict) == (status, Verdict.CERTIFIED)
+
+
+def outside(row: Callable[[Any], Any], goal: Callable[[Any], Any], **bounds: Any) -> Any:
+    """min goal of x with a reverse convex row."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), **bounds)
+    model.far = pyo.Constraint(expr=row(model.x))
+    model.goal = pyo.Objective(expr=goal(model.x))
+    return model
+
+
+def test_reverse_convex_rows_by_hand() -> None:
+    # The root of 2 is no rational number: there is an interval around it.
+    root = outside(lambda x: x[0] ** 2 >= 2, lambda x: x[0] + 0 * x[1], bounds=(0, 5))
+    certificate = tm.cuts.solve_lrcp(root).certificate
+    assert certificate.verdict is Verdict.CERTIFIED
+    assert certificate.bound < math.sqrt(2) < certificate.upper
+    assert certificate.upper - certificate.bound < 2e-6
+    turned = outside(
+        lambda x: 3 - x[0] ** 2 - x[1] ** 2 <= 2, lambda x: x[0] + 2 * x[1], bounds=(-1, 2)
+    )
+    check(tm.cuts.solve_lrcp(turned), -3.0)
+    # An objective of 0 is a row without coefficients where cuts are made.
+    zero = outside(lambda x: x[0] ** 2 + x[0] >= 3, lambda x: 0 * x[0], bounds=(0, 2))
+    assert tm.solve(zero, method=CUTS).objective == 0
+    # Outside of the unit circle with x and y at least 0 the least of x + y is 1.
+    for method in (BOXES, CUTS):
+        unbounded = outside(
+            lambda x: x[0] ** 2 + x[1] ** 2 >= 1, lambda x: x[0] + x[1], bounds=(0, None)
+        )
+        result = tm.cuts.solve_lrcp(unbounded, method=method)
+        assert str(result.status) not in ("infeasible", "unbounded", "infeasible_or_unbounded")
+        assert result.certificate.bound is None or result.certificate.bound <= 1
+
+
+def test_auto_proves_what_a_solver_would_claim() -> None:
+    rng = np.random.default_rng(3)
+    polytope, Q, c = random_polytope(rng, 3, 12), semidefinite(rng, 3, 3), rng.normal(size=3)
+    result = tm.solve(concave_model(polytope, Q, c))
+    assert result.solver == "tightmargin"
+    assert "auto left it to a method" in result.message
+    check(result, least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x)))
+
+
+def test_a_limit_keeps_what_is_proven() -> None:
+    rng = np.random.default_rng(5)
+    polytope = random_polytope(rng, 5, 25, 1.0)
+    model = concave_model(polytope, np.eye(5), np.zeros(5))
+    whole = tm.cuts.minimise_concave(model).certificate
+    few = tm.cuts.minimise_concave(model, options={"node_limit": 3}).certificate
+    assert few.verdict is Verdict.NOT_CERTIFIED
+    assert few.bound <= whole.upper
+    assert few.upper >= whole.bound
+    small = of_squares([1.0, 0.0], bounds=(-1, 1))
+    few = tm.cuts.minimise_concave(small, method=CUTS, options={"cut_limit": 1}).certificate
+    assert few.upper == -1.0
+
+
+# --- functions of Python -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_function_of_python_gets_a_claim_that_names_its_assumption(n: int) -> None:
+    polytope = random_polytope(np.random.default_rng(n), n, 9)
+    truth = least_concave(*polytope.rows, lambda x: -float(np.exp(x).sum()))
+    model = linear_model(polytope)
+    claim = tm.cuts.minimise_concave(
+        model, lambda x: -float(np.exp(x).sum()), lambda x: -np.exp(x), variables=model.x
+    )
+    assert isinstance(claim, ConcaveClaim)
+    assert claim.objective == pytest.approx(truth, rel=1e-6)
+    assert claim.bound is not None
+    assert claim.bound <= truth + 1e-9 * abs(truth)
+    assert "beyond the polytope too (unproven)" in claim.assumption
+    assert claim.stop is StopReason.FINISHED
+    assert not hasattr(claim, "certificate")
+
+
+def test_a_function_of_some_variables_in_an_order_of_their_own() -> None:
+    model = pyo.ConcreteModel()
+    model.a, model.b, model.c = (pyo.Var(bounds=(0, k)) for k in (1, 2, 3))
+    model.row = pyo.Constraint(expr=model.a + model.b + model.c <= 4)
+    claim = tm.cuts.minimise_concave(
+        model, lambda x: -float(x[0]) ** 2 - float(x[1]), lambda x: np.array([-2 * x[0], -1.0]),
+        variables=[model.c, model.a],
+    )  # fmt: skip
+    assert claim.objective == pytest.approx(-10.0)
+    assert (model.c.value, model.a.value) == pytest.approx((3.0, 1.0))
