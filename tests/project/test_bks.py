@@ -98,7 +98,7 @@ def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:
         if row.proof is not None:
             assert row.proof[0] <= row.objective
             assert relative_gap(row.proof[1], row.proof[0]) <= 1.001 * CLOSED
-        if instance.missing or (instance.published and k % (1 if FULL else 40)):
+        if instance.missing or (k % 16 and not FULL):
             continue
         looked += 1
         value = objective_of(instance.data(), row.w, row.b, row.C)

@@ -201,6 +201,3 @@ def test_outcomes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "- DOES NOT HOLD: b \\< a" in text
     assert "NOT\\_CERTIFIED" in text
     assert "1 of 2" in index({"some-table": RECORD}, ["some-table", "other"])
-
-
-# --- runs ----------------------------------------------------------------------------------------
