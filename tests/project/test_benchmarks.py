@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +33,8 @@ from benchmarks import (
     sparse_points,
 )
 from benchmarks.classical_concave import PROBLEMS
-from benchmarks.concave import INSTANCES, Instance, Run, _verdict, measured, table
-from benchmarks.measuring import MEGABYTE, in_turns, quiet, stop_before_run
+from benchmarks.concave import INSTANCES, Instance, measured
+from benchmarks.measuring import MEGABYTE, quiet
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import Limits, run_conic
@@ -223,52 +220,6 @@ def test_nu_lp_memory_runs_one_process_a_route() -> None:
     assert found.ours > 12 * n * (d + 3) / MEGABYTE
 
 
-# --- measuring -----------------------------------------------------------------------------------
-
-
-def test_routes_take_turns_after_a_warm_up_and_slow_ones_run_less() -> None:
-    calls: list[tuple[str, int]] = []
-
-    def route(name: str) -> Any:
-        return lambda size: calls.append((name, size))
-
-    routes = {name: route(name) for name in "ab"}
-    numbers = in_turns(routes, (7,), (1,), 3, at_most={"b": 1})
-    assert calls == [("a", 1), ("b", 1), ("a", 7), ("b", 7), ("a", 7), ("a", 7)]
-    assert {name: len(runs) for name, runs in numbers.items()} == {"a": 3, "b": 1}
-
-
-def test_the_clock_of_highs_stops_before_its_run_and_highs_is_left_as_it_was() -> None:
-    run = highspy.Highs.run
-    with stop_before_run() as found:
-        h = highspy.Highs()
-        h.run()
-        pytest.fail("HiGHS ran")
-    assert found == [h]
-    with pytest.raises(RuntimeError, match="never asked"), stop_before_run():
-        pass
-    assert highspy.Highs.run is run
-
-
-PEAK = """
-import numpy as np
-from benchmarks.measuring import peak_growth
-
-def work():
-    np.ones(60 * 2**20 // 8).sum()
-    np.ones(30 * 2**20 // 8).sum()
-
-print(peak_growth(work))
-"""
-
-
-def test_peak_memory_counts_what_was_freed_on_the_way() -> None:
-    """In a process of its own: a heap that was large before does not grow."""
-    command = [sys.executable, "-c", PEAK]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert 55 < float(answer.stdout) < 85
-
-
 # --- tables and pages ----------------------------------------------------------------------------
 
 
@@ -291,18 +242,6 @@ def test_a_table_says_which_targets_were_missed(line: Line, words: str) -> None:
     assert quoted(text) == quoted(results([made]))
     assert text.startswith("before\n")
     assert text.endswith("\nafter")
-
-
-def test_a_concave_run_that_missed_is_said_so() -> None:
-    def found(ours: float, scip: float, *, proven: bool = True, dimension: int = 6) -> str:
-        runs = {"branch-and-cut": Run(ours, 0.0, proven), "scip": Run(scip, 0.0, True)}
-        return _verdict(Instance(dimension, 9, True), runs)
-
-    assert found(1.0, 6.0) == "6.0 x"
-    assert found(1.0, 3.0) == "3.0 x, **missed**"
-    assert found(1.0, 0.5) == "0.5 x", "SCIP is quick there, and nothing is asked"
-    assert "missed" in found(11.0, 0.5, dimension=4)
-    assert "missed" in found(1.0, 6.0, proven=False)
 
 
 @pytest.mark.parametrize(
@@ -353,22 +292,3 @@ def test_the_stops_that_are_written_are_of_fifty_instances_that_agree() -> None:
     assert [literal_stops.row(14, 2, 0.5, [one])[-1] for one in (found, lied)] == [
         "1 of 1", "0 of 1",
     ]  # fmt: skip
-
-
-def test_a_fitted_estimator_has_a_proven_gap() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 3)) * [1.0, 1.0, 500.0]
-    found = fitted_estimators.line(
-        "toy", X, (X[:, 0] + rng.standard_normal(40) > 0).astype(int)
-    )  # fmt: skip
-    assert len(found.fits) == len(fitted_estimators.ESTIMATORS)
-    for fit, cell in zip(found.fits, found.cells()[3:], strict=True):
-        assert fit.bound <= fit.objective
-        assert cell.endswith(" *") == fit.stopped_early
-        assert re.fullmatch(r"[\d.e]+ (%|times)( \*)?", cell)
-
-
-@pytest.mark.full("every instance of the page of concave programs at toy size")
-def test_a_table_of_concave_programs_has_a_line_for_each_instance() -> None:
-    first, second = table([Instance(2, 8, True)], 20.0).split("Problems of Floudas & Pardalos")
-    assert (first.count("\n|"), second.count("\n|")) == (2, 2 + len(PROBLEMS))

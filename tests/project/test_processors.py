@@ -65,34 +65,3 @@ def test_no_setting_needs_what_is_not_there(
     assert found == {"Prescott", "Sandybridge"}
     text = processors.table(processors.settings(), {}, "code")
     assert "skipped, this processor has no SkylakeX kernels" in text
-
-
-def test_the_run_goes_on_where_it_was_stopped(
-    processors: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    stop_at, failing = [3], {"Prescott-2"}
-
-    def run(setting: object, workers: int, arguments: list[str], code: str) -> object:
-        begun.append(setting.name)  # type: ignore[attr-defined]
-        if len(begun) == stop_at[0]:
-            raise KeyboardInterrupt
-        failed = int(setting.name in failing)  # type: ignore[attr-defined]
-        return processors.Outcome(10 - failed, failed, 1, code)
-
-    monkeypatch.setattr(processors, "has", lambda feature: True)
-    monkeypatch.setattr(processors, "run", run)
-    monkeypatch.setattr(processors, "code_now", lambda: "one")
-    monkeypatch.setattr(sys, "argv", ["processors.py"])
-    assert processors.main() == 1
-    names = [setting.name for setting in processors.settings()]
-    assert begun == names[:3]
-    begun.clear()
-    stop_at[0] = 0
-    failing.clear()
-    assert processors.main() == 0
-    assert begun == [names[0], *names[2:]], "what failed and what was not run"
-    begun.clear()
-    assert (processors.main(), begun) == (0, [])
-    monkeypatch.setattr(processors, "code_now", lambda: "another")
-    assert (processors.main(), begun) == (0, names), "other code, nothing counts"

@@ -369,20 +369,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 C_SVC = ["solve", "c_svc", "--set", "C=1"]
 COMMANDS: dict[str, tuple[list[str], str, str]] = {
     "nan": (C_SVC, "nan.csv", "nan.csv"),
-    "words": (C_SVC, "words.csv", "many"),
     "one class": (C_SVC, "one.csv", "both labels"),
     "empty": (C_SVC, "empty.csv", "empty.csv"),
-    "missing file": (C_SVC, "no_such.csv", "no_such.csv"),
-    "unknown solver": ([*C_SVC, "--solver", "higs"], "", "did you mean highs"),
-    "all": ([*C_SVC, "--solver", "all"], "", "unknown solver 'all'"),
     "negative limit": ([*C_SVC, "--time-limit", "-1"], "", "time_limit must be positive"),
-    "nan limit": ([*C_SVC, "--time-limit", "nan"], "", "time_limit must be positive"),
-    "threads": ([*C_SVC, "--threads", "0"], "", "--threads"),
     "seed": ([*C_SVC, "--seed", "-1"], "", "--seed"),
     "option": ([*C_SVC, "--sover", "highs"], "", "--solver"),
-    "infinite C": (["solve", "c_svc", "--set", "C=inf"], "", "C must be a positive finite number"),
     "suffix": ([*C_SVC, "--out", "fit.txt"], "", "must end in .json"),
-    "export": (["export", "c_svc", "no/such/model.lp", "--set", "C=1"], "", "no folder"),
     "export class": (["export", "conic_sdp", "model.lp", "--set", "penalty=1"], "", "semidefinite"),
 }
 

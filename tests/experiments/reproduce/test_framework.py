@@ -18,7 +18,6 @@ from tests.inside.experiments import (
     Cell,
     Column,
     Measured,
-    PaperClaim,
     Rates,
     Report,
     Row,
@@ -31,8 +30,6 @@ from tests.inside.experiments import (
     interval,
     opened,
     ours_text,
-    printed,
-    printed_files,
     reaches,
     reproduction,
     run_tasks,
@@ -44,7 +41,6 @@ from tests.inside.experiments import (
 )
 from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import bi_vapnik_table2 as table2
-from tests.inside.experiments import files_to_latex as to_latex
 from tests.inside.experiments import report_to_json as to_json
 from tests.inside.experiments import reproduce as reproducing
 from tests.inside.solvers import SCHEMA
@@ -156,16 +152,6 @@ def test_keys_are_words_or_numbers_with_every_digit_in_every_file_and_on_the_pag
     for start, end in (("50 % & a_b", "-"), ("[bold] ν", "1e-09"), ("sonar", "NOT_CERTIFIED")):
         (line,) = [line for line in lines if line.startswith(start)]
         assert line.split()[-1] == end
-
-
-def test_latex_says_how_each_claim_ended_and_what_is_not_proven() -> None:
-    claims = (PaperClaim("one", True), PaperClaim("two", False))
-    lines = to_latex(MIXED, Report("mixed", "Title", (MIXED,), claims=claims)).splitlines()
-    assert lines[:3] == ["% Title", "% holds: one", "% DOES NOT HOLD: two"]
-    assert "% complaint: data sonar, nu 3: NOT_CERTIFIED, relative gap 0.5" in lines
-    assert any("in bold" in line for line in lines)
-    unfinished = Report("mixed", "Title", (MIXED,), claims=claims, unfinished="1 of 2")
-    assert not any("one" in line for line in to_latex(MIXED, unfinished).splitlines())
 
 
 # --- the command, with numbers that nobody had to compute ----------------------------------------
@@ -387,17 +373,6 @@ def test_without_a_name_it_lists_what_there_is() -> None:
 
 
 # --- what the papers print -----------------------------------------------------------------------
-
-
-def test_every_paper_has_its_print_and_is_named_as_there() -> None:
-    papers = [file.parent.name for file in printed_files()]
-    sources = {one.name: one.source for one in everything()}
-    assert {name.rpartition("-")[0] for name in sources} >= {
-        paper.replace("_", "-") for paper in papers
-    }
-    for name, source in sources.items():
-        (paper,) = (one for one in papers if name.startswith(one.replace("_", "-")))
-        assert source.startswith(f"{printed(paper)['paper']}, ")
 
 
 def test_a_task_is_run_again_where_the_print_has_changed(

@@ -285,19 +285,6 @@ def test_walks_are_put_together_whatever_their_order() -> None:
 # --- probabilities --------------------------------------------------------------------------------
 
 
-def test_values_with_true_signs_are_within_half_a_step() -> None:
-    truth = np.random.default_rng(0).uniform(0.01, 0.99, 400)
-    pis = np.arange(1, 80) / 80
-    found = probability_runs.errors_by_grid(truth[:, None] - pis, truth)
-    for N, errors in found.items():
-        assert 0.4 / int(N) < errors["largest"] <= 0.5 / int(N) + 1e-12
-        assert errors["turned"] == 0
-        # In the middle of a cell of the grid the estimate is exact.
-        middle = (np.arange(int(N)) + 0.5) / int(N)
-        exact = probability_runs.errors_by_grid(middle[:, None] - pis, middle)[N]
-        assert exact["largest"] < 1e-12
-
-
 def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:
     def two(n: int, seed: int, mean: float) -> dict[str, Any]:
         errors = {"mean": mean, "largest": 0.2, "turned": 0.0}
@@ -335,14 +322,6 @@ def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:
 @pytest.fixture(scope="module")
 def classes() -> dict[str, Any]:
     return multiclass_runs.work(multiclass_runs.FIT, 16, 2, 0)
-
-
-def test_strays_lie_on_the_side_of_the_next_class() -> None:
-    data = multiclass_runs.sample(20, 3, 1)
-    B, b = multiclass_runs.ideal_scores()
-    nearest = (data.X @ B.T + b).argmax(axis=1)
-    np.testing.assert_array_equal(nearest[:3], (data.y[:3] + 1) % 3)
-    np.testing.assert_allclose(np.linalg.norm(data.X[:3], axis=1), multiclass_runs.FAR)
 
 
 def test_the_optimum_of_the_classes_is_proven_without_the_local_search(

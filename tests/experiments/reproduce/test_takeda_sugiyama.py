@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
 from sklearn.svm import SVC, NuSVC
@@ -22,7 +19,6 @@ from tests.inside.experiments import (
     RiskBound,
     clopper_pearson,
     faces_left,
-    files_of,
     largest_constant,
     least_constant,
     machines,
@@ -65,23 +61,6 @@ FOUR = np.array([-3.0, 2.0, 0.5, -1.0])
 def test_the_tail_mean_of_four_numbers_is_that_by_hand(nu: float, mean: float) -> None:
     assert figure1.tail_mean(FOUR, nu) == pytest.approx(mean, abs=1e-15)
     assert figure1.least_of_rockafellar(FOUR, nu) == pytest.approx(mean, abs=1e-12)
-
-
-@settings(max_examples=50)
-@given(
-    errors=st.lists(st.integers(-6, 6), min_size=1, max_size=12),
-    nu=st.integers(1, 24).map(lambda k: k / 24),
-)
-def test_the_tail_mean_is_the_mean_of_the_printed_tail_distribution(
-    errors: list[int], nu: float
-) -> None:
-    """Phi_beta = (Phi - beta) / (1 - beta) from the VaR on, jump by jump."""
-    f, beta = np.array(errors, dtype=float), 1 - nu
-    levels_of_f = np.unique(f)
-    phi = np.array([(f <= level).mean() for level in levels_of_f])
-    tail = np.where(phi >= beta - 1e-12, (phi - beta) / nu, 0.0)
-    mean = float(np.diff(tail, prepend=0.0) @ levels_of_f)
-    assert figure1.tail_mean(f, nu) == pytest.approx(mean, abs=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -182,18 +161,6 @@ def test_the_cvar_through_nu_svc_and_zeta_are_those_of_libsvm() -> None:
     svc = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
     assert zeta == pytest.approx(np.abs(svc.dual_coef_).sum() / (10.0 * data.n), 1e-4)
     assert nu_range(data).nu_bar < zeta
-
-
-def test_the_printed_nu_max_of_balanced_weights_is_half_of_what_it_is(profile: Report) -> None:
-    """The dual by a linear program of its own: sum alpha under caps 1/m+ and 1/m-."""
-    cell = profile.tables[1].rows[0].cells["nu_max, 1/m+-"]
-    data = points("wdbc")
-    for factor, most in ((1.0, cell.ours), (0.5, float(cell.printed))):
-        caps = factor * np.where(data.y > 0, 1 / data.n_pos, 1 / data.n_neg)
-        found = linprog(
-            -np.ones(data.n), A_eq=data.y[None], b_eq=[0.0], bounds=np.c_[0 * caps, caps]
-        )
-        assert -found.fun == pytest.approx(most)
 
 
 def test_the_picture_of_the_profile_has_its_marks(profile: Report) -> None:
@@ -568,15 +535,3 @@ def test_a_path_or_a_model_that_ctrl_c_cut_short_is_no_result(
         monkeypatch.setattr(runs, "solve", lambda *_, found=found, **__: found)
         with pytest.raises(error):
             runs.optimum(model)
-
-
-def test_results_of_other_files_are_other_results(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Which files a stored result depends on."""
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    specs = ["sklearn:breast_cancer", "uci:liver_disorders,features=2+5", "uci:adult_a4a", ""]
-    assert files_of(specs) == []
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    (tmp_path / "liver_disorders.csv").write_text("")
-    assert files_of(specs) == [tmp_path / "liver_disorders.csv"]
