@@ -19,11 +19,11 @@ import tightmargin as tm
 from docs.generate import witnesses
 from docs.generate.api import NAMESPACES, TASKS, public_names, task_names
 from docs.generate.docstrings import converted, escaped
-from docs.generate.entries import paper_section
+from docs.generate.entries import _program, paper_section
 from docs.generate.expand import expanded
 from docs.generate.families import by_family
 from docs.generate.witnesses import TRIALS, trial_line
-from tests.inside.formulations import latex, parsed
+from tests.inside.formulations import formulas, latex, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 of_the_site = pytest.mark.full("builds the documentation, which `make docs` does as well")
@@ -210,6 +210,13 @@ def test_what_cannot_be_read_is_refused() -> None:
         expanded("<!-- generated: nothing -->")
     with pytest.raises(KeyError, match="no formulations"):
         paper_section("nobody")
+
+
+def test_a_formula_without_remarks_has_no_column_for_them() -> None:
+    for formula in formulas().values():
+        head, _, *rows = _program(formula).splitlines()
+        wide = head == "| | | |"
+        assert {row.count(" | ") for row in rows} == {2 if wide else 1}
 
 
 def test_witnesses_are_found_in_the_source_of_the_tests() -> None:

@@ -24,6 +24,7 @@ from tests.inside.experiments import (
 )
 from tests.inside.solvers import Decomposition, StopReason, TracePoint
 from tests.support.covering import covering
+from tests.support.figure_checks import series
 from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
 from tightmargin.solvers import Verdict, conflict_search, nu_range, solve
 
@@ -49,10 +50,6 @@ def axes_of(*traces: BoundTrace, **given: Any) -> Any:
     axes = new_figure().subplots()
     draw_bounds(axes, traces, **given)
     return axes
-
-
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
 
 
 # --- reading traces -------------------------------------------------------------------------------

@@ -168,13 +168,19 @@ def test_the_picture_shows_every_cut_with_its_round_the_circle_and_the_optimum(
     np.testing.assert_allclose(ends @ row, result.cuts[0].rhs, rtol=1e-6)
 
 
-def test_the_command_writes_both_pictures(tmp_path: Path, result: CuttingPlaneResult) -> None:
-    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
-    cutting_planes.main([str(file) for file in files])
-    for file in files:
-        assert file.read_bytes().startswith(b"\x89PNG")
+def test_a_picture_is_saved_and_the_command_asks_for_two_names(
+    tmp_path: Path, result: CuttingPlaneResult
+) -> None:
     vector = tmp_path / "cuts.svg"
     save_cuts(result, vector)
     assert "<svg" in vector.read_text(encoding="utf-8")
     with pytest.raises(SystemExit, match="usage"):
         cutting_planes.main([])
+
+
+@pytest.mark.full("a path of CVaR and a run of cuts for two pictures of the guide")
+def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
+    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
+    cutting_planes.main([str(file) for file in files])
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG")

@@ -21,7 +21,7 @@ from tests.inside.experiments import (
     shared_legend,
 )
 from tests.inside.experiments import DECISION_BOUNDARY_CLASSES as CLASSES
-from tests.support.figure_checks import faults_of
+from tests.support.figure_checks import faults_of, lines_of, series
 
 Array = NDArray[np.float64]
 
@@ -44,19 +44,6 @@ def panel(**given: Any) -> Any:
     words: dict[str, Any] = {"points": POINTS, "labels": LABELS, "score": score, **given}
     draw_boundary(axes, words.pop("points"), words.pop("labels"), words.pop("score"), **words)
     return axes
-
-
-def lines_of(axes: Any) -> dict[float, Array]:
-    """Vertices of the contour lines, by level."""
-    return {
-        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
-        for drawn in axes.collections
-        if not drawn.filled
-    }
-
-
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
 
 
 @pytest.mark.parametrize("margin", [1.0, 0.25, -0.6])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from tests.inside.experiments import (
     rsvm_report,
 )
 from tests.support.command_line import run, write_csv
-from tests.support.figure_checks import faults_of
+from tests.support.figure_checks import faults_of, lines_of, series
 from tightmargin.formulations import MulticlassData, TrainingData
 from tightmargin.solvers import class_probabilities, conic_path, rsvm_path
 
@@ -31,18 +30,6 @@ Array = NDArray[np.float64]
 DATA = clusters(0, 30)
 LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
 NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
-
-
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
-
-
-def lines_of(axes: Any) -> dict[float, Array]:
-    return {
-        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
-        for drawn in axes.collections
-        if not drawn.filled
-    }
 
 
 def test_a_kernel_machine_is_drawn_as_scikit_learn_has_it() -> None:
@@ -123,7 +110,7 @@ def test_a_long_title_is_folded_into_the_picture() -> None:
 
 
 def test_solve_draws_the_machine_and_how_its_bound_rose(tmp_path: Path) -> None:
-    data = write_csv(tmp_path / "points.csv", clusters(1, 16))
+    data = write_csv(tmp_path / "points.csv", clusters(1, 10))
     machine, bounds = tmp_path / "machine.svg", tmp_path / "bounds.png"
     words = ["--set", "penalty=1", "--set", "big_m=derived", "--method", "conflict-search"]
     files = ["--plot", str(machine), "--plot-bounds", str(bounds)]

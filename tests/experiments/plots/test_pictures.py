@@ -45,7 +45,7 @@ def test_it_draws(kind: type) -> None:
 
 def test_a_gap_table_shows_each_row_with_its_gap() -> None:
     words = {"penalty": PENALTY, "intercept": "penalised", "big_m": 10.0}
-    table = tm.compare(points(), ["zero_one_relaxed", "conic_sdp"], exact="zero_one_big_m",
+    table = tm.compare(points(10), ["zero_one_relaxed", "conic_sdp"], exact="zero_one_big_m",
                        parameters=words)  # fmt: skip
     said = words_of(table.plot())
     for row in table.rows:
@@ -62,7 +62,7 @@ def test_a_gap_table_shows_each_row_with_its_gap() -> None:
 
 
 def test_a_solve_without_data_shows_its_trace() -> None:
-    searched = tm.solve(tm.zero_one_big_m(points(), penalty=PENALTY, big_m=10.0), "scip")
+    searched = tm.solve(tm.zero_one_big_m(points(10), penalty=PENALTY, big_m=10.0), "scip")
     assert searched.plot().axes
 
 

@@ -19,16 +19,13 @@ from tests.inside.experiments import (
     timing,
 )
 from tests.inside.experiments import losses as loss_plot
+from tests.support.figure_checks import series
 
 
 def drawn(draw: Any, *given: Any, **words: Any) -> Any:
     axes = new_figure(COLUMN, 3.0).subplots()
     draw(axes, *given, **words)
     return axes
-
-
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
 
 
 # --- losses ---------------------------------------------------------------------------------------
@@ -145,7 +142,8 @@ def test_marks_are_medians_and_lines_are_ranges() -> None:
 
 
 def test_a_median_that_is_the_limit_is_hollow_and_the_limit_is_a_line() -> None:
-    axes = drawn(draw_timings, TIMES, limit=10.0)
+    axes = drawn(draw_timings, TIMES, limit=10.0, group="points", title="times")
+    assert (axes.get_xlabel(), axes.get_title()) == ("points", "times")
     faces = {
         float(line.get_ydata()[0]): line.get_markerfacecolor()
         for line in axes.lines

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from itertools import product
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from tests.inside.experiments import (
     noisy_split,
     outlier_data,
     outlier_direction,
+    outlier_run,
     outlier_samples,
     replications,
     spread,
@@ -221,6 +224,14 @@ def test_a_replication_is_what_another_package_finds() -> None:
         assert abs(counted - exact) < 4 * 100 * np.sqrt(0.25 / 4000)
         assert set(record["test"]) == set(record["chosen"]) == {"first", "middle", "last"}
     assert found["machine"] == machine() != ""
+
+
+def test_a_replication_is_plain_values_and_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replications, "TEST_POINTS", 1000)
+    first, again = (outlier_run("clustered", 50, 2, 0.3, 1, 3, 10) for _ in range(2))
+    for found, method in product((first, again), published.METHODS):
+        del found[method]["seconds"]
+    assert first == again == json.loads(json.dumps(first))
 
 
 # --- means and claims, of runs that nobody had to compute ----------------------------------------

@@ -123,6 +123,7 @@ CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]
 }  # fmt: skip
 
 
+@pytest.mark.slow("all statements of the review, each with its own models")
 @pytest.mark.parametrize("part", CHECKS)
 def test_every_statement_gets_the_verdict_that_is_listed(
     part: str, monkeypatch: pytest.MonkeyPatch
@@ -423,6 +424,7 @@ def small(name: str, monkeypatch: pytest.MonkeyPatch) -> Report:
     return one.run(Effort(quick=True))
 
 
+@pytest.mark.slow("a whole reproduction of each of four, though a small one")
 @pytest.mark.parametrize(
     ("name", "panels", "rows"),
     [("lee-sgd", 2, 9), ("lee-probabilities", 3, 14), ("lee-multiclass", 3, 1),
