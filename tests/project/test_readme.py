@@ -125,7 +125,6 @@ def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
     assert [row.point.norm_bound for row in space["path"].rows] == [0.5, 1.0, 2.0]
 
 
-@pytest.mark.full("a branch and bound over matrices for one table of the guide")
 def test_its_table_of_matrix_machines_is_what_they_give() -> None:
     section = GUIDE.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
     rows = [line.strip("|").split("|") for line in section[0].splitlines() if line[:1] == "|"]

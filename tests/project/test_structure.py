@@ -290,7 +290,7 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     assert "tightmargin = tightmargin.experiments.cli.app:main" in scripts
 
 
-@pytest.mark.full("an environment is made and the wheel installed into it")
+@pytest.mark.slow("an environment is made and the wheel installed into it")
 def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     """Installed into an environment of its own; the solvers come from this one, not the network."""
     environment = tmp_path / "environment"
