@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import cvxpy as cp
 import highspy
@@ -34,13 +33,10 @@ from benchmarks import (
 )
 from benchmarks.classical_concave import PROBLEMS
 from benchmarks.concave import INSTANCES, Instance, measured
-from benchmarks.measuring import MEGABYTE, quiet
+from benchmarks.measuring import quiet
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
-from tests.inside.experiments import outlier_data
-from tests.inside.solvers import Limits, run_conic
 from tests.support.cbf_reader import read
 from tests.support.covering import FULL
-from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -163,26 +159,6 @@ def test_every_route_to_a_concave_program_finds_the_same_optimum(dense: bool) ->
     assert ends == pytest.approx([ends[0]] * 3, rel=1e-5)
 
 
-def test_values_that_differ_or_are_not_proven_are_no_benchmark() -> None:
-    data = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=7)
-    path = tm.paths.conic_path(data, penalties=[1.0])
-    claim = run_conic(conic_path.dual_form(data, 1.0), 0, Limits(threads=1))
-    conic_path.refuse_difference(path, [claim])
-    with pytest.raises(RuntimeError, match="at penalty 1 the path has"):
-        conic_path.refuse_difference(path, [replace(claim, objective=claim.objective * 1.001)])
-    with pytest.raises(RuntimeError, match="not certified"):
-        conic_path.certified(replace(path, not_reached=(2.0,)))
-    data = rsvm.linear_problem(30, 2)
-    bound = rsvm.spread(data, 2)[0]
-    loss = tm.solve(tm.rsvm(data, norm_bound=bound)).objective
-    rsvm.refuse_difference(data, [bound], [loss])
-    for wrong in (loss * 1.001, float("nan")):
-        with pytest.raises(RuntimeError, match="a route"):
-            rsvm.refuse_difference(data, [bound], [wrong])
-    with pytest.raises(RuntimeError, match="not certified"):
-        rsvm.refuse_unproven([Verdict.CERTIFIED, Verdict.NOT_CERTIFIED])
-
-
 # --- each benchmark runs -------------------------------------------------------------------------
 
 RUNS: dict[str, tuple[Callable[[], list[Table]], list[list[str]]]] = {
@@ -212,14 +188,6 @@ def test_a_benchmark_runs(name: str) -> None:
         assert one.title in one.markdown()
 
 
-@pytest.mark.full("a process and 20,000 points for each route, to measure its memory")
-def test_nu_lp_memory_runs_one_process_a_route() -> None:
-    """HiGHS alone keeps 12 bytes for each of n (d + 3) coefficients."""
-    n, d = 20_000, 20
-    (found,) = nu_lp_memory.measure(n, d, asked={OURS: {}})
-    assert found.ours > 12 * n * (d + 3) / MEGABYTE
-
-
 # --- tables and pages ----------------------------------------------------------------------------
 
 
@@ -242,24 +210,6 @@ def test_a_table_says_which_targets_were_missed(line: Line, words: str) -> None:
     assert quoted(text) == quoted(results([made]))
     assert text.startswith("before\n")
     assert text.endswith("\nafter")
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "met"),
-    [
-        ((1.0, 0.0), (4.5, 0.0), True), ((1.0, 0.0), (3.5, 0.0), False),
-        ((1.0, 0.0), (60.0, 0.2), True), ((60.0, 0.1), (300.0, 0.0), False),
-    ],
-)  # fmt: skip
-def test_a_ratio_to_scip_counts_only_with_a_proof(
-    monkeypatch: pytest.MonkeyPatch, ours: Any, theirs: Any, met: bool
-) -> None:
-    """Seconds of a route and the gap that it leaves."""
-    runs = {branch_and_cut.CUT: ours, branch_and_cut.SCIP: theirs}
-    monkeypatch.setattr(extended_nu, "measured", lambda *_: runs)
-    line = extended_nu.against_scip(branch_and_cut.Case(30, 3, 4.0))
-    assert line.met is met
-    assert ("more than" in line.reached) == (theirs[1] > 0 and ours[1] == 0)
 
 
 def test_the_pages_hold_every_route_every_instance_and_every_data_set() -> None:

@@ -1,4 +1,4 @@
-"""The table of best known values: exact objectives, kept rows, submissions, resumption."""
+"""The table of best known values: exact objectives, kept rows, submissions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.bks import counting, rows, rungs
 from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.page import disagreements, known, page
 from benchmarks.bks.planes import objective_of
-from benchmarks.bks.rows import CLOSED, STORE, Row, is_done, kept, relative_gap
+from benchmarks.bks.rows import CLOSED, STORE, Row, kept, relative_gap
 from benchmarks.bks.submissions import FOLDER, check_folder, parsed, recomputed, submitted
 from tests.inside.formulations import zero_one_objective
 from tests.inside.solvers import zero_one_enumeration
@@ -119,22 +119,6 @@ def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:
 def test_the_page_says_what_is_kept() -> None:
     text = page(kept(STORE), submitted(), rungs.kept(), counting.kept())
     assert table.PAGE.read_text(encoding="utf-8") == text
-
-
-def test_the_best_of_several_runs_and_submissions_is_shown() -> None:
-    better = replace(ROW, objective=9.5, bound=8.0)
-    tighter = replace(ROW, bound=9.2, limit=60.0)
-    found = known([ROW, better, tighter])[ROW.key]
-    assert (found.objective, found.bound, found.run) == (9.5, 9.2, tighter)
-    given = replace(parsed(EXAMPLE, "it"), instance=ROW.instance, C=1.0, objective=9.4, by="Ann")
-    assert (known([ROW, better], [given])[ROW.key].owner) == "Ann"
-    assert known([ROW], [replace(given, objective=11.0)])[ROW.key].owner == ""
-    assert is_done([ROW], ROW.key, 20.0)
-    assert not is_done([ROW], ROW.key, 60.0), "a longer limit runs it again, unless it is proven"
-    assert is_done([replace(ROW, bound=10.0)], ROW.key, 60.0)
-    text = page([ROW, better, tighter], [given], [], [])
-    line = "| n60d2ATj0 | 1 | **9.400000** (Ann) | 9.200000 | 2.1 | 10.000000 | 10.000000 |"
-    assert line in text
 
 
 # --- submissions ---------------------------------------------------------------------------------

@@ -20,15 +20,7 @@ from tests.inside.solvers import Framed, Infeasible, TreeProof, TreeSearch, Unbo
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
 from tightmargin.number_words import bound_text, proven_ends
-from tightmargin.printing import (
-    CHARACTERS,
-    LINES,
-    NUMBERS,
-    Page,
-    Printed,
-    html_of,
-    text_of,
-)
+from tightmargin.printing import CHARACTERS, LINES, NUMBERS, Page, Printed, html_of, text_of
 
 BESIDES = {Infeasible, Unbounded, TreeProof, TreeSearch}  # held where annotations do not say so
 PUBLIC = sorted(

@@ -1,46 +1,24 @@
-"""Full-size results of the papers: records, pages that follow from them, counts, runs in parts."""
+"""Full-size results of the papers: pages that follow from their records, and counts."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 from operator import getitem
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.results import __main__ as command
 from benchmarks.results import outcomes
-from benchmarks.results.outcomes import (
-    Outcome,
-    Reason,
-    absent,
-    counted,
-    fails,
-    judged,
-    reasons,
-)
-from benchmarks.results.page import page
-from benchmarks.results.record import FOLDER, Record, kept, read, trimmed, write
+from benchmarks.results.outcomes import absent, fails, judged, reasons
+from benchmarks.results.record import FOLDER, kept
 from benchmarks.results.summary import index
-from tests.inside.experiments import (
-    Cell,
-    Column,
-    PaperClaim,
-    Report,
-    Row,
-    Table,
-    everything,
-    printed,
-)
-from tightmargin.solvers import Verdict
+from tests.inside.experiments import everything, printed
 
 NAMES = [one.name for one in everything()]
 RECORDS = kept()
@@ -139,61 +117,3 @@ def test_what_differs_or_does_not_hold_has_a_stated_reason_and_every_reason_a_nu
     assert set(outcomes._file()) - {"repeated", "once", "absent", "failing"} <= set(NAMES)
     found = {name for name, record in RECORDS.items() if record.finished and fails(record)}
     assert found == outcomes.failing().keys() & RECORDS.keys()
-
-
-# --- one record ----------------------------------------------------------------------------------
-
-KEYS = (Column("l", ""), Column("H", ""))
-TABLE = Table(
-    "t", "some | words", KEYS, (Column("R", ""), Column("C", "", ".3f")),
-    (
-        Row(("a_b", 0.25), {"R": Cell(16.05, "16.0", 0.15), "C": Cell(math.inf)}),
-        Row(("c", "200"), {"R": Cell(5.189499, "5.190", None), "C": Cell(1 / 3)}, 1.234e-9,
-            Verdict.CERTIFIED),
-        Row(("d", "200"), {"R": Cell(16.12, "16.0", 0.15)}, 0.5, Verdict.NOT_CERTIFIED),
-        Row(("e", "200"), {"R": Cell(7.0, "16.0", 0.15)}),
-        Row(("f", "200"), {"R": Cell(16.0, "16.0")}),
-        Row(("g", "200"), {"R": Cell(99.0, "16.0")}),
-    ),
-)  # fmt: skip
-REPORT = Report(
-    "some-table", "Some, Table 1", (TABLE, replace(TABLE, name="hidden", shown=False)),
-    (PaperClaim("a < b", True), PaperClaim("b < a", False)), ("two * words",),
-)  # fmt: skip
-RECORD = Record(
-    trimmed(REPORT), "Some, Table 1", "2026-01-01", 1.5, 3, "a machine", {"python": "3"}
-)
-REASONS = (
-    Reason(("f, *", "g, 200: R"), "incomparable", "other points"),
-    Reason(("e, 200: R",), "impossible", "it is negative"),
-    Reason(("*: R",), "sample", "random"),
-)
-
-
-def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    write(RECORD, tmp_path)
-    again = read(tmp_path / "some-table.json")
-    assert again == replace(RECORD, report=again.report)
-    assert [table.name for table in again.report.tables] == ["t"], "what is not shown is left out"
-    mine, theirs = RECORD.report.tables[0], again.report.tables[0]
-    assert mine.rows == theirs.rows
-    assert page(again) == page(RECORD)
-    assert kept(tmp_path).keys() == {"some-table"}
-    half = replace(RECORD, report=replace(RECORD.report, unfinished="2 of 6 runs"))
-    assert counted(half).total() == 0, "nothing of it is judged"
-    assert "**Not finished: 2 of 6 runs.**" in page(half)
-
-
-def test_outcomes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [one.reason for one in judged(RECORD)].count(outcomes.UNSTATED) == 4
-    monkeypatch.setattr(outcomes, "reasons", lambda name: REASONS)
-    assert [one.outcome for one in judged(RECORD)] == [
-        Outcome.AGREES, Outcome.DIFFERS, Outcome.NEAR, Outcome.IMPOSSIBLE, Outcome.INCOMPARABLE,
-        Outcome.INCOMPARABLE,
-    ]  # fmt: skip
-    text = page(RECORD)
-    assert "1 agrees, 1 is within the stated distance, 1 differs, 1 cannot be right and" in text
-    assert "- l e, H 200, R: paper 16.0, ours 7.0; within 0.15 it is not" in text
-    assert "- DOES NOT HOLD: b \\< a" in text
-    assert "NOT\\_CERTIFIED" in text
-    assert "1 of 2" in index({"some-table": RECORD}, ["some-table", "other"])
