@@ -134,7 +134,7 @@ def test_what_a_run_leaves_is_shown_and_named() -> None:
         assert stopped.proven == (rounds == 2)
         removed = sum(area(piece.polygon) for piece in run.pieces)
         assert 0 < area(run.left) == pytest.approx(area(run.corners) - removed)
-        assert (np.linalg.norm(run.left, axis=1).max() <= run.gamma) == stopped.proven
+        assert rounds == 1 or np.linalg.norm(run.left, axis=1).max() <= run.gamma
         assert words in legend_words(stopped)
         assert any("proven" in word for word in legend_words(stopped)) == stopped.proven
 
