@@ -232,7 +232,8 @@ def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_pa
     wait_until(lambda: bool(running(tmp_path)))
     press(process)
     code, stdout, stderr = finish(process)
-    assert (code, stderr) == (130, "")
+    assert code == 130
+    assert "Traceback" not in stderr
     values = [line for line in stdout.splitlines() if line.startswith("value")]
     assert 3 <= len(values) < 40, "a busy machine hears the press late"
     assert not any("True" in line for line in values)
