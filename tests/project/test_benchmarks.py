@@ -1,13 +1,10 @@
-"""Benchmarks at toy size: their routes solve the same problems, and their tables say the truth."""
+"""Benchmarks at toy size: their routes solve the same problems, and their pages say the truth."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import cvxpy as cp
 import highspy
@@ -17,6 +14,7 @@ from scipy.optimize import linprog
 
 import tightmargin as tm
 from benchmarks import (
+    branch_and_cut,
     certificates,
     conic_forms,
     conic_path,
@@ -24,18 +22,21 @@ from benchmarks import (
     cut_loop,
     cut_loop_routes,
     dual_loop,
+    extended_nu,
+    fitted_estimators,
+    literal_stops,
     nu_lp,
     nu_lp_memory,
     nu_lp_routes,
     rsvm,
     sparse_points,
 )
-from benchmarks.measuring import MEGABYTE, in_turns, quiet, stop_before_run
+from benchmarks.classical_concave import PROBLEMS
+from benchmarks.concave import INSTANCES, Instance, measured
+from benchmarks.measuring import quiet
 from benchmarks.report import OURS, Line, Table, quoted, results, summary, with_quotation
-from tests.inside.experiments import outlier_data
-from tests.inside.solvers import Limits, run_conic
 from tests.support.cbf_reader import read
-from tightmargin.solvers import Verdict
+from tests.support.covering import FULL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +45,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def _nothing_printed() -> Iterator[None]:
     with quiet():
         yield
+
+
+def written(page: str) -> str:
+    return (ROOT / "benchmarks" / page).read_text(encoding="utf-8")
 
 
 # --- the routes of a benchmark lead to the same problem ------------------------------------------
@@ -67,22 +72,10 @@ def test_every_route_to_the_nu_lp_has_its_optimum(name: str) -> None:
         found.run()
         optimum = found.getInfo().objective_function_value
     else:
-        problem, compiled = found
-        assert compiled[0]["A"].shape[0] >= 40
+        problem, _ = found
         optimum = problem.solve(cp.HIGHS)
     expected = nu_lp_optimum(X, y, w_ref, nu_lp_routes.NU)
     assert optimum == pytest.approx(expected, abs=1e-8)
-
-
-def test_cuts_remove_the_solution_before_them() -> None:
-    X, y, cuts = cut_loop_routes.instance(30, 3, 6)
-    (before, w), step = cut_loop_routes.by_hand(X, y)
-    for g, side in cuts:
-        assert g @ w > side + 1e-4 * abs(side)
-        optimum, w = step(g, side)
-        assert g @ w <= side + 1e-7
-        assert optimum >= before - 1e-9
-        before = optimum
 
 
 def cut_loop_optimum(X: np.ndarray, y: np.ndarray, cuts: list[tuple[np.ndarray, float]]) -> float:
@@ -103,203 +96,99 @@ LOOPS = cut_loop_routes.ROUTES | dual_loop.ROUTES
 @pytest.mark.parametrize("name", LOOPS)
 def test_every_route_through_the_cut_loop_has_its_optima(name: str) -> None:
     X, y, cuts = cut_loop_routes.instance(30, 3, 5)
-    (first, _), step = LOOPS[name](X, y)
+    (first, w), step = LOOPS[name](X, y)
     assert first == pytest.approx(cut_loop_optimum(X, y, []), abs=1e-8)
     for k, (g, side) in enumerate(cuts):
+        assert g @ w > side, "a cut removes the point before it"
         optimum, w = step(g, side)
         assert optimum == pytest.approx(cut_loop_optimum(X, y, cuts[: k + 1]), abs=1e-8)
-        assert w.shape == (3,)
         assert g @ w <= side + 1e-7
 
 
-def test_every_route_to_the_conic_program_has_its_optimum(tmp_path: Path) -> None:
+def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: Path) -> None:
     X, y = conic_translation.instance(15, 2)
     problem, _ = conic_translation.cvxpy(X, y)
-    expected = problem.solve(cp.SCS, eps=1e-9)
-    model = tm.conic_sdp(tm.TrainingData(X, y), penalty=conic_translation.PENALTY)
-    assert tm.solve(model, "clarabel").objective == pytest.approx(expected, rel=1e-6)
-    with conic_translation.fusion_model(X, y) as fusion:
-        fusion.writeTask(str(tmp_path / "model.cbf"))
-    by_hand = read(tmp_path / "model.cbf").solved().objective
-    assert by_hand == pytest.approx(expected, rel=1e-6)
-
-
-# --- each benchmark runs -------------------------------------------------------------------------
-
-
-def assert_complete(tables: list[Table], routes: list[str]) -> None:
-    for table in tables:
-        assert [line.route for line in table.lines] == routes
-        assert all(number > 0 for line in table.lines for number in line.numbers)
-        assert table.title in table.markdown()
-
-
-def test_nu_lp_runs() -> None:
-    assert_complete(nu_lp.measure(30, 2, 2), list(nu_lp_routes.ROUTES))
-
-
-@pytest.mark.slow("REASON")
-def test_nu_lp_memory_runs_one_process_a_route() -> None:
-    """HiGHS alone keeps 12 bytes for each of n (d + 3) coefficients."""
-    n, d = 20_000, 20
-    tables = nu_lp_memory.measure(n, d, asked={OURS: {}})
-    assert_complete(tables, [OURS])
-    assert tables[0].ours > 12 * n * (d + 3) / MEGABYTE
-
-
-def test_cut_loop_runs() -> None:
-    assert_complete(cut_loop.measure(20, 2, 4, 2, 2), list(cut_loop_routes.ROUTES))
-
-
-def test_dual_loop_runs() -> None:
-    tables = dual_loop.measure(20, 2, 4, 2)
-    assert_complete(tables, list(dual_loop.ROUTES))
-    assert len(tables) == 2
-
-
-def test_every_form_of_the_sdp_has_its_optimum() -> None:
-    X, y = conic_forms.instance(15, 2)
-    problem, _ = conic_translation.cvxpy(X, y)
-    expected = problem.solve(cp.SCS, eps=1e-9)
+    expected = pytest.approx(problem.solve(cp.SCS, eps=1e-9), rel=1e-6)
     for name, route in conic_forms.ROUTES.items():
         sign = -1 if name == conic_forms.DUAL else 1
-        assert sign * route(X, y).objective == pytest.approx(expected, rel=1e-6), name
+        assert sign * route(X, y).objective == expected, name
+    with conic_translation.fusion_model(X, y) as fusion:
+        fusion.writeTask(str(tmp_path / "model.cbf"))
+    assert read(tmp_path / "model.cbf").solved().objective == expected
 
 
-def test_conic_forms_run() -> None:
-    assert_complete(conic_forms.measure(15, 2, 2), list(conic_forms.ROUTES))
-
-
-def test_conic_translation_runs() -> None:
-    assert_complete(conic_translation.measure(15, 2, 2), list(conic_translation.ROUTES))
-
-
-def test_conic_path_runs() -> None:
-    assert_complete(conic_path.measure(20, 2, 4, 2), list(conic_path.ROUTES))
-
-
-def test_certificates_are_measured_beside_routes_with_their_optimum() -> None:
+def test_every_other_route_of_the_certificates_has_their_optimum() -> None:
     X, y = certificates.instance(40, 3)
-    classes = tuple(replace(kind, sizes=((40, 3, 1),)) for kind in certificates.CLASSES)
-    compared = [kind for kind in classes if kind.others]
-    *tables, share = certificates.measure(1, classes)
-    assert_complete(tables[:1], [OURS, *compared[0].others])
-    assert [[line.route for line in table.lines] for table in tables] == [
-        [OURS, *kind.others] for kind in compared
-    ]
-    assert len(share.lines[0].numbers) == len(classes)
-    assert min(share.lines[0].numbers) > 0
-    for kind in compared:
-        found = certificates.ours(kind.build, kind.solver)(X, y).objective
-        assert kind.others[certificates.CVXPY](X, y) == pytest.approx(found, rel=1e-4)
-    assert certificates.bare_qp(X, y).obj_val == pytest.approx(
-        certificates.in_cvxpy("QP")(X, y), rel=1e-4
-    )
-    assert certificates.bare_socp(X, y).obj_val == pytest.approx(
-        certificates.in_cvxpy("SOCP")(X, y), rel=1e-4
-    )
-    loss = sum(certificates.bare_lp(X, y).col_value[4:])
-    assert loss == pytest.approx(certificates.in_cvxpy("LP")(X, y), rel=1e-4)
-
-
-def test_a_path_that_differs_from_the_solver_is_no_benchmark() -> None:
-    data = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=7)
-    path = tm.paths.conic_path(data, penalties=[1.0])
-    claim = run_conic(conic_path.dual_form(data, 1.0), 0, Limits(threads=1))
-    conic_path.refuse_difference(path, [claim])
-    with pytest.raises(RuntimeError, match="at penalty 1 the path has"):
-        conic_path.refuse_difference(path, [replace(claim, objective=claim.objective * 1.001)])
-    unproven = replace(path, not_reached=(2.0,))
-    with pytest.raises(RuntimeError, match="not certified"):
-        conic_path.certified(unproven)
+    for kind in certificates.CLASSES:
+        if kind.others:
+            found = certificates.ours(kind.build, kind.solver)(X, y).objective
+            assert kind.others[certificates.CVXPY](X, y) == pytest.approx(found, rel=1e-4)
+    for name, bare in (
+        ("QP", certificates.bare_qp(X, y).obj_val),
+        ("SOCP", certificates.bare_socp(X, y).obj_val),
+        ("LP", sum(certificates.bare_lp(X, y).col_value[4:])),
+    ):
+        assert bare == pytest.approx(certificates.in_cvxpy(name)(X, y), rel=1e-4)
 
 
 def test_every_route_of_sparse_points_has_the_same_problem() -> None:
     X, y = sparse_points.instance(40, 3)
-    found = sparse_points.proven(X, y)
     bare = sparse_points.PROOFS[sparse_points.BARE](X, y)
-    np.testing.assert_allclose(bare.w, found.values["w"], atol=1e-6)
+    np.testing.assert_allclose(bare.w, sparse_points.proven(X, y).values["w"], atol=1e-6)
     by_hand = sparse_points.by_highspy(X, y)
     by_hand.run()
     least = tm.solve(tm.rsvm_relaxed(tm.TrainingData(X, y))).objective
     assert by_hand.getInfo().objective_function_value == pytest.approx(least, abs=1e-7)
 
 
-def test_rsvm_runs() -> None:
-    kernel, linear = rsvm.measure(30, 2, 2)
-    socp = rsvm.SOCP.format(count=2)
-    assert_complete([kernel], [OURS, rsvm.SEGMENTS, rsvm.DECOMPOSITION, rsvm.LIBSVM, socp])
-    assert_complete([linear], [OURS, rsvm.DECOMPOSITION, rsvm.ONE_BY_ONE])
-    asked = {line.route: line.at_least for line in kernel.lines}
-    assert (asked[rsvm.SEGMENTS], asked[socp]) == (2.0, 20.0)
+def test_all_routes_to_the_extended_nu_svc_solve_it() -> None:
+    data = branch_and_cut.clouds(30, 3)
+    nu = extended_nu.middle(data)
+    for route in (extended_nu.by_branch_and_cut, extended_nu.by_hull, branch_and_cut.by_scip):
+        assert route(data, nu, "uniform", 20.0) <= extended_nu.TOLERANCE
+    scip = tm.solve(tm.extended_nu_svc(data, nu=nu), "scip")
+    assert tm.cuts.hull_search(data, nu=nu).objective == pytest.approx(scip.objective, rel=1e-6)
 
 
-def test_a_loss_that_differs_from_the_proven_one_is_no_benchmark() -> None:
-    data = rsvm.linear_problem(30, 2)
-    bound = rsvm.spread(data, 2)[0]
-    loss = tm.solve(tm.rsvm(data, norm_bound=bound)).objective
-    assert loss is not None
-    rsvm.refuse_difference(data, [bound], [loss])
-    for wrong in (loss * 1.001, float("nan")):
-        with pytest.raises(RuntimeError, match="a route"):
-            rsvm.refuse_difference(data, [bound], [wrong])
-    with pytest.raises(RuntimeError, match="not certified"):
-        rsvm.refuse_unproven([Verdict.CERTIFIED, Verdict.NOT_CERTIFIED])
+@pytest.mark.parametrize("dense", [False, True])
+def test_every_route_to_a_concave_program_finds_the_same_optimum(dense: bool) -> None:
+    toy = Instance(2, 8, dense)
+    runs = [measured(toy, how, 20.0) for how in ("branch-and-cut", "cutting-plane", "scip")]
+    assert all(run is not None and run.finished for run in runs)
+    ends = [run.objective for run in runs if run is not None]
+    assert ends == pytest.approx([ends[0]] * 3, rel=1e-5)
 
 
-# --- measuring -----------------------------------------------------------------------------------
+# --- each benchmark runs -------------------------------------------------------------------------
+
+RUNS: dict[str, tuple[Callable[[], list[Table]], list[list[str]]]] = {
+    "nu_lp": (lambda: nu_lp.measure(30, 2, 2), [[*nu_lp_routes.ROUTES]]),
+    "cut_loop": (lambda: cut_loop.measure(20, 2, 4, 2, 2), [[*cut_loop_routes.ROUTES]]),
+    "dual_loop": (lambda: dual_loop.measure(20, 2, 4, 2), [[*dual_loop.ROUTES]] * 2),
+    "conic_forms": (lambda: conic_forms.measure(15, 2, 2), [[*conic_forms.ROUTES]]),
+    "conic_translation": (
+        lambda: conic_translation.measure(15, 2, 2), [[*conic_translation.ROUTES]],
+    ),
+    "conic_path": (lambda: conic_path.measure(20, 2, 4, 2), [[*conic_path.ROUTES]]),
+    "rsvm": (
+        lambda: rsvm.measure(30, 2, 2),
+        [[OURS, rsvm.SEGMENTS, rsvm.DECOMPOSITION, rsvm.LIBSVM, rsvm.SOCP.format(count=2)],
+         [OURS, rsvm.DECOMPOSITION, rsvm.ONE_BY_ONE]],
+    ),
+}  # fmt: skip
 
 
-def test_routes_take_turns_after_a_warm_up_and_slow_ones_run_less() -> None:
-    calls: list[tuple[str, int]] = []
-
-    def route(name: str) -> Any:
-        return lambda size: calls.append((name, size))
-
-    routes = {name: route(name) for name in "ab"}
-    numbers = in_turns(routes, (7,), (1,), 3, at_most={"b": 1})
-    assert calls == [("a", 1), ("b", 1), ("a", 7), ("b", 7), ("a", 7), ("a", 7)]
-    assert {name: len(runs) for name, runs in numbers.items()} == {"a": 3, "b": 1}
+@pytest.mark.parametrize("name", RUNS if FULL else ["nu_lp", "dual_loop"])
+def test_a_benchmark_runs(name: str) -> None:
+    measure, routes = RUNS[name]
+    tables = measure()
+    assert [[line.route for line in one.lines] for one in tables] == routes
+    for one in tables:
+        assert all(number > 0 for line in one.lines for number in line.numbers)
+        assert one.title in one.markdown()
 
 
-def test_the_clock_of_highs_stops_before_its_run_and_highs_is_left_as_it_was() -> None:
-    run = highspy.Highs.run
-    with stop_before_run() as found:
-        h = highspy.Highs()
-        h.run()
-        pytest.fail("HiGHS ran")
-    assert found == [h]
-    assert highspy.Highs.run is run
-    with pytest.raises(RuntimeError, match="never asked"), stop_before_run():
-        pass
-    assert highspy.Highs.run is run
-
-
-PEAK = """
-import numpy as np
-from benchmarks.measuring import peak_growth
-
-def work():
-    np.ones(60 * 2**20 // 8).sum()
-    np.ones(30 * 2**20 // 8).sum()
-
-print(peak_growth(work))
-"""
-
-
-def test_peak_memory_counts_what_was_freed_on_the_way() -> None:
-    """In a process of its own: a heap that was large before does not grow."""
-    answer = subprocess.run(
-        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert 55 < float(answer.stdout) < 85
-
-
-# --- tables --------------------------------------------------------------------------------------
-
-
-def table(*lines: Line) -> Table:
-    return Table("a thing", "s", (Line(OURS, (2.0, 1.0, 9.0)), *lines))
+# --- tables and pages ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -313,36 +202,43 @@ def table(*lines: Line) -> Table:
 )
 def test_a_table_says_which_targets_were_missed(line: Line, words: str) -> None:
     """Ours has the median 2."""
-    made = table(line)
+    made = Table("a thing", "s", (Line(OURS, (2.0, 1.0, 9.0)), line))
     assert words in made.markdown()
     assert words in summary([made])
-
-
-def test_a_route_without_a_target_is_in_the_table_and_not_in_the_summary() -> None:
-    made = table(Line("curious", (6.0,)))
-    assert "| curious | 6 | 1 |  | 3 x faster |" in made.markdown()
-    assert "curious" not in summary([made])
-
-
-def test_the_readme_takes_the_summary_over() -> None:
-    text = results([table(Line("theirs", (8.0,), at_least=4.0))])
     readme = "before\n<!-- speed: begin -->\nold\n<!-- speed: end -->\nafter"
-    written = with_quotation(readme, quoted(text))
-    assert quoted(written) == quoted(text)
-    assert written.startswith("before\n")
-    assert written.endswith("\nafter")
-    with pytest.raises(ValueError, match="no <!-- speed"):
-        quoted("nothing here")
+    text = with_quotation(readme, quoted(results([made])))
+    assert quoted(text) == quoted(results([made]))
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter")
 
 
-def test_the_guide_quotes_the_results() -> None:
-    found = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+def test_the_pages_hold_every_route_every_instance_and_every_data_set() -> None:
+    found = quoted(written("RESULTS.md"))
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    assert quoted(guide) == quoted(found), "run make bench"
-
-
-def test_the_results_hold_every_target() -> None:
-    found = quoted((ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8"))
+    assert quoted(guide) == found, "run make bench"
     for route in {**nu_lp.ASKED, **nu_lp_memory.ASKED, **cut_loop.ASKED}:
-        if route != OURS:
-            assert f"| {route} |" in found, f"{route}: run make bench"
+        assert route == OURS or f"| {route} |" in found, f"{route}: run make bench"
+    _, classical = written("CONCAVE.md").split("Problems of Floudas & Pardalos")
+    assert all(f"| {problem.optimum:g} |" in classical for problem in PROBLEMS)
+    assert {i.dimension for i in INSTANCES} == {2, 3, 4, 5, 6, 7, 8, 10}
+    fits = written("FITTED_ESTIMATORS.md")
+    assert all(fits.count(f"| {name} |") == 2 for name in fitted_estimators.DATA)
+    assert f"| {' | '.join(['data', 'n', 'd', *fitted_estimators.NAMES])} |" in fits
+
+
+def test_the_stops_that_are_written_are_of_fifty_instances_that_agree() -> None:
+    page = written("LITERAL_STOPS.md").splitlines()
+    lines = [line.strip("| ").split(" | ") for line in page if line[:3] in ("| 2", "| 6")]
+    assert sum(int(line[1]) for line in lines) == 50
+    for line in lines:
+        assert line[-1] == f"{line[1]} of {line[1]}"
+        first, last = (int(line[at].split(",")[0].split(".")[0]) for at in (2, 3))
+        assert first <= last
+    found = literal_stops.pair(14, 2, 0.5, 1)
+    assert found.agree()
+    worse = replace(found.literal.best, objective=found.literal.objective * 1.001)
+    lied = literal_stops.Pair(replace(found.literal, best=worse), found.concavity)
+    assert not lied.agree()
+    assert [literal_stops.row(14, 2, 0.5, [one])[-1] for one in (found, lied)] == [
+        "1 of 1", "0 of 1",
+    ]  # fmt: skip

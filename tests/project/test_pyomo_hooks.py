@@ -49,7 +49,7 @@ def test_methods_we_override_or_call(owner: type, name: str, parameters: list[st
     assert list(signature.parameters) == parameters
 
 
-def test_a_component_keeps_its_elements_in_data_and_its_index_in_index_set() -> None:
+def test_a_component_keeps_its_elements_in_data_and_a_row_its_relation_in_expr() -> None:
     m = pyo.ConcreteModel()
     m.I = pyo.RangeSet(0, 2)
     m.x = pyo.Var(m.I, dense=False)
@@ -58,23 +58,21 @@ def test_a_component_keeps_its_elements_in_data_and_its_index_in_index_set() -> 
     assert m.x[1] is m.x._data[1], "a missing element is asked for through the hook, then kept"
     assert m.x[1]._index == 1
     assert m.x._rule_domain(m, None, m.x).get_interval() == (None, None, 0)
-    m.named = pyo.Var([0, 1])
+    m.named = pyo.Var([(0, "a b"), (1, "c")])
     assert m.named._anonymous_sets
-
-
-def test_a_row_keeps_its_relation_in_expr_and_whether_it_counts_in_active() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    m.row = pyo.Constraint([0], rule=lambda m, _: m.x >= 1)
-    row = m.row[0]
-    relation = row._expr
-    assert row._active
+    assert [f"named{index_repr(key)}" for key in m.named] == [v.name for v in m.named.values()]
+    m.row = pyo.Constraint([0], rule=lambda m, _: m.x[0] >= 1)
+    row, relation = m.row[0], m.row[0]._expr
     row.deactivate()
     assert not row._active
     assert row._expr is relation
-    row.set_value(m.x >= 2)
+    row.set_value(m.x[0] >= 2)
     assert row._expr is not relation
     assert row._component() is m.row
+    m.f = pyo.ExternalFunction(float)
+    e = m.f(m.x[0])
+    assert isinstance(e, ExternalFunctionExpression)
+    assert e._fcn._fcn is float
 
 
 def test_a_linear_expression_is_its_list_of_terms_and_their_number() -> None:
@@ -85,22 +83,3 @@ def test_a_linear_expression_is_its_list_of_terms_and_their_number() -> None:
     assert len(e._args_) == e._nargs == e.nargs() == 2
     slots = {name for kind in LinearExpression.__mro__ for name in getattr(kind, "__slots__", ())}
     assert slots == {"_args_", "_nargs"}
-
-
-def test_an_external_function_is_found_again_in_its_expression() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-
-    def double(x: float) -> float:
-        return 2 * x
-
-    m.f = pyo.ExternalFunction(double)
-    e = m.f(m.x)
-    assert isinstance(e, ExternalFunctionExpression)
-    assert e._fcn._fcn is double
-
-
-def test_names_of_elements_are_put_together_as_pyomo_does() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([(0, "a b"), (1, "c")])
-    assert [f"x{index_repr(key)}" for key in m.x] == [v.name for v in m.x.values()]

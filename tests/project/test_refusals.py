@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,24 +53,18 @@ def c_svc() -> pyo.ConcreteModel:
     return tm.c_svc(DATA, C=1.0)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A call that must be refused, the class of the error, and what its sentence holds."""
-
-    call: Callable[[], Any]
-    error: type[Exception]
-    holds: str
-
-
 def one_sentence(text: str) -> bool:
     """One line; further sentences would begin with a capital after a full stop."""
     return "\n" not in text and bool(text.strip()) and not re.search(r"\.\s+[A-Z]", text)
 
 
-def refused(refusal: Refusal) -> str:
-    with pytest.raises(refusal.error, match=refusal.holds) as caught:
-        refusal.call()
-    assert type(caught.value) is refusal.error
+Refusal = tuple[Callable[[], Any], type[Exception], str]  # a call, its error, what is said
+
+
+def refused(call: Callable[[], Any], error: type[Exception], holds: str) -> str:
+    with pytest.raises(error, match=holds) as caught:
+        call()
+    assert type(caught.value) is error
     assert one_sentence(str(caught.value)), str(caught.value)
     return str(caught.value)
 
@@ -81,89 +75,45 @@ def refused(refusal: Refusal) -> str:
 @pytest.mark.parametrize("solver", NAMES)
 def test_a_solver_that_is_not_installed(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its import is blocked; the sentence has the command that mends it, and the others."""
+    known = tm.solve(c_svc(), "highs").objective
     monkeypatch.setitem(sys.modules, SOLVERS[solver].package, None)
-    sentence = refused(
-        Refusal(
-            lambda: tm.solve(c_svc(), solver),
-            SolverNotInstalledError,
-            rf"^{solver} is not installed \(pip install {SOLVERS[solver].distribution}\)",
-        )
-    )
+    said = rf"^{solver} is not installed \(pip install {SOLVERS[solver].distribution}\)"
+    sentence = refused(lambda: tm.solve(c_svc(), solver), SolverNotInstalledError, said)
     others = sentence.partition("solvers for QP: ")[2].split(", ")
     assert solver not in others
     assert {"highs", "clarabel"} - {solver} <= set(others)
-
-
-@pytest.mark.parametrize("solver", [name for name in NAMES if SOLVERS[name].free])
-def test_auto_does_without_any_one_solver(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = tm.solve(c_svc(), "highs").objective
-    monkeypatch.setitem(sys.modules, SOLVERS[solver].package, None)
     result = tm.solve(c_svc())
-    assert result.solver != solver
+    assert result.solver != solver, "auto does without it"
     assert result.objective == pytest.approx(known, abs=1e-6)
 
 
-def test_a_missing_solver_on_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, csv_file: Path
+def test_no_licence_names_the_way_to_a_file_and_the_free_solvers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, csv_file: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyscipopt", None)
-    answer = run("solve", "c_svc", "--data", csv_file, "--set", "C=1", "--solver", "scip")
-    assert answer.code == 2
-    assert "scip is not installed (pip install pyscipopt)" in answer.complaint
-
-
-@pytest.fixture
-def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No licence for MOSEK, whatever this machine has; files go to the folder returned."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    """No licence for MOSEK, whatever this machine has; nothing is left in the temporary folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     info = replace(SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
     monkeypatch.setitem(SOLVERS, "mosek", info)
-    return folder
-
-
-def test_no_licence_names_the_way_to_a_file_and_the_free_solvers(unlicensed: Path) -> None:
-    sentence = refused(
-        Refusal(lambda: tm.solve(c_svc(), "mosek"), LicenceError, "cannot be located")
-    )
+    sentence = refused(lambda: tm.solve(c_svc(), "mosek"), LicenceError, "cannot be located")
     assert "tm.export(model, 'c_svc.ptf')" in sentence
-    assert list(unlicensed.iterdir()) == []
     free = sentence.partition("without one are ")[2].split(", ")
     able = [n for n, s in SOLVERS.items() if s.installed and s.free and "QP" in s.classes]
     assert set(free) == set(able)
-
-
-def test_no_licence_on_the_command_line(unlicensed: Path, csv_file: Path) -> None:
     answer = run("solve", "c_svc", "--data", csv_file, "--set", "C=1", "--solver", "mosek")
-    assert answer.code == 2
-    assert "tm.export(model, 'c_svc.ptf')" in answer.complaint
-    assert list(unlicensed.iterdir()) == []
+    assert (answer.code, answer.complaint) == (2, f"tightmargin: {sentence}")
+    assert list(tmp_path.iterdir()) == []
 
 
-def large() -> tm.TrainingData:
-    return points("overlapping", 1, n=250)
-
-
-def test_a_size_limit_names_limit_size_and_who_fits(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_size_limit_names_limit_size_and_who_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     if not SOLVERS["gurobi"].installed:
         pytest.skip("gurobi is not installed")
     monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
-    sentence = refused(
-        Refusal(
-            lambda: tm.solve(tm.c_svc(large(), C=1.0), "gurobi"),
-            SizeLimitError,
-            "^gurobi: the model has 253 variables, and its restricted licence takes 200",
-        )
-    )
+    model = tm.c_svc(points("overlapping", 1, n=250), C=1.0)
+    said = "^gurobi: the model has 253 variables, and its restricted licence takes 200"
+    sentence = refused(lambda: tm.solve(model, "gurobi"), SizeLimitError, said)
     fitting = sentence.partition("; try ")[2].split(", ")
     assert fitting[0] == "clarabel"
     assert "gurobi" not in fitting
-    file = write_csv(tmp_path / "large.csv", large())
-    answer = run("solve", "c_svc", "--data", file, "--set", "C=1", "--solver", "gurobi")
-    assert (answer.code, answer.complaint) == (2, f"tightmargin: {sentence}")
 
 
 # --- models, numbers, limits ---------------------------------------------------------------------
@@ -258,170 +208,134 @@ def spoilt(value: float) -> np.ndarray:
     return X
 
 
-MODELS = {
-    "class": Refusal(
+MODELS: dict[str, Refusal] = {
+    "class": (
         lambda: tm.solve(tm.conic_sdp(DATA, penalty=1.0), "highs"), ProblemClassError,
         r"^highs cannot take SDP models; installed solvers that can: clarabel",
     ),
-    "unknown solver": Refusal(
-        lambda: tm.solve(c_svc(), "higs"), ValueError, "unknown solver 'higs'.*did you mean highs"
-    ),
-    "no name": Refusal(
-        lambda: tm.solve(c_svc(), ["highs"]), ValueError, r"unknown solver \['highs'\]; choose auto"
-    ),
-    "coefficient": Refusal(
+    "unknown solver": (lambda: tm.solve(c_svc(), "higs"), ValueError, "'higs'.*did you mean highs"),
+    "no name": (lambda: tm.solve(c_svc(), ["highs"]), ValueError, r"\['highs'\]; choose auto"),
+    "coefficient": (
         lambda: tm.solve(tm.c_svc(TINY, C=1.0), "highs"), NumberError,
         r"highs would silently drop .*1e-10 of w\[0\] in row margin\[0\].*clarabel",
     ),
-    "nan": Refusal(
-        lambda: tm.TrainingData(spoilt(NAN), DATA.y), ValueError, "X holds nan in row 2, column 1"
-    ),
-    "infinity": Refusal(
-        lambda: tm.TrainingData(spoilt(INF), DATA.y), ValueError, "X holds inf in row 2, column 1"
-    ),
-    "nan param": Refusal(
+    "nan": (lambda: tm.TrainingData(spoilt(NAN), DATA.y), ValueError, "nan in row 2, column 1"),
+    "infinity": (lambda: tm.TrainingData(spoilt(INF), DATA.y), ValueError, "inf in row 2, column"),
+    "nan param": (
         lambda: tm.solve(with_param(NAN)), NumberError, r"row priced: coefficient of x\[0\] is nan"
     ),
-    "infinite param": Refusal(
+    "infinite param": (
         lambda: tm.solve(with_param(INF)), NumberError, r"row priced: coefficient of x\[0\] is inf"
     ),
-    "objectives": Refusal(
+    "objectives": (
         lambda: tm.solve(two_objectives()), ValueError,
         r"2 objectives are active \(objective, second\): deactivate all but one",
     ),
-    "sos": Refusal(
-        lambda: tm.solve(with_sos()), ValueError, "components of type SOSConstraint cannot be read"
+    "sos": (lambda: tm.solve(with_sos()), ValueError, "of type SOSConstraint cannot be read"),
+    "complementarity": (
+        lambda: tm.solve(with_complementarity()), ValueError, "of type Complementarity cannot be"
     ),
-    "complementarity": Refusal(
-        lambda: tm.solve(with_complementarity()), ValueError,
-        "components of type Complementarity cannot be read",
-    ),
-    "logic": Refusal(
-        lambda: tm.solve(with_logic()), ValueError,
-        "components of type LogicalConstraint cannot be read",
-    ),
-    "arc": Refusal(lambda: tm.solve(with_arc()), ValueError, "type Arc .*network.expand_arcs"),
-    "matrix": Refusal(
+    "logic": (lambda: tm.solve(with_logic()), ValueError, "of type LogicalConstraint cannot be"),
+    "arc": (lambda: tm.solve(with_arc()), ValueError, "type Arc .*network.expand_arcs"),
+    "matrix": (
         lambda: tm.solve(with_matrix()), ValueError, "rows is a MatrixConstraint.*pyo.Constraint"
     ),
-    "block": Refusal(
+    "block": (
         lambda: tm.solve(blocks().b[2]), TypeError, r"got b\[2\] alone: deactivate the other blocks"
     ),
-    "blocks": Refusal(lambda: tm.solve(blocks().b), TypeError, "got all blocks of b: solve the"),
-    "disjunction": Refusal(
+    "blocks": (lambda: tm.solve(blocks().b), TypeError, "got all blocks of b: solve the"),
+    "disjunction": (
         lambda: tm.solve(either()), ValueError,
         "Disjunction d cannot be switched off, since x has no lower bound and x has no upper"
     ),
-    "disjunction on one side": Refusal(
+    "disjunction on one side": (
         lambda: tm.solve(either(-5.0)), ValueError, "since x has no upper bound: give"
     ),
-    "disjunction without limits": Refusal(
+    "disjunction without limits": (
         lambda: tm.solve(either(0.0, lambda m: 1 / m.x <= 3)), ValueError, "since x has no upper"
     ),
-    "Expr_if of a variable": Refusal(
+    "Expr_if of a variable": (
         lambda: tm.solve(with_goal(lambda m: pyo.Expr_if(m.x > 2, 3 * m.x, m.x))),
         ProblemClassError, r"objective goal: Expr_if.* choose by pyo.value\(\)",
     ),
-    "Expr_if of no value": Refusal(
+    "Expr_if of no value": (
         lambda: tm.solve(with_choice_of_nothing()), NumberError, "Param empty has no value: set it"
     ),
-    "Expr_if within": Refusal(
+    "Expr_if within": (
         lambda: tm.solve(with_goal(lambda m: pyo.exp(pyo.Expr_if(m.p > 0, 3 * m.x, m.x)))),
         ProblemClassError, "objective goal: Expr_if.* with a binary",
     ),
-    "function": Refusal(
+    "function": (
         lambda: tm.solve(with_goal(lambda m: pyo.ceil(m.x))), ProblemClassError,
         r"objective goal: ceil\(x\) is read by no solver: what they read.* is exp, log"
     ),
-    "beyond degree two": Refusal(
+    "beyond degree two": (
         lambda: tm.solve(with_goal(lambda m: pyo.sin(m.x)), "gurobi"), ProblemClassError,
         "gurobi cannot take this .* goal is beyond degree two; installed solvers that can: scip$"
     ),
-    "any domain": Refusal(
+    "any domain": (
         lambda: tm.solve(on_x(within=pyo.Any)), DomainError, "domain of x, Any,.* within=pyo.Reals"
     ),
-    "words": Refusal(
+    "words": (
         lambda: tm.solve(on_x(within=["a"], bounds=None)), DomainError, "'a', which is no number"
     ),
-    "two intervals": Refusal(
+    "two intervals": (
         lambda: tm.solve(on_x(within=pyo.RangeSet(ranges=PARTS))), DomainError,
         "write with binaries in which of its parts"
     ),
-    "a choice in a file": Refusal(
+    "a choice in a file": (
         lambda: tm.export(on_x(within=[0, 2, 5]), "x.lp"), DomainError,
         "write the choice with binaries, or call tightmargin.solve, which does"
     ),
-    "start": Refusal(
-        lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"
-    ),
-    "options": Refusal(
+    "start": (lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"),
+    "options": (
         lambda: tm.solve(c_svc(), options=["max_iter"]), ValueError, "options must map"  # type: ignore[arg-type]
     ),
-    "option": Refusal(
+    "option": (
         lambda: tm.solve(c_svc(), options={3: 1}), ValueError, "a name is a string, got 3"  # type: ignore[dict-item]
     ),
-    "formulation": Refusal(
-        lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"
+    "formulation": (lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"),
+    "suffix": (
+        lambda: export(c_svc(), "model.foo"), ValueError, r"must end in \.lp.*\.ptf.*'model\.foo'"
     ),
-    "suffix": Refusal(
-        lambda: export(c_svc(), "model.foo"), ValueError,
-        r"must end in \.lp.*\.ptf.*got 'model\.foo'"
-    ),
-    "result": Refusal(
+    "result": (
         lambda: tm.SolveResult.load("no_such.json"), ValueError,
         r"no_such\.json is not a readable result: .*No such file",
     ),
+} | {
+    f"option of {solver}": (
+        lambda solver=solver: tm.solve(c_svc(), solver, options={"no_such_option": 1}), ValueError,
+        f"^{solver} has no option 'no_such_option'",
+    )
+    for solver in NAMES if SOLVERS[solver].installed
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", MODELS)
 def test_models_and_numbers(case: str) -> None:
-    refused(MODELS[case])
+    refused(*MODELS[case])
 
 
-@pytest.mark.parametrize("solver", NAMES)
-def test_an_unknown_option(solver: str) -> None:
-    if not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
-    refused(
-        Refusal(
-            lambda: tm.solve(c_svc(), solver, options={"no_such_option": 1}),
-            ValueError,
-            f"^{solver} has no option 'no_such_option'",
-        )
-    )
+BAD_NUMBERS = {
+    "time_limit": [-1, 0, 0.0, NAN, INF, -INF, "3", "soon", True, [1]],
+    "threads": [-1, 0, 1.5, NAN, INF, "2", "two", True, 2**31],
+    "seed": [-1, 1.5, NAN, INF, "2", "two", True, 2**31],
+}
+SAID = {
+    "time_limit": "^time_limit must be positive and finite, in seconds, got ",
+    "threads": "^threads must be a whole number from 1 to 2147483647, got ",
+    "seed": "^seed must be a whole number from 0 to 2147483647, got ",
+}
 
 
-@pytest.mark.parametrize("value", [-1, 0, 0.0, NAN, INF, -INF, "3", "soon", True, [1]])
-def test_a_time_limit_is_a_positive_number(value: Any) -> None:
-    sentence = refused(
-        Refusal(
-            lambda: tm.solve(c_svc(), time_limit=value),
-            ValueError,
-            "^time_limit must be positive and finite, in seconds, got ",
-        )
-    )
-    assert sentence.endswith(repr(value))
-
-
-@pytest.mark.parametrize("argument", ["threads", "seed"])
-@pytest.mark.parametrize("value", [-1, 1.5, NAN, INF, "2", "two", True, 2**31])
-def test_threads_and_seed_are_whole_numbers(argument: str, value: Any) -> None:
-    least = {"threads": 1, "seed": 0}[argument]
-    sentence = refused(
-        Refusal(
-            lambda: tm.solve(c_svc(), **{argument: value}),
-            ValueError,
-            f"^{argument} must be a whole number from {least} to 2147483647, got ",
-        )
-    )
-    assert sentence.endswith(repr(value))
-
-
-def test_numpy_numbers_are_numbers() -> None:
-    result = tm.solve(
-        c_svc(), "highs", time_limit=np.float64(60), threads=np.int64(1), seed=np.int32(0)
-    )
+@pytest.mark.parametrize("argument", BAD_NUMBERS)
+def test_limits_are_numbers_of_their_range(argument: str) -> None:
+    for value in BAD_NUMBERS[argument]:
+        words = {argument: value}
+        sentence = refused(lambda: tm.solve(c_svc(), **words), ValueError, SAID[argument])  # noqa: B023
+        assert sentence.endswith(repr(value))
+    numpys = {"time_limit": np.float64(60), "threads": np.int64(1), "seed": np.int32(0)}
+    result = tm.solve(c_svc(), "highs", **numpys)
     assert (result.time_limit, result.threads, result.seed) == (60.0, 1, 0)
 
 
@@ -455,31 +369,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 C_SVC = ["solve", "c_svc", "--set", "C=1"]
 COMMANDS: dict[str, tuple[list[str], str, str]] = {
     "nan": (C_SVC, "nan.csv", "nan.csv"),
-    "words": (C_SVC, "words.csv", "many"),
     "one class": (C_SVC, "one.csv", "both labels"),
     "empty": (C_SVC, "empty.csv", "empty.csv"),
-    "missing file": (C_SVC, "no_such.csv", "no_such.csv"),
-    "coefficient": ([*C_SVC, "--solver", "highs"], "tiny.csv", "silently drop"),
-    "class": (["solve", "conic_sdp", "--set", "penalty=1", "--solver", "highs"], "", "clarabel"),
-    "unknown solver": ([*C_SVC, "--solver", "higs"], "", "did you mean highs"),
-    "all": ([*C_SVC, "--solver", "all"], "", "unknown solver 'all'"),
     "negative limit": ([*C_SVC, "--time-limit", "-1"], "", "time_limit must be positive"),
-    "nan limit": ([*C_SVC, "--time-limit", "nan"], "", "time_limit must be positive"),
-    "infinite limit": ([*C_SVC, "--time-limit", "inf"], "", "time_limit must be positive"),
-    "limit in words": ([*C_SVC, "--time-limit", "soon"], "", "--time-limit"),
-    "threads": ([*C_SVC, "--threads", "0"], "", "--threads"),
-    "half a thread": ([*C_SVC, "--threads", "0.5"], "", "--threads"),
     "seed": ([*C_SVC, "--seed", "-1"], "", "--seed"),
-    "large seed": ([*C_SVC, "--seed", "2147483648"], "", "seed must be a whole number"),
-    "seed in words": ([*C_SVC, "--seed", "two"], "", "--seed"),
     "option": ([*C_SVC, "--sover", "highs"], "", "--solver"),
-    "infinite C": (["solve", "c_svc", "--set", "C=inf"], "", "C must be a positive finite number"),
-    "folder": ([*C_SVC, "--out", "no/such/folder/fit.json"], "", "no folder"),
     "suffix": ([*C_SVC, "--out", "fit.txt"], "", "must end in .json"),
-    "csv": (["compare", "conic_sdp", "--set", "penalty=1", "--csv", "no/such/x.csv"], "", "folder"),
-    "export": (["export", "c_svc", "no/such/model.lp", "--set", "C=1"], "", "no folder"),
     "export class": (["export", "conic_sdp", "model.lp", "--set", "penalty=1"], "", "semidefinite"),
-    "export suffix": (["export", "c_svc", "model.foo", "--set", "C=1"], "", "must end in"),
 }
 
 

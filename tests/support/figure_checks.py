@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -72,3 +73,17 @@ def faults_of(figure: Figure) -> list[str]:
             if min(wide, high) > ROOM:
                 faults.append(f"{text.get_text()!r} lies on {other.get_text()!r}")
     return faults
+
+
+def series(axes: Any) -> dict[str, Any]:
+    """Lines by what the legend calls them."""
+    return {line.get_label(): line for line in axes.lines}
+
+
+def lines_of(axes: Any) -> dict[float, Any]:
+    """Vertices of the contour lines, by level."""
+    return {
+        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
+        for drawn in axes.collections
+        if not drawn.filled
+    }

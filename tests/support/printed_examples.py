@@ -43,11 +43,12 @@ def returned() -> Iterator[Any]:
     """Results of public calls."""
     data = points()
     yield tm.data.read_points("sklearn:iris", named)
-    yield from (_data_objects(data), _solved(data), _compared(data), _edited(data))
+    small = points(10)
+    yield from (_data_objects(data), _solved(data), _compared(small), _edited(small))
     yield _separated(points(8))
-    yield from (_searches(data), _paths(data), _theory(data), _drawn_and_studied())
+    yield from (_searches(small), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
-    yield from (_without_optimum(), _tree(data), _concave())
+    yield from (_without_optimum(), _tree(small), _concave())
 
 
 def _concave() -> Any:
@@ -103,7 +104,7 @@ def _edited(data: tm.TrainingData) -> Any:
 
 
 def _searches(data: tm.TrainingData) -> Any:
-    wide = points(20, 4)
+    wide = points(10, 4)
     classes = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
     truncated = {"ridge": RIDGE, "truncation": 0.0}
     found = tm.search.truncated_dca(classes, **truncated)

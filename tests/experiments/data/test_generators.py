@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 
 from tests.inside.experiments import (
     OUTLIERS,
@@ -58,60 +57,6 @@ def test_outliers_are_drawn_in_the_documented_order(kind, n, d, sigma, seed):
     assert data.spec == f"synthetic:{kind},n={n},d={d},sigma={sigma},seed={seed}"
 
 
-@pytest.mark.parametrize("sigma", [0.2, 0.5, 1.0])
-def test_error_of_the_ideal_classifier_is_the_normal_tail(sigma):
-    """The paper prints 0.6, 15.9 and 30.9 %."""
-    clean = outlier_test_data(n=MANY, d=4, sigma=sigma, seed=3)
-    wrong = np.mean(clean.y * (clean.X @ outlier_direction(d=4, seed=3)) < 0)
-    expected = ndtr(-0.5 / sigma)
-    assert abs(wrong - expected) < five_sigma(expected, MANY)
-
-
-@pytest.mark.parametrize("kind", OUTLIERS)
-def test_classes_sit_on_their_centroids(kind):
-    """The pieces keep apart when sigma is small, so that each can be measured alone."""
-    sigma, direction = 0.001, outlier_direction(d=3, seed=11)
-    data = outlier_data(kind, n=MANY, d=3, sigma=sigma, seed=11)
-    along = data.X @ direction
-    for label, place, share in {
-        "none": [(1, 0.5, 0.5), (-1, -0.5, 0.5)],
-        "clustered": [(1, 0.5, 0.45), (-1, -0.5, 0.45), (1, -5.0, 0.1)],
-        "spread": [(1, 0.5, 0.5), (-1, -0.5, 0.5)],
-    }[kind]:
-        here = np.abs(along - place) < 0.2
-        assert set(data.y[here]) == {label}
-        assert abs(here.mean() - share) < five_sigma(share, MANY)
-        widest = 0.0104 if kind == "spread" else sigma
-        tolerance = 5 * widest / math.sqrt(here.sum())
-        np.testing.assert_allclose(data.X[here].mean(axis=0), place * direction, atol=tolerance)
-
-
-def test_cluster_of_outliers_is_tight():
-    """Variance 0.001 sigma^2; the relative error of a variance is sqrt(2 / (count - 1))."""
-    direction = outlier_direction(d=3, seed=5)
-    data = outlier_data("clustered", n=MANY, d=3, sigma=0.1, seed=5)
-    cluster = data.X[data.X @ direction < -3]
-    for variance, expected in (
-        (cluster.var(axis=0, ddof=1), 0.001 * 0.1**2),
-        (data.X[data.y < 0].var(axis=0, ddof=1), 0.1**2),
-    ):
-        np.testing.assert_allclose(variance, expected, rtol=5 * math.sqrt(2 / len(cluster)))
-
-
-def test_spread_outliers_have_ten_times_the_deviation():
-    """Across the direction the mixture 0.9 N(0, s^2) + 0.1 N(0, 100 s^2) has these moments."""
-    sigma, direction = 0.2, outlier_direction(d=2, seed=1)
-    data = outlier_data("spread", n=MANY, d=2, sigma=sigma, seed=1)
-    across = data.X @ np.array([-direction[1], direction[0]]) / sigma
-    second, fourth = 0.9 + 0.1 * 100, 3 * (0.9 + 0.1 * 100**2)
-    error = math.sqrt((fourth - second**2) / MANY)
-    assert abs(np.mean(across**2) - second) < 5 * error
-    far = 0.9 * 2 * ndtr(-5) + 0.1 * 2 * ndtr(-0.5)
-    assert abs(np.mean(np.abs(across) > 5) - far) < five_sigma(far, MANY)
-    outliers = np.abs(across) > 5
-    assert abs(np.mean(data.y[outliers] > 0) - 0.5) < five_sigma(0.5, outliers.sum())
-
-
 def test_samples_share_the_direction_and_nothing_else():
     drawn = [outlier_data("none", n=400, d=3, sigma=0.01, seed=9, sample=k) for k in range(4)]
     for k, one in enumerate(drawn):
@@ -132,9 +77,9 @@ def test_labels_are_flipped_with_probability_tau(tau):
         share = np.mean(data.y[here] != side[here])
         assert abs(share - tau) <= five_sigma(tau, here.sum())
     assert np.abs(data.X).max() <= 1
-    # A uniform number on [-1, 1] has mean 0 and variance 1/3.
-    np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=5 * math.sqrt(1 / 3 / MANY))
-    np.testing.assert_allclose(data.X.var(axis=0), 1 / 3, rtol=0.02)
+    other = label_flip_data(n=200, d=3, tau=0.0, seed=2, sample=1)
+    assert (other.y * (other.X @ w + b) >= 0).all(), "samples share the hyperplane alone"
+    assert not np.isin(data.X[:200], other.X).any()
 
 
 def test_flips_are_drawn_in_the_documented_order():
@@ -151,50 +96,6 @@ def test_flips_are_drawn_in_the_documented_order():
     np.testing.assert_array_equal(data.X, X)
     np.testing.assert_array_equal(data.y, y)
     assert data.spec == "synthetic:flip,n=30,d=2,tau=0.3,seed=4"
-
-
-def test_flip_samples_share_the_hyperplane():
-    w, b = label_flip_hyperplane(d=2, seed=8)
-    first = label_flip_data(n=200, d=2, tau=0.0, seed=8)
-    second = label_flip_data(n=200, d=2, tau=0.0, seed=8, sample=1)
-    for data in (first, second):
-        assert (data.y * (data.X @ w + b) >= 0).all()
-    assert not np.isin(first.X, second.X).any()
-
-
-GOOD = {"n": 20, "d": 2, "sigma": 0.2, "seed": 0}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n": 0}, "n must be a whole number of at least 1, got 0"),
-        ({"n": 2.0}, "n must be a whole number of at least 1, got 2.0"),
-        ({"n": True}, "n must be a whole number of at least 1, got True"),
-        ({"d": 0}, "d must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"sample": -1}, "sample must be a whole number of at least 0, got -1"),
-        ({"sigma": 0.0}, "sigma must be a positive number, got 0.0"),
-        ({"sigma": math.inf}, "sigma must be a positive number, got inf"),
-        ({"sigma": math.nan}, "sigma must be a positive number, got nan"),
-    ],
-)
-def test_impossible_arguments_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        outlier_data("none", **(GOOD | change))
-
-
-def test_unknown_kind_gets_the_nearest():
-    with pytest.raises(ValueError, match=r"did you mean 'clustered'.*none, clustered, spread"):
-        outlier_data("cluster", **GOOD)
-    with pytest.raises(ValueError, match="kind 'xyz' is not known: choose one of"):
-        outlier_data("xyz", **GOOD)
-
-
-@pytest.mark.parametrize("tau", [-0.1, 0.6, math.nan])
-def test_impossible_tau_is_named(tau):
-    with pytest.raises(ValueError, match=r"tau must be between 0 and 0\.5"):
-        label_flip_data(n=20, d=2, tau=tau, seed=0)
 
 
 def test_one_class_names_the_seed():

@@ -162,25 +162,19 @@ def test_a_libsvm_file_needs_neither_both_labels_nor_all_features(
         assert answer["errors"] == errors
 
 
-@pytest.mark.parametrize(
-    ("train", "new", "words"),
-    [
+def test_a_libsvm_file_of_other_features_is_refused_and_chosen_ones_are_taken(
+    tmp_path: Path,
+) -> None:
+    for train, new, words in (
         (ONES, "+1 0:3\n", "counted from 0, and from 1 in the training file"),
         (ONES, "+1 1:3 5:1\n", "the feature of index 5 occurs, and the training points have 3"),
         (ZEROS, "+1 0:3 3:1\n", "the feature of index 3 occurs, and the training points have 3"),
-    ],
-)
-def test_a_libsvm_file_of_other_features_is_refused(
-    train: str, new: str, words: str, tmp_path: Path
-) -> None:
-    out = solved(tmp_path, train, "train.libsvm")
-    (tmp_path / "new.libsvm").write_text(new)
-    answer = run("predict", out, "--data", tmp_path / "new.libsvm")
-    assert answer.code == 2
-    assert words in answer.complaint
-
-
-def test_the_features_that_were_chosen_are_those_of_new_points(tmp_path: Path) -> None:
+    ):
+        out = solved(tmp_path, train, "train.libsvm")
+        (tmp_path / "new.libsvm").write_text(new)
+        answer = run("predict", out, "--data", tmp_path / "new.libsvm")
+        assert answer.code == 2
+        assert words in answer.complaint
     out = solved(tmp_path, ONES, "train.libsvm", "features=0+2")
     (tmp_path / "new.libsvm").write_text("+1 1:3 2:9\n")
     answer = run("predict", out, "--data", tmp_path / "new.libsvm", "--json").json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from tests.inside.cuts import TighteningRound
 from tests.inside.experiments import (
     LOOKS,
     BoundTrace,
-    bound_figure,
     bound_trace,
     clusters,
     draw_bounds,
@@ -23,7 +23,8 @@ from tests.inside.experiments import (
     save_bounds,
 )
 from tests.inside.solvers import Decomposition, StopReason, TracePoint
-from tests.support.figure_checks import faults_of
+from tests.support.covering import covering
+from tests.support.figure_checks import series
 from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
 from tightmargin.solvers import Verdict, conflict_search, nu_range, solve
 
@@ -51,10 +52,6 @@ def axes_of(*traces: BoundTrace, **given: Any) -> Any:
     return axes
 
 
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
-
-
 # --- reading traces -------------------------------------------------------------------------------
 
 
@@ -80,8 +77,14 @@ def test_a_search_of_the_extended_nu_svc_ends_at_its_proven_optimum(name: str) -
         assert trace.cuts is None
 
 
-@pytest.mark.parametrize("name", ["extended_nu_svc", "min_cvar", "extended_nu_svc_polar"])
-@pytest.mark.parametrize("method", ["cutting-plane", "branch-and-cut"])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    covering(
+        ["extended_nu_svc", "min_cvar", "extended_nu_svc_polar"],
+        ["cutting-plane", "branch-and-cut"],
+        strength=1,
+    ),
+)
 def test_a_solved_model_has_its_trace_in_its_own_units(name: str, method: str) -> None:
     """CVaR is h / nu; the polar problem has -1 / h^2 for the same h."""
     words = {"beta": 1 - NU} if name == "min_cvar" else {"nu": NU}
@@ -94,15 +97,6 @@ def test_a_solved_model_has_its_trace_in_its_own_units(name: str, method: str) -
     known = trace.lower[np.isfinite(trace.lower)]
     assert known[-1] == pytest.approx(result.objective, rel=2e-6)
     assert (np.diff(known) >= 0).all()
-
-
-def test_the_conflict_search_and_a_model_that_it_solved_tell_the_same() -> None:
-    found = conflict_search(DATA, penalty=1.0, intercept="free", gap=1e-6)
-    trace = bound_trace(found, "ours")
-    assert trace.name == "ours"
-    assert trace.proven
-    assert (trace.lower[-1], trace.upper[-1]) == (found.bound, found.objective)
-    assert trace.lower[-1] == pytest.approx(trace.upper[-1], rel=1e-5)
 
 
 def test_what_a_solver_says_is_a_claim_beside_what_we_prove() -> None:
@@ -128,11 +122,13 @@ def test_a_result_without_a_trace_and_anything_else_is_refused_by_name() -> None
 
 def test_numbers_that_are_not_there_yet_are_missing_not_infinite() -> None:
     found = conflict_search(clusters(1, 16), penalty=1.0, intercept="free", gap=1e-6)
+    whole = bound_trace(found, "ours")
+    assert (whole.name, whole.proven) == ("ours", True)
+    assert (whole.lower[-1], whole.upper[-1]) == (found.bound, found.objective)
     first = TracePoint(0.0, 0, -np.inf, np.inf)
     trace = bound_trace(replace(found, trace=(first, *found.trace)))
     assert np.isnan([trace.lower[0], trace.upper[0]]).all()
     assert np.isfinite([trace.lower[1:], trace.upper[1:]]).all()
-    assert faults_of(bound_figure([trace])) == []
 
 
 def test_bound_tightening_ends_at_the_bound_of_its_last_set() -> None:
@@ -151,25 +147,33 @@ def test_bound_tightening_ends_at_the_bound_of_its_last_set() -> None:
 # --- drawing them ---------------------------------------------------------------------------------
 
 
-def test_bound_and_best_point_are_steps_at_their_times() -> None:
-    found = series(axes_of(by_hand()))
+def test_bound_and_best_point_are_steps_with_the_gap_between_them(tmp_path: Path) -> None:
+    axes = axes_of(by_hand())
+    found = series(axes)
     lower, upper = found["run: lower bound, proven"], found["run: best point"]
     assert lower.get_xdata().tolist() == [0.5, 1.0, 3.0]
     assert lower.get_ydata()[1:].tolist() == [1.0, 2.0]
     assert np.isnan(lower.get_ydata()[0])
     assert upper.get_ydata().tolist() == [4.0, 4.0, 2.5]
     assert {lower.get_drawstyle(), upper.get_drawstyle()} == {"steps-post"}
-    assert lower.get_linewidth() > upper.get_linewidth()
-
-
-def test_the_gap_is_shaded_from_bound_to_best_point() -> None:
-    """No bound before 1 s: nothing is shaded there."""
-    (gap,) = axes_of(by_hand()).collections
+    (gap,) = axes.collections
     corners = gap.get_paths()[0].vertices
-    assert corners.min(axis=0).tolist() == [1.0, 1.0]
+    assert corners.min(axis=0).tolist() == [1.0, 1.0], "no bound before 1 s"
     assert corners.max(axis=0).tolist() == [3.0, 4.0]
     assert gap.get_hatch() is None
-    assert 0 < gap.get_facecolor()[0, 3] < 0.5
+    axes = axes_of(by_hand(), against="cuts")
+    assert series(axes)["run: best point"].get_xdata().tolist() == [0.0, 2.0, 5.0]
+    assert axes.get_xlabel() == "cuts"
+    for words, said in (
+        ({"against": "nodes"}, "against must be one of seconds, cuts, got 'nodes'"),
+        ({"against": "cuts"}, "run counts no cuts"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            axes_of(by_hand(cuts=None), **words)
+    with pytest.raises(ValueError, match=f"1 to {len(LOOKS)} traces"):
+        axes_of(*[by_hand()] * (len(LOOKS) + 1))
+    save_bounds([by_hand()], tmp_path / "bounds.svg", against="cuts")
+    assert (tmp_path / "bounds.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_a_claim_is_hatched_hollow_and_named_and_our_own_proof_stands_at_its_end() -> None:
@@ -182,12 +186,6 @@ def test_a_claim_is_hatched_hollow_and_named_and_our_own_proof_stands_at_its_end
     ours = found["run: proven by us in the end"]
     assert ours.get_xydata().tolist() == [[3.0, 1.5]]
     assert to_hex(ours.get_markerfacecolor()).upper() == LOOKS[0].colour
-
-
-def test_against_cuts_the_places_are_their_numbers() -> None:
-    axes = axes_of(by_hand(), against="cuts")
-    assert series(axes)["run: best point"].get_xdata().tolist() == [0.0, 2.0, 5.0]
-    assert axes.get_xlabel() == "cuts"
 
 
 def test_a_wide_range_of_times_is_logarithmic_and_keeps_what_began_at_0() -> None:
@@ -205,27 +203,3 @@ def test_runs_differ_in_colour_line_and_mark() -> None:
     lowers = [found[f"{k}: lower bound, proven"] for k in range(4)]
     for part in ("get_color", "get_linestyle", "get_marker"):
         assert len({getattr(line, part)() for line in lowers}) == 4
-
-
-def test_bad_input_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="against must be one of seconds, cuts, got 'nodes'"):
-        axes_of(by_hand(), against="nodes")
-    with pytest.raises(ValueError, match="run counts no cuts"):
-        axes_of(by_hand(cuts=None), against="cuts")
-    for count in (0, len(LOOKS) + 1):
-        with pytest.raises(ValueError, match=f"1 to {len(LOOKS)} traces"):
-            axes_of(*[by_hand()] * count)
-
-
-@pytest.mark.parametrize("against", ["seconds", "cuts"])
-def test_the_picture_is_readable(against: str, tmp_path: Any) -> None:
-    traces = [
-        by_hand(), by_hand(name="late", proven=False, proven_bound=1.2,
-                           seconds=np.array([0.01, 10.0, 400.0])),
-    ]  # fmt: skip
-    figure = bound_figure(traces, against=against, title="0-1 loss, 30 points")
-    assert faults_of(figure) == []
-    assert figure.axes[0].get_title() == "0-1 loss, 30 points"
-    file = tmp_path / "bounds.svg"
-    save_bounds(traces, file, against=against)
-    assert file.read_bytes().startswith(b"<?xml")

@@ -25,6 +25,7 @@ from tests.inside.experiments import (
 from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
 from tests.inside.formulations import Array, loss_weights, support_value
 from tests.references.polytope_corners import corners, gauss, levels
+from tests.support.covering import FULL
 from tightmargin.cuts import cutting_plane
 from tightmargin.solvers import nu_range
 
@@ -45,7 +46,7 @@ def run(result: CuttingPlaneResult) -> PlaneRun:
     return plane_run(result)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if FULL else 2))
 def test_the_polygon_has_the_corners_of_brute_force(seed: int) -> None:
     data = gauss(seed, 14, 2)
     nu = nu_range(data).nu_bar * (0.3 + 0.15 * seed)
@@ -53,16 +54,17 @@ def test_the_polygon_has_the_corners_of_brute_force(seed: int) -> None:
     every = corners(data, nu, loss_weights(data, "uniform"))
     every = every[np.argsort(np.arctan2(every[:, 1], every[:, 0]))]
     np.testing.assert_allclose(found, every, atol=1e-8 * np.abs(every).max())
-
-
-def test_without_an_intercept_the_boundary_is_where_the_objective_is_one() -> None:
-    data = gauss(5, 14, 2)
+    # Without an intercept the boundary is where the objective is one.
     nu = nu_range(data, intercept="none").nu_bar / 2
     hulls = polar_problem(data, nu=nu, intercept="none").hulls
     found = corners_of(hulls)
     for first, second in zip(found, np.roll(found, -1, axis=0), strict=True):
         for share in (0.0, 0.3, 0.7):
             assert support_value(hulls, first + share * (second - first)) == pytest.approx(1)
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    for row, side, left in (([1, 0], 0.25, 0.25), ([1, 0], 2.0, 1.0), ([1, 1], 1.0, 0.5)):
+        assert area(clipped(square, np.array(row, dtype=float), side)) == pytest.approx(left)
+    assert len(clipped(square, np.array([1.0, 0.0]), 0.0)) == 0
 
 
 def test_pieces_are_the_polygon_again_and_nothing_is_left_after_a_proof(
@@ -122,30 +124,19 @@ def test_a_facial_cut_removes_a_part_of_one_side_without_a_corner(
             assert levels(data, nu, caps, point[None])[0] == pytest.approx(1, abs=1e-6)
 
 
-def test_what_an_unfinished_run_leaves_is_shown() -> None:
-    stopped = stopped_after(1)
-    run = plane_run(stopped)
-    removed = sum(area(piece.polygon) for piece in run.pieces)
-    assert 0 < area(run.left) == pytest.approx(area(run.corners) - removed)
-    words = legend_words(stopped)
-    assert "left to search" in words
-    assert not any("proven" in word for word in words)
-
-
-def test_what_a_proof_by_a_box_leaves_is_called_no_better() -> None:
-    stopped = stopped_after(2)
-    run = plane_run(stopped)
-    assert stopped.proven
-    assert np.linalg.norm(run.left, axis=1).max() <= run.gamma
-    words = legend_words(stopped)
-    assert "left: nothing there is better" in words
-    assert "left to search" not in words
-
-
-def stopped_after(rounds: int) -> CuttingPlaneResult:
+def test_what_a_run_leaves_is_shown_and_named() -> None:
+    """After one round it is unfinished; after two a box proves that the rest is no better."""
     data = clusters(6, 12)
     nu = nu_range(data).nu_bar / 2
-    return cutting_plane(data, nu=nu, strategy="literal", round_limit=rounds)
+    for rounds, words in ((1, "left to search"), (2, "left: nothing there is better")):
+        stopped = cutting_plane(data, nu=nu, strategy="literal", round_limit=rounds)
+        run = plane_run(stopped)
+        assert stopped.proven == (rounds == 2)
+        removed = sum(area(piece.polygon) for piece in run.pieces)
+        assert 0 < area(run.left) == pytest.approx(area(run.corners) - removed)
+        assert rounds == 1 or np.linalg.norm(run.left, axis=1).max() <= run.gamma
+        assert words in legend_words(stopped)
+        assert any("proven" in word for word in legend_words(stopped)) == stopped.proven
 
 
 def legend_words(result: CuttingPlaneResult) -> list[str]:
@@ -170,63 +161,26 @@ def test_the_picture_shows_every_cut_with_its_round_the_circle_and_the_optimum(
     for look in CUT_STYLES:
         assert " ".join(look.words.split()) in words
     assert any("proven optimal" in word for word in words)
-
-
-def test_the_construction_of_the_first_cut_ends_on_the_circle(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    (axes,) = cut_figure(result).axes
+    # The construction of the first cut ends on the circle.
     (ends,) = [line.get_xydata() for line in axes.lines if line.get_marker() == "s"]
     np.testing.assert_allclose(np.linalg.norm(ends, axis=1), run.gamma, rtol=1e-5)
     row = result.cuts[0].coefficients["w"]
     np.testing.assert_allclose(ends @ row, result.cuts[0].rhs, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "n"), [(27, 10), (6, 12), (3, 14), (7, 20), (12, 24), (1, 16)])
-def test_texts_do_not_overlap(seed: int, n: int) -> None:
-    data = clusters(seed, n)
-    found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, strategy="literal")
-    figure = cut_figure(found, "A title")
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    (axes,) = figure.axes
-    renderer = canvas.get_renderer()
-    legend = axes.get_legend()
-    boxes = [text.get_bbox_patch().get_window_extent(renderer) for text in axes.texts]
-    boxes += [figure.texts[0].get_window_extent(renderer), legend.get_window_extent(renderer)]
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-    whole = figure.bbox
-    assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in boxes)
-
-
-def test_a_half_plane_keeps_what_is_on_its_side() -> None:
-    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    row = np.array([1.0, 0.0])
-    assert area(clipped(square, row, 0.25)) == pytest.approx(0.25)
-    assert area(clipped(square, row, 2.0)) == 1.0
-    assert len(clipped(square, row, 0.0)) == 0
-    assert area(clipped(square, np.array([1.0, 1.0]), 1.0)) == 0.5
-
-
-def test_only_runs_in_the_plane_over_weights_are_drawn() -> None:
-    data = gauss(1, 12, 3)
-    found = cutting_plane(data, nu=nu_range(data).nu_bar / 2, round_limit=1)
-    with pytest.raises(ValueError, match="3 entries"):
-        plane_run(found)
-    data = clusters(6, 12)
-    lifted = cutting_plane(data, nu=nu_range(data).nu_bar / 2, space="lifted", round_limit=1)
-    with pytest.raises(ValueError, match="space=projected"):
-        plane_run(lifted)
-
-
-def test_the_command_writes_both_pictures(tmp_path: Path, result: CuttingPlaneResult) -> None:
-    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
-    cutting_planes.main([str(file) for file in files])
-    for file in files:
-        assert file.read_bytes().startswith(b"\x89PNG")
+def test_a_picture_is_saved_and_the_command_asks_for_two_names(
+    tmp_path: Path, result: CuttingPlaneResult
+) -> None:
     vector = tmp_path / "cuts.svg"
     save_cuts(result, vector)
     assert "<svg" in vector.read_text(encoding="utf-8")
     with pytest.raises(SystemExit, match="usage"):
         cutting_planes.main([])
+
+
+@pytest.mark.full("a path of CVaR and a run of cuts for two pictures of the guide")
+def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
+    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
+    cutting_planes.main([str(file) for file in files])
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG")

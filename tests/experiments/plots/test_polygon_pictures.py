@@ -16,6 +16,7 @@ from tests.inside.experiments import PolygonCuts
 from tests.inside.formulations import Array
 from tests.references.concave_truth import least_concave, vertices
 from tests.support.concave_models import concave_model, random_polytope, semidefinite
+from tests.support.covering import FULL
 from tests.support.figure_checks import faults_of
 
 
@@ -40,8 +41,8 @@ def random_run(seed: int) -> tuple[PolygonCuts, Array, float]:
     return run, np.array(list(vertices(*polytope.rows))), truth
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_corners_and_optimum_are_those_of_brute_force(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(6 if FULL else 3))
+def test_corners_optimum_and_what_each_cut_removes_are_those_of_brute_force(seed: int) -> None:
     run, every, truth = random_run(seed)
     assert area(run.rests[0]) == pytest.approx(area(every))
     distance = np.linalg.norm(run.rests[0][:, None] - every, axis=2)
@@ -51,27 +52,16 @@ def test_corners_and_optimum_are_those_of_brute_force(seed: int) -> None:
     assert run.proven
     assert len(run.rests[-1]) == 0
     assert run.level == pytest.approx(truth, rel=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_what_a_cut_removes_is_not_below_the_level(seed: int) -> None:
-    run, _, _ = random_run(seed)
-    rng = np.random.default_rng(seed)
-    points = rng.uniform(-3, 3, (4000, 2))
+    points = np.random.default_rng(seed).uniform(-3, 3, (4000, 2))
     points = points[(points @ run.rows.T >= run.sides).all(axis=1)]
     size = 1e-6 * (1 + abs(run.level))
     for cut in run.cuts:
         assert cut.normal @ cut.vertex < cut.side
         np.testing.assert_allclose(cut.ends @ cut.normal, cut.side, rtol=1e-6, atol=1e-9)
         removed = points @ cut.normal < cut.side
-        assert (run.values(points[removed]) >= run.level - size).all()
+        assert (run.values(points[removed]) >= run.level - size).all(), "not below the level"
         points = points[~removed]
     assert len(points) == 0, "each point is removed by some cut"
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_sides_are_left_until_none_is(seed: int) -> None:
-    run, _, _ = random_run(seed)
     lengths = [
         float(np.linalg.norm(part[:, 1] - part[:, 0], axis=1).sum())
         for part in map(run.segments, range(len(run.cuts) + 1))
@@ -90,6 +80,11 @@ def test_a_run_that_is_stopped_shows_what_is_left() -> None:
     words = [text.get_text() for text in axes.get_legend().get_texts()]
     assert "what is left of the sides" in words
     assert not any("proven" in word for word in words)
+    for after in (-1, len(run.cuts) + 1):
+        with pytest.raises(ValueError, match="after="):
+            tm.plots.draw_polygon(tm.plots.new_figure().subplots(), run, after)
+    with pytest.raises(ValueError, match="cut_limit"):
+        tm.plots.polygon_cuts(square(), cut_limit=0)
 
 
 def test_the_picture_is_readable_and_can_be_saved(tmp_path: Path) -> None:
@@ -104,39 +99,3 @@ def test_the_picture_is_readable_and_can_be_saved(tmp_path: Path) -> None:
     assert "proven optimal" in words
     tm.plots.save_polygon(run, tmp_path / "polygon.png")
     assert (tmp_path / "polygon.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_other_numbers_of_cuts_are_refused() -> None:
-    run = tm.plots.polygon_cuts(square())
-    axes = tm.plots.new_figure().subplots()
-    for after in (-1, len(run.cuts) + 1):
-        with pytest.raises(ValueError, match="after="):
-            tm.plots.draw_polygon(axes, run, after)
-    with pytest.raises(ValueError, match="cut_limit"):
-        tm.plots.polygon_cuts(square(), cut_limit=0)
-
-
-def test_what_is_no_polygon_is_refused_by_name() -> None:
-    model = square()
-    model.flat = pyo.Constraint(expr=model.x[0] + model.x[1] == 1)
-    with pytest.raises(ValueError, match="no inside"):
-        tm.plots.polygon_cuts(model)
-    model = square()
-    model.none = pyo.Constraint(expr=model.x[0] + model.x[1] >= 9)
-    with pytest.raises(ValueError, match="empty"):
-        tm.plots.polygon_cuts(model)
-    model = square()
-    model.x[0].setub(None)
-    with pytest.raises(ValueError, match="no end"):
-        tm.plots.polygon_cuts(model)
-    model = square()
-    model.y = pyo.Var(bounds=(0, 1))
-    model.row = pyo.Constraint(expr=model.y <= model.x[0])
-    with pytest.raises(ValueError, match="3 variables"):
-        tm.plots.polygon_cuts(model)
-    model = square()
-    model.ball = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
-    with pytest.raises(ValueError, match="row ball is quadratic"):
-        tm.plots.polygon_cuts(model)
-    with pytest.raises(TypeError):
-        tm.plots.polygon_cuts([[0.0, 1.0]])  # type: ignore[arg-type]

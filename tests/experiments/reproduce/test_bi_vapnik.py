@@ -38,6 +38,7 @@ from tests.inside.experiments import bi_vapnik_table2 as table2
 from tests.inside.experiments import bi_vapnik_table3 as table3
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict, rsvm_path
 
@@ -122,68 +123,42 @@ def test_pixels_that_are_constant_in_training_are_dropped_in_testing(
     assert set(labels[sample.test.y < 0]) == {0, 2, 4, 6, 8}
 
 
-def test_without_digits_the_error_says_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    for name in ("table2", "figure1"):
-        answer = run("reproduce", f"bi-vapnik-{name}", "--out", tmp_path)
-        assert answer.code == 2
-        for word in (DIGITS, "X_last10000", "mnist_784", "TIGHTMARGIN_DATA"):
-            assert word in answer.complaint
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    for name, word in (("table2", f"a folder without {DIGITS}"), ("table3-adult", "adult_a4a.npz")):
-        answer = run("reproduce", f"bi-vapnik-{name}", "--out", tmp_path)
-        assert answer.code == 2
-        assert word in answer.complaint
-
-
-def arrays(**changed: Any) -> dict[str, Any]:
+def save_digits(folder: Path, **changed: Any) -> None:
     found = {
         "X_first1000": np.zeros((1000, 784), np.uint8), "y_first1000": np.arange(1000) % 10,
         "X_last10000": np.zeros((10000, 784), np.uint8), "y_last10000": np.zeros(10000, np.uint8),
-    }  # fmt: skip
-    return {name: value for name, value in (found | changed).items() if value is not None}
+    } | changed  # fmt: skip
+    np.savez(folder / DIGITS, **{name: v for name, v in found.items() if v is not None})
 
 
-@pytest.mark.parametrize(("content", "complaint"), [
-    (None, "mnist_subset.npz: this is no npz archive"),
-    (arrays(y_first1000=None), "mnist_subset.npz: the archive holds no array 'y_first1000'"),
-    (arrays(X_first1000=np.zeros((10, 784))), "must have shapes (1000, 784) and (1000,)"),
-    (arrays(y_last10000=np.full(10000, 10)), "y_last10000 must hold the digits 0 to 9"),
-])  # fmt: skip
-def test_other_files_of_that_name_are_refused(
-    content: dict[str, Any] | None,
-    complaint: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    if content is None:
-        (tmp_path / DIGITS).write_text("digits")
-    else:
-        np.savez(tmp_path / DIGITS, **content)
-    answer = run("reproduce", "bi-vapnik-table2", "--quick", "--out", tmp_path)
-    assert answer.code == 2
-    assert complaint in answer.complaint
-
-
-@pytest.mark.parametrize(("negative", "count", "complaint"), [
-    (0, 1188, "the labels of the paper's data are -1 and +1"),
-    (-1, 1187, "has 1188 points labelled +1 and 3593 labelled -1, this one 1187 and 3593"),
-])  # fmt: skip
-def test_adult_with_other_labels_is_refused(
-    negative: int,
-    count: int,
-    complaint: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def save_adult(folder: Path, negative: int, count: int) -> None:
     y = np.r_[np.ones(count), np.full(3593, negative)]
     X = np.random.default_rng(0).integers(0, 2, (len(y), 123))
-    np.savez(tmp_path / "adult_a4a.npz", X=X, y=y)
+    np.savez(folder / "adult_a4a.npz", X=X, y=y)
+
+
+OTHERS: list[tuple[Any, str, str]] = [
+    (lambda folder: None, "table2", f"a folder without {DIGITS}"),
+    (lambda folder: None, "table3-adult", "adult_a4a.npz"),
+    (lambda folder: (folder / DIGITS).write_text("x"), "table2", f"{DIGITS}: this is no npz"),
+    (lambda folder: save_digits(folder, y_first1000=None), "table2", "no array 'y_first1000'"),
+    (lambda folder: save_digits(folder, X_first1000=np.zeros((10, 784))), "table2",
+     "must have shapes (1000, 784) and (1000,)"),
+    (lambda folder: save_digits(folder, y_last10000=np.full(10000, 10)), "table2",
+     "y_last10000 must hold the digits 0 to 9"),
+    (lambda folder: save_adult(folder, 0, 1188), "table3-adult", "paper's data are -1 and +1"),
+    (lambda folder: save_adult(folder, -1, 1187), "table3-adult",
+     "has 1188 points labelled +1 and 3593 labelled -1, this one 1187 and 3593"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("write", "name", "complaint"), OTHERS)
+def test_a_folder_without_the_data_of_the_paper_is_refused(
+    write: Any, name: str, complaint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    answer = run("reproduce", "bi-vapnik-table3-adult", "--out", tmp_path)
+    write(tmp_path)
+    answer = run("reproduce", f"bi-vapnik-{name}", "--out", tmp_path)
     assert answer.code == 2
     assert complaint in answer.complaint
 
@@ -215,7 +190,7 @@ def test_proven_costs_are_those_of_a_loss_that_is_known() -> None:
     assert second == pytest.approx((0.5 / 2, 0.5 / 2), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if FULL else 2))
 def test_proven_costs_hold_the_c_of_optimal_multipliers(seed: int) -> None:
     data = points("overlapping", seed, n=30)
     found, costs = costs_of(data, [0.05, 0.1, 0.15, 0.2])
@@ -238,6 +213,7 @@ def test_the_least_cost_is_reached() -> None:
 # --- our runs beside the print -------------------------------------------------------------------
 
 
+@pytest.mark.slow("both halves of the table, twenty-four machines of digits")
 def test_table_2_is_the_papers(first_200: Sample, tmp_path: Path) -> None:
     """With the nine numbers that a proven optimum does not have."""
     answer = run("reproduce", "bi-vapnik-table2", "--out", tmp_path, "--json")
@@ -387,14 +363,13 @@ def test_what_the_paper_says_of_the_figure_is_checked(
     found = [claim.text for claim in claims if not claim.holds]
     assert len(found) == len(failing)
     assert all(text.startswith(start) for text, start in zip(found, failing, strict=True))
-
-
-def test_the_largest_h_of_the_paper_is_checked() -> None:
-    curve = a_curve(100, [3.0, 2.0, 1.0], [30.0, 20.0, 10.0])
+    curve = a_curve(100, errors, losses)
     for changed in (replace(curve, limit_squared=91.2), replace(curve, proven=False)):
-        claims = figure1._claims([changed])
-        (text,) = [claim.text for claim in claims if not claim.holds]
-        assert text.startswith("the largest H^2 that matters of the first 100 digits is")
+        texts = [claim.text for claim in figure1._claims([changed]) if not claim.holds]
+        assert any(
+            text.startswith("the largest H^2 that matters of the first 100 digits is")
+            for text in texts
+        )
 
 
 def test_both_panels_draw_every_curve() -> None:

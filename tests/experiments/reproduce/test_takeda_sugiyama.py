@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
 from sklearn.svm import SVC, NuSVC
@@ -22,7 +19,6 @@ from tests.inside.experiments import (
     RiskBound,
     clopper_pearson,
     faces_left,
-    files_of,
     largest_constant,
     least_constant,
     machines,
@@ -41,7 +37,6 @@ from tests.inside.experiments import takeda_sugiyama_figure3 as figure3
 from tests.inside.formulations import loss_weights
 from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, levels
-from tests.support.command_line import run
 from tightmargin.cuts import InvalidCutError
 from tightmargin.formulations import TrainingData, c_svc_dual
 from tightmargin.solvers import Status, Verdict, nu_range
@@ -68,23 +63,6 @@ def test_the_tail_mean_of_four_numbers_is_that_by_hand(nu: float, mean: float) -
     assert figure1.least_of_rockafellar(FOUR, nu) == pytest.approx(mean, abs=1e-12)
 
 
-@settings(max_examples=50)
-@given(
-    errors=st.lists(st.integers(-6, 6), min_size=1, max_size=12),
-    nu=st.integers(1, 24).map(lambda k: k / 24),
-)
-def test_the_tail_mean_is_the_mean_of_the_printed_tail_distribution(
-    errors: list[int], nu: float
-) -> None:
-    """Phi_beta = (Phi - beta) / (1 - beta) from the VaR on, jump by jump."""
-    f, beta = np.array(errors, dtype=float), 1 - nu
-    levels_of_f = np.unique(f)
-    phi = np.array([(f <= level).mean() for level in levels_of_f])
-    tail = np.where(phi >= beta - 1e-12, (phi - beta) / nu, 0.0)
-    mean = float(np.diff(tail, prepend=0.0) @ levels_of_f)
-    assert figure1.tail_mean(f, nu) == pytest.approx(mean, abs=1e-9)
-
-
 @pytest.fixture(scope="module")
 def distribution() -> Report:
     return figure1.run(Effort(quick=True))
@@ -100,10 +78,7 @@ def test_figure_1_has_one_cvar_in_four_ways(distribution: Report) -> None:
         # Somebody else's machine above nu_bar: the same direction has the same tail.
         if nu > nu_range(data).nu_bar:
             other = NuSVC(nu=nu, kernel="linear", tol=1e-10).fit(data.X, data.y)
-            f = -data.y * other.decision_function(data.X) / np.linalg.norm(other.coef_)
-            worst = np.sort(f)[::-1]
-            whole = math.floor(nu * data.n)
-            mean = (worst[:whole].sum() + (nu * data.n - whole) * worst[whole]) / (nu * data.n)
+            mean = tail_of(other, data, nu)
             assert row.cells["tail mean"].ours == pytest.approx(mean, rel=1e-5)
 
 
@@ -170,34 +145,22 @@ def test_figure_2_falls_and_changes_its_sign_at_nu_bar(profile: Report) -> None:
         assert row.cells["lower"].ours <= cvar + 1e-12
 
 
-def test_zeta_is_that_of_libsvm_and_falls_to_nu_bar() -> None:
-    data = points("wdbc")
-    found = figure2.least_share(data, 10.0)
-    other = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
-    assert found["zeta"] == pytest.approx(np.abs(other.dual_coef_).sum() / (10.0 * data.n), 1e-4)
-    assert nu_range(data).nu_bar < found["zeta"]
+def tail_of(machine: NuSVC, data: TrainingData, nu: float) -> float:
+    """Mean of the worst share nu of the distances to the wrong side of a machine of libsvm."""
+    f = -data.y * machine.decision_function(data.X) / np.linalg.norm(machine.coef_)
+    worst, whole = np.sort(f)[::-1], math.floor(nu * data.n)
+    return float((worst[:whole].sum() + (nu * data.n - whole) * worst[whole]) / (nu * data.n))
 
 
-def test_the_cvar_through_nu_svc_is_that_of_libsvm() -> None:
+def test_the_cvar_through_nu_svc_and_zeta_are_those_of_libsvm() -> None:
     data = points("wdbc")
     other = NuSVC(nu=0.4, kernel="linear", tol=1e-10).fit(data.X, data.y)
-    w, b = other.coef_[0] / np.linalg.norm(other.coef_), other.intercept_[0]
-    f = np.sort(-data.y * (data.X @ w + b / np.linalg.norm(other.coef_)))[::-1]
-    whole = math.floor(0.4 * data.n)
-    mean = (f[:whole].sum() + (0.4 * data.n - whole) * f[whole]) / (0.4 * data.n)
-    assert figure2.through_nu_svc(data, 0.4)["nu-SVC"] == pytest.approx(mean, rel=1e-5)
-
-
-def test_the_printed_nu_max_of_balanced_weights_is_half_of_what_it_is(profile: Report) -> None:
-    """The dual by a linear program of its own: sum alpha under caps 1/m+ and 1/m-."""
-    cell = profile.tables[1].rows[0].cells["nu_max, 1/m+-"]
-    data = points("wdbc")
-    for factor, most in ((1.0, cell.ours), (0.5, float(cell.printed))):
-        caps = factor * np.where(data.y > 0, 1 / data.n_pos, 1 / data.n_neg)
-        found = linprog(
-            -np.ones(data.n), A_eq=data.y[None], b_eq=[0.0], bounds=np.c_[0 * caps, caps]
-        )
-        assert -found.fun == pytest.approx(most)
+    found = figure2.through_nu_svc(data, 0.4)["nu-SVC"]
+    assert found == pytest.approx(tail_of(other, data, 0.4), rel=1e-5)
+    zeta = figure2.least_share(data, 10.0)["zeta"]
+    svc = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
+    assert zeta == pytest.approx(np.abs(svc.dual_coef_).sum() / (10.0 * data.n), 1e-4)
+    assert nu_range(data).nu_bar < zeta
 
 
 def test_the_picture_of_the_profile_has_its_marks(profile: Report) -> None:
@@ -273,6 +236,9 @@ def test_the_drawn_run_has_every_kind_of_cut_and_ends_with_the_longest_corner(
     assert one["longest"] == pytest.approx(lengths.max())
     assert 1 / result.best.objective == pytest.approx(lengths.max())
     assert result.proof.startswith("exact rational bound")
+    assert figure3.kept(result) == one["run"], "it went through JSON"
+    with pytest.raises(ValueError, match="made for other data"):
+        rebuilt(figure3.points("60"), one["run"])
 
 
 def test_faces_left_are_those_of_points_on_the_boundary(
@@ -297,16 +263,14 @@ def test_faces_left_are_those_of_points_on_the_boundary(
         assert corners_left == left.sum()
         assert sides_left == sum(kept.any() for kept in inside)
     assert one["left"][-1] == [0, 0]
-
-
-def test_a_run_that_went_through_json_is_the_run(
-    literal: tuple[Numbers, CuttingPlaneResult],
-) -> None:
-    one, result = literal
-    again = figure3.kept(result)
-    assert again == one["run"]
-    with pytest.raises(ValueError, match="made for other data"):
-        rebuilt(figure3.points("60"), one["run"])
+    # The last side may be left in part, as of the square with the corners (+-1, +-1).
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    for row, side, expected in (
+        ([1, 0], 2.0, (4, 4)), ([1, 0], 0.5, (2, 3)), ([1, 1], 1.0, (3, 4)),
+        ([1, 0], -1.0, (2, 1)), ([1, 0], -2.0, (0, 0)),
+    ):  # fmt: skip
+        cut = replace(result.cuts[0], coefficients={"w": np.array(row, dtype=float)}, rhs=side)
+        assert faces_left(replace(result, cuts=(cut,)), square) == [expected]
 
 
 def test_a_cut_that_does_not_follow_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,22 +345,6 @@ def test_a_run_of_figure_3_that_is_off_is_named(
     assert text.startswith("facial cuts do not pay")
 
 
-def test_the_last_side_may_be_left_in_part(literal: tuple[Numbers, CuttingPlaneResult]) -> None:
-    """The square with the corners (+-1, +-1), in whose place no data is needed."""
-    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
-
-    def after(row: list[float], side: float) -> tuple[int, int]:
-        cut = replace(literal[1].cuts[0], coefficients={"w": np.array(row)}, rhs=side)
-        (found,) = faces_left(replace(literal[1], cuts=(cut,)), square)
-        return found
-
-    assert after([1.0, 0.0], 2.0) == (4, 4)
-    assert after([1.0, 0.0], 0.5) == (2, 3)
-    assert after([1.0, 1.0], 1.0) == (3, 4)
-    assert after([1.0, 0.0], -1.0) == (2, 1)
-    assert after([1.0, 0.0], -2.0) == (0, 0)
-
-
 # --- Theorems 3 to 5 -----------------------------------------------------------------------------
 
 
@@ -411,15 +359,6 @@ def test_limits_of_a_rate_are_where_its_tails_have_their_mass(wrong: int, n: int
         assert binom.cdf(wrong, n, high) == pytest.approx(0.05)
     else:
         assert high == 1
-
-
-@pytest.mark.parametrize(("arguments", "complaint"), [
-    ((3, 2), "wrong must lie between 0 and n = 2"), ((-1, 2), "wrong must lie"),
-    ((0, 0), "wrong must lie"), ((1, 2, 1.0), "confidence must lie between 0 and 1"),
-])  # fmt: skip
-def test_limits_of_no_rate_are_refused(arguments: tuple[Any, ...], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        clopper_pearson(*arguments)
 
 
 def bound_of(c: float, nu: float = 0.3, flip: bool = False) -> RiskBound:
@@ -454,14 +393,9 @@ def test_points_of_a_split_are_on_the_sphere_and_disjoint(split: int) -> None:
     assert train.n + test.n == 569
     assert not {row.tobytes() for row in train.X} & {row.tobytes() for row in test.X}
     assert not np.array_equal(train.X, sample("wdbc", 1 - split)[0].X)
-
-
-def test_the_coin_is_wrong_as_often_as_it_says() -> None:
-    train, test = sample("coin", 0)
-    for data in (train, test):
+    for data in sample("coin", split):
         low, high = clopper_pearson(int((data.y != data.X[:, 0]).sum()), data.n, 0.999)
-        assert low < FLIPPED < high
-    assert not np.array_equal(train.y, test.y)
+        assert low < FLIPPED < high, "the coin is wrong as often as it says"
 
 
 @pytest.fixture(scope="module")
@@ -485,21 +419,16 @@ def test_bounds_hold_and_say_nothing_on_real_data(report: Report) -> None:
         assert row.cells["bound"].ours == pytest.approx(float(nu) + sign * G, rel=1e-12)
         assert sign * (row.cells["limit"].ours - row.cells["test error"].ours) > 0
     assert rows["coin", 0.3].cells["bound"].ours > 0
-
-
-def test_bounds_that_exclude_nothing_are_hollow(report: Report) -> None:
     assert report.figure is not None
-    real, coin = report.figure.axes
-    hollow = {
-        axes: [line for line in axes.lines if "excludes nothing" in str(line.get_label())]
-        for axes in (real, coin)
-    }
-    assert sum(len(line.get_xdata()) for line in hollow[real]) == 8
-    assert all(line.get_markerfacecolor() == "none" for line in hollow[real])
-    assert sum(len(line.get_xdata()) for line in hollow[coin]) == 1
-    filled = [line for line in coin.lines if str(line.get_label()).endswith("bound, c = 1")]
-    assert sum(len(line.get_xdata()) for line in filled) == 7
-    assert not any(str(line.get_label()).endswith("bound, c = 1") for line in real.lines)
+    marks = [
+        [
+            len(line.get_xdata())
+            for line in axes.lines
+            if "excludes nothing" in str(line.get_label())
+        ]
+        for axes in report.figure.axes
+    ]
+    assert [sum(found) for found in marks] == [8, 1], "hollow marks of real data and of the coin"
 
 
 def small_bound(**changed: Any) -> Numbers:
@@ -587,21 +516,17 @@ def test_a_run_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatc
     assert (report.judged, report.complaints) == ((), [])
 
 
-@pytest.mark.parametrize("left", [{"not_reached": (0.1,)}, {"stop": StopReason.INTERRUPTED}])
-def test_a_path_that_ctrl_c_cut_short_is_no_result(
-    left: Numbers, monkeypatch: pytest.MonkeyPatch
+def test_a_path_or_a_model_that_ctrl_c_cut_short_is_no_result(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = points("wdbc")
     whole = machines.trained(data, [0.5])
-    short = replace(whole, not_reached=left.pop("not_reached", ()))
-    short = replace(short, rows=(replace(whole.rows[0], **left),))
-    monkeypatch.setattr(machines, "extended_nu_path", lambda *_: short)
-    with pytest.raises(KeyboardInterrupt):
-        machines.trained(data, [0.5, 0.1])
-
-
-def test_a_model_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = c_svc_dual(points("wdbc"), C=1.0)
+    stopped = replace(whole.rows[0], stop=StopReason.INTERRUPTED)
+    for short in (replace(whole, not_reached=(0.1,)), replace(whole, rows=(stopped,))):
+        monkeypatch.setattr(machines, "extended_nu_path", lambda *_, short=short: short)
+        with pytest.raises(KeyboardInterrupt):
+            machines.trained(data, [0.5, 0.1])
+    model = c_svc_dual(data, C=1.0)
     result, value = runs.optimum(model)
     assert value == result.objective
     stopped = replace(result, status=Status.INTERRUPTED)
@@ -610,29 +535,3 @@ def test_a_model_that_ctrl_c_cut_short_is_no_result(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(runs, "solve", lambda *_, found=found, **__: found)
         with pytest.raises(error):
             runs.optimum(model)
-
-
-def test_results_of_other_files_are_other_results(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Which files a stored result depends on."""
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    specs = ["sklearn:breast_cancer", "uci:liver_disorders,features=2+5", "uci:adult_a4a", ""]
-    assert files_of(specs) == []
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    (tmp_path / "liver_disorders.csv").write_text("")
-    assert files_of(specs) == [tmp_path / "liver_disorders.csv"]
-
-
-def test_without_the_liver_data_the_full_figures_say_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def offline(*words: Any, **options: Any) -> Any:
-        raise OSError("no network")
-
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
-    for name in ("figure1", "figure2", "figure3", "theorems"):
-        answer = run("reproduce", f"takeda-sugiyama-{name}", "--out", tmp_path)
-        assert answer.code != 0
-        assert "liver_disorders.csv" in answer.complaint

@@ -24,7 +24,8 @@ from tightmargin import worker_processes
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
-pytestmark = pytest.mark.slow("REASON")
+pytestmark = pytest.mark.slow("a scheduler and its workers are processes of their own")
+of_the_long_run = pytest.mark.full("another cluster is started, to lose its scheduler")
 
 SECONDS = 0.25
 
@@ -119,6 +120,7 @@ def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     assert sum(marks(tmp_path, "begun").values()) <= 17
 
 
+@pytest.mark.full("forty machines on a cluster, as a study of marks shows in less time")
 def test_a_reproduction_runs_on_a_cluster(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +182,7 @@ def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_pat
         assert max(marks(tmp_path, "ended").values()) <= 3
 
 
+@of_the_long_run
 def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

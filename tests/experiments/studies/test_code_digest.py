@@ -76,18 +76,23 @@ def edited(path: Path) -> None:
 # --- other code ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", FILES)
 def test_an_edit_of_any_file_of_the_packages_is_other_code(
-    file: str, ours: Path, monkeypatch: pytest.MonkeyPatch
+    ours: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (ours / file).read_text()
     before = code_digest(c_svc)
-    edited(ours / file)
+    for file in FILES:
+        text = (ours / file).read_text()
+        edited(ours / file)
+        load_anew(monkeypatch)
+        assert code_digest(c_svc) != before, file
+        (ours / file).write_text(text)
+        load_anew(monkeypatch)
+        assert code_digest(c_svc) == before, "undone, and as it was"
+    (ours / "cuts" / "__pycache__").mkdir()  # what Python or a study writes beside them is none
+    (ours / "cuts" / "__pycache__" / "loop.cpython-311.pyc").write_bytes(b"x")
+    (ours / "experiments" / "noise.sqlite").write_bytes(b"x")
     load_anew(monkeypatch)
-    assert code_digest(c_svc) != before
-    (ours / file).write_text(text)
-    load_anew(monkeypatch)
-    assert code_digest(c_svc) == before, "undone, and as it was"
+    assert code_digest(c_svc) == before
 
 
 def test_a_file_that_comes_goes_or_moves_is_other_code(
@@ -105,14 +110,6 @@ def test_a_file_that_comes_goes_or_moves_is_other_code(
     assert len(set(found)) == 4
 
 
-def test_what_python_or_a_study_writes_beside_the_files_is_none(ours: Path) -> None:
-    before = code_digest(c_svc)
-    (ours / "cuts" / "__pycache__").mkdir()
-    (ours / "cuts" / "__pycache__" / "loop.cpython-311.pyc").write_bytes(b"x")
-    (ours / "experiments" / "noise.sqlite").write_bytes(b"x")
-    assert code_digest(c_svc) == before
-
-
 def test_every_package_of_ours_is_counted() -> None:
     files = [Path(path) for path in module._package_files()]
     counted = {path.relative_to(module.ROOT).parts[0] for path in files}
@@ -122,30 +119,16 @@ def test_every_package_of_ours_is_counted() -> None:
     assert module.ROOT / "formulations" / "svc" / "c_svc.py" in files
 
 
-@pytest.mark.parametrize("changed", ["python", *module.COMPUTING])
-def test_another_version_of_a_dependency_is_other_code(
-    changed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_of_a_dependency_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     before, version = code_digest(c_svc), module.version
-    if changed == "python":
-        monkeypatch.setattr(module.platform, "python_version", lambda: "3.99.0")
-    else:
+    for changed in module.COMPUTING:
         monkeypatch.setattr(
-            module, "version", lambda name: "0.0.0" if name == changed else version(name)
+            module, "version", lambda name, k=changed: "0.0.0" if name == k else version(name)
         )
+        assert code_digest(c_svc) != before, changed
+    monkeypatch.setattr(module, "version", version)
+    monkeypatch.setattr(module.platform, "python_version", lambda: "3.99.0")
     assert code_digest(c_svc) != before
-
-
-def test_an_edit_of_the_file_of_the_function_runs_it_again(somebody: Any, tmp_path: Path) -> None:
-    told: list[str] = []
-    for _ in range(2):
-        run_study(somebody, [(1,)], name="n", store=tmp_path / "s", report=told.append)
-    edited(tmp_path / "their_study.py")
-    run_study(reloaded(), [(1,)], name="n", store=tmp_path / "s", report=told.append)
-    assert told == [
-        "1 of 1 tasks were finished before",
-        "1 finished tasks were made by other code and are run again",
-    ]
 
 
 def test_code_beside_the_file_of_the_function_counts_where_it_is_named(
@@ -162,7 +145,7 @@ def test_code_beside_the_file_of_the_function_counts_where_it_is_named(
 
 SCRIPT = """
 import sys
-from tightmargin.experiments.studies.runner import StudyError, run_study
+from tests.inside.experiments import run_study
 
 def work(number):
     return [number, 10]
@@ -173,7 +156,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.slow("three interpreters, each with two processes of its own")
 def test_a_script_is_a_file_and_its_function_is_sent_to_processes(tmp_path: Path) -> None:
     def run(text: str) -> str:
         (tmp_path / "script.py").write_text(text)
@@ -202,19 +185,6 @@ def test_a_file_edited_after_it_was_loaded_is_refused_until_it_is_loaded_anew(
         run_study(somebody, [(1,), (2,)], name="n", store=store)
     edited(path)
     assert run_study(reloaded(), [(1,)], name="n", store=store).values == {(1,): -1}
-
-
-def test_processes_that_have_loaded_other_code_are_not_used_again(
-    somebody: Any, tmp_path: Path
-) -> None:
-    store, path = tmp_path / "s.sqlite", tmp_path / "their_helpers.py"
-    tasks, words = [(1,), (2,)], {"store": store, "jobs": 2, "reads": [path]}
-    found = run_study(somebody, tasks, name="n", **words).complete()
-    assert list(found.values()) == [1, 2]
-    path.write_text("def helped(n):\n    return -n\n")
-    edited(path)
-    found = run_study(reloaded(), tasks, name="n", **words).complete()
-    assert list(found.values()) == [-1, -2]
 
 
 def test_a_formulation_edited_after_it_was_loaded_is_refused(ours: Path, tmp_path: Path) -> None:
@@ -260,12 +230,3 @@ def test_an_edit_ends_a_running_study_which_goes_on_when_it_is_undone(
     study = run_study(somebody, tasks, name="n", store=store, report=told.append)
     assert told == ["2 of 5 tasks were finished before"]
     assert list(study.complete().values()) == [0, 1, 2, 3, 4]
-
-
-def test_an_edit_of_a_formulation_ends_a_running_study(ours: Path, tmp_path: Path) -> None:
-    def edit(said: str) -> None:
-        if said.startswith("1 of"):
-            edited(ours / "formulations" / "svc" / "c_svc.py")
-
-    with pytest.raises(StudyError, match=r"c_svc\.py: edited after this Python had loaded it"):
-        run_study(abs, [(-1,), (-2,)], name="n", store=tmp_path / "s.sqlite", progress=edit)

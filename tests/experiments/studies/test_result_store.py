@@ -35,39 +35,22 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     assert (above, below) == (math.inf, -math.inf)
 
 
-def test_a_second_result_of_a_task_takes_the_place_of_the_first(tmp_path: Path) -> None:
-    with opened(tmp_path / "s") as store:
-        store.put(KEY, "1", 0.0)
-        store.put(KEY, "2", 0.0)
-        assert store.find([KEY]).values == {0: "2"}
-
-
 def test_results_of_other_code_or_data_are_counted_and_not_served(tmp_path: Path) -> None:
     other_code, other_data = replace(KEY, code="edited"), replace(KEY, data="edited")
+    other_study = replace(KEY, study="other")
     with opened(tmp_path / "s") as store:
-        store.put(KEY, "1", 0.0)
+        store.put(KEY, "0", 0.0)
+        store.put(KEY, "1", 0.0)  # in the place of the first
         assert store.find([other_code]) == Found({}, other_code=1)
         assert store.find([other_data]) == Found({}, other_data=1)
+        for changed in ({"study": "x"}, {"work": "module.other"}, {"task": "[]"}):
+            assert store.find([replace(KEY, **changed)]) == Found({})
         store.put(other_code, "2", 0.0)
         assert store.find([other_code, KEY]).values == {0: "2", 1: "1"}, "edited and taken back"
-
-
-@pytest.mark.parametrize("changed", [{"study": "x"}, {"work": "module.other"}, {"task": "[]"}])
-def test_a_result_belongs_to_its_study_function_and_task(
-    changed: dict[str, str], tmp_path: Path
-) -> None:
-    with opened(tmp_path / "s") as store:
-        store.put(KEY, "1", 0.0)
-        assert store.find([replace(KEY, **changed)]) == Found({})
-
-
-def test_forgetting_a_study_leaves_the_others(tmp_path: Path) -> None:
-    other = replace(KEY, study="other")
-    with opened(tmp_path / "s") as store:
-        store.put(KEY, "1", 0.0)
-        store.put(other, "2", 0.0)
+        store.put(other_study, "3", 0.0)
         store.forget("study")
-        assert store.find([KEY, other]).values == {1: "2"}
+        assert store.find([KEY, other_study]).values == {1: "3"}
+    assert task_text(("a", 3, True, None, ("b", 1))) != task_text(("a", 3.0, True, None, ("b", 1)))
 
 
 # --- files that are refused ----------------------------------------------------------------------
@@ -86,9 +69,6 @@ def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -
         with pytest.raises(ValueError, match=f"{path.name}.*{complaint}"), opened(path):
             pass
         assert path.read_bytes() == before
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=f"{tmp_path.name}: unable to open"), opened(tmp_path):
         pass
 
@@ -126,7 +106,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from tightmargin.experiments.studies.result_store import Key, opened
+from tests.inside.experiments import Key, opened
 with opened(Path(sys.argv[1])) as store:
     for number in range(10**9):
         store.put(Key("study", "module.work", f"[{number}]", "code", "data"), str(number), 0.0)
@@ -144,29 +124,3 @@ def test_a_process_that_is_killed_leaves_all_it_has_stored(tmp_path: Path) -> No
     finish(process)
     found = stored(path, *(replace(KEY, task=f"[{number}]") for number in range(count + 1)))
     assert found.values == {number: str(number) for number in range(count + 1)}
-
-
-# --- what can be stored --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        ((1, 2), "the result is a builtins.tuple"),
-        ({"a": [1.0, {2, 3}]}, r"the result\['a'\]\[1\] is a builtins.set"),
-        ({"a": {3: 1}}, r"the result\['a'\] has the key 3"),
-        ([1 + 2j], r"the result\[0\] is a builtins.complex"),
-    ],
-)
-def test_a_value_that_would_not_come_back_is_refused(value: object, place: str) -> None:
-    with pytest.raises(TypeError, match=place):
-        encoded(value)
-
-
-def test_tasks_are_tuples_of_words_and_numbers() -> None:
-    assert task_text(("sonar", 0.1, 3, True, None, ("a", 1))) != task_text(
-        ("sonar", 0.1, 3.0, True, None, ("a", 1))
-    )
-    for task in (["sonar"], "sonar", (["sonar"],), ({},), (math.nan,), (1j,)):
-        with pytest.raises(TypeError, match="must be a tuple of words and numbers"):
-            task_text(task)  # type: ignore[arg-type]

@@ -31,6 +31,7 @@ from tests.inside.experiments import (
     task_text,
     time_text,
 )
+from tests.support.covering import FULL
 from tests.support.long_runs import Process, data, finish, press, start, wait_for
 from tests.support.study_tasks import deadly, marked, marks, running
 
@@ -56,8 +57,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 # --- results -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(("jobs", "stored"), [(1, True), (2, False)])
 def test_values_are_by_task_in_the_order_asked(jobs: int, stored: bool, tmp_path: Path) -> None:
     asked = [(3,), (1,), (2,)]
     store = tmp_path / "s" if stored else None
@@ -69,25 +69,14 @@ def test_values_are_by_task_in_the_order_asked(jobs: int, stored: bool, tmp_path
 
 def test_a_finished_study_is_read_and_not_run(tmp_path: Path) -> None:
     said: list[str] = []
-    for _ in range(2):
-        study = run_study(
-            marked,
-            tasks(tmp_path, 3, 0.0),
-            name="n",
-            store=tmp_path / "s.sqlite",
-            progress=said.append,
-        )
-        assert [value["square"] for value in study.complete().values()] == [0, 1, 4]
-    assert set(marks(tmp_path, "begun").values()) == {1}
+    words: dict[str, Any] = {"name": "n", "store": tmp_path / "s.sqlite"}
+    for count in (2, 3, 3):
+        study = run_study(marked, tasks(tmp_path, count, 0.0), progress=said.append, **words)
+        assert [value["square"] for value in study.complete().values()] == [0, 1, 4][:count]
+    assert set(marks(tmp_path, "begun").values()) == {1}, "a larger study runs what is new"
     assert said[-2:] == ["3 of 3 tasks were finished before", "3 of 3 runs done"]
-    run_study(marked, tasks(tmp_path, 3, 0.0), name="n", store=tmp_path / "s.sqlite", fresh=True)
+    run_study(marked, tasks(tmp_path, 3, 0.0), fresh=True, **words)
     assert set(marks(tmp_path, "begun").values()) == {2}
-
-
-def test_a_larger_study_runs_what_the_smaller_one_has_not(tmp_path: Path) -> None:
-    for count in (2, 4):
-        run_study(marked, tasks(tmp_path, count, 0.0), name="n", store=tmp_path / "s.sqlite")
-    assert marks(tmp_path, "begun") == {0: 1, 1: 1, 2: 1, 3: 1}
 
 
 def test_time_left_is_that_of_this_run() -> None:
@@ -100,6 +89,13 @@ def test_time_left_is_that_of_this_run() -> None:
     assert [time_text(seconds) for seconds in (0.2, 89, 3600, 7200)] == [
         "about 1 s", "about 89 s", "about 60 min", "about 2.0 h",
     ]  # fmt: skip
+    now[0] = 0.0
+    progress = StudyProgress(202, 0, said.append, lambda: now[0], 2)
+    now[0] = 60.0  # of which 50 went by before the first began
+    progress.step(10.0)
+    assert said[-1] == "1 of 202 runs done", "the other process has not finished one yet"
+    progress.step(10.0)
+    assert said[-1] == "2 of 202 runs done, about 17 min left", "200 tasks, two of them in 10 s"
 
 
 def found_in(noise: float, split: int) -> dict[str, Any]:
@@ -128,17 +124,6 @@ def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
         stored_frame(store)
     with pytest.raises(FileNotFoundError, match="none"):
         stored_frame(tmp_path / "none")
-
-
-def test_time_left_counts_no_start_and_waits_for_all_processes() -> None:
-    said: list[str] = []
-    now = [0.0]
-    progress = StudyProgress(202, 0, said.append, lambda: now[0], 2)
-    now[0] = 60.0  # of which 50 went by before the first began
-    progress.step(10.0)
-    assert said[-1] == "1 of 202 runs done", "the other process has not finished one yet"
-    progress.step(10.0)
-    assert said[-1] == "2 of 202 runs done, about 17 min left", "200 tasks, two of them in 10 s"
 
 
 # --- errors of tasks -----------------------------------------------------------------------------
@@ -176,30 +161,26 @@ def test_tasks_that_fail_are_named_and_the_others_are_kept(jobs: int, tmp_path: 
     assert len(again.failures) == 3, "no failure is stored"
 
 
-@pytest.mark.parametrize(
-    ("times", "runs"), [(1, {0: 1, 1: 1, 2: 2, 3: 1, 4: 1}), (9, {0: 1, 1: 1, 2: 2, 3: 1, 4: 1})]
-)
-def test_a_process_that_dies_takes_nothing_finished_with_it(
-    times: int, runs: dict[int, int], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path: Path) -> None:
     said: list[str] = []
     asked = [(str(tmp_path), number, SECONDS, times) for number in range(5)]
     store = tmp_path / "s.sqlite"
     study = run_study(deadly, asked, name="n", store=store, jobs=2, report=said.append)
     found = {task[1]: value["square"] for task, value in study.values.items()}
+    expected = {number: number**2 for number in range(5) if times == 1 or number != 2}
+    assert found == expected
+    assert stored_tasks(store) == set(found)
     if times == 1:
-        assert found == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
         assert study.failures == ()
     else:
-        assert found == {0: 0, 1: 1, 3: 9, 4: 16}
         (failure,) = study.failures
         assert failure.name.startswith(f"deadly({str(tmp_path)!r}, 2,")
-        assert failure.message == ("its process died twice, the second time with nothing beside it")
+        assert failure.message == "its process died twice, the second time with nothing beside it"
     begun, ended = marks(tmp_path, "begun"), marks(tmp_path, "ended")
-    assert begun[2] == runs[2]
+    assert begun[2] == 2
     # What ran beside it died with it, and ran once more.
     assert sorted(begun[number] for number in (0, 1, 3, 4)) in ([1, 1, 1, 1], [1, 1, 1, 2])
-    assert stored_tasks(store) == set(found)
     # One that ended in the moment of the death may not have been heard of, and ran once more.
     assert sorted(ended.values()) in ([1] * len(ended), [1] * (len(ended) - 1) + [2])
     assert any("a process died, it may be of this; it runs again, alone" in text for text in said)
@@ -221,8 +202,8 @@ def stored_tasks(store: Path) -> set[int]:
     return {json.loads(task)[1] for (task,) in rows}
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow("a process of its own is killed in the middle of a study")
+@pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
 def test_a_killed_study_goes_on_where_it_was(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,8 +223,8 @@ def test_a_killed_study_goes_on_where_it_was(
     assert stored_tasks(store) == set(range(8))
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow("Ctrl-C is pressed in a process of its own")
+@pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
 def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     process = begin("stubborn", tmp_path, store, 40, jobs)
@@ -251,7 +232,8 @@ def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_pa
     wait_until(lambda: bool(running(tmp_path)))
     press(process)
     code, stdout, stderr = finish(process)
-    assert (code, stderr) == (130, "")
+    assert code == 130
+    assert "Traceback" not in stderr
     values = [line for line in stdout.splitlines() if line.startswith("value")]
     assert 3 <= len(values) < 40, "a busy machine hears the press late"
     assert not any("True" in line for line in values)
@@ -290,48 +272,12 @@ def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:
     assert (study.values, study.interrupted, study.failures) == ({(0,): 0}, True, ())
     with pytest.raises(KeyboardInterrupt):
         study.complete()
-
-
-def test_ctrl_c_is_heard_whoever_handles_it() -> None:
     with ctrl_c() as pressed:
         assert not pressed()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
         assert pressed()
     assert signal.set_wakeup_fd(-1) == -1, "given back"
-
-
-# --- a cluster: see test_cluster.py; what is refused before anything starts -----------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ({"backend": "ray"}, "backend 'ray' is not known: choose loky or dask"),
-        ({"jobs": 0}, "jobs must be 1 or more, got 0"),
-        ({"backend": "dask"}, "the backend dask needs a scheduler, such as --scheduler tcp://"),
-        ({"scheduler": "tcp://a:1"}, "a scheduler is for the backend dask"),
-        ({"backend": "dask", "scheduler": "tcp://a:1", "jobs": 2}, "jobs is for the backend loky"),
-    ],
-)
-def test_words_that_do_not_fit_are_refused(words: dict[str, Any], complaint: str) -> None:
-    def never(number: int) -> int:
-        raise AssertionError("nothing may start")
-
-    with pytest.raises(ValueError, match=complaint):
-        run_study(never, [(1,)], name="n", **words)
-
-
-def test_a_task_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"the task \(1, 'a'\) is asked for twice"):
-        run_study(square, [(1, "a"), (2, "b"), (1, "a")], name="n")
-
-
-def test_a_function_without_a_name_is_refused() -> None:
-    from functools import partial
-
-    with pytest.raises(TypeError, match="work must be a function"):
-        run_study(partial(square, 1), [()], name="n")
 
 
 # --- one thread ----------------------------------------------------------------------------------
@@ -355,9 +301,6 @@ def test_libraries_and_solvers_use_one_thread(jobs: int, monkeypatch: pytest.Mon
     assert (found["variable"], found["solver"]) == ("1", 1)
     assert dict(os.environ) == before
     assert tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel").threads is None
-
-
-def test_a_number_of_threads_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ("0", "two", "-1"):
         monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
         with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
