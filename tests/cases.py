@@ -28,7 +28,6 @@ from tests.references.strengthened_sdp import closed_limits, known_objective, st
 from tightmargin.formulations import (
     CATALOGUE,
     Entry,
-    GramData,
     MulticlassData,
     ProblemClass,
     TrainingData,
@@ -95,6 +94,10 @@ class Case:
     @property
     def entry(self) -> Entry:
         return CATALOGUE[self.name]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.words
 
     @property
     def mode(self) -> str:
@@ -380,7 +383,6 @@ def each(names: Iterable[str] = tuple(CASES)) -> pytest.MarkDecorator:
 
 
 every_case = each()
-OF_KERNELS = [name for name, case in CASES.items() if GramData in case.entry.takes]
 OF_CLASSES = [name for name, case in CASES.items() if MulticlassData in case.entry.takes]
 
 # --- words that are valid whatever the data ------------------------------------------------------

@@ -155,7 +155,7 @@ def test_a_paper_page_has_formula_source_builder_and_test_of_its_entries(
             (ROOT / file).read_text().split("\n")[int(line) - 1].startswith(f"def {formula.name}(")
         )
         line = re.findall(rf"{TRIALS} , line (\d+)", text)[0]
-        assert f'"{formula.name}": Trial(' in (ROOT / TRIALS).read_text().split("\n")[int(line) - 1]
+        assert f'Case("{formula.name}"' in (ROOT / TRIALS).read_text().split("\n")[int(line) - 1]
     on_others = [
         name for name, other in pages.items()
         if name.startswith("papers/") and other is not page
@@ -347,7 +347,7 @@ def test_a_marker_that_nobody_knows_and_a_paper_without_formulas_are_refused() -
 
 def test_witnesses_are_found_in_the_source_of_the_tests() -> None:
     line = (ROOT / TRIALS).read_text().split("\n")[trial_line("nu_svc") - 1]
-    assert line.strip().startswith('"nu_svc": Trial(')
+    assert line.strip().startswith('Case("nu_svc"')
     here = {
         test.name
         for test in witnesses.tests_naming("c_svc")
