@@ -10,6 +10,7 @@ from tests.inside.formulations import rests_on_something
 from tests.metamorphic.certified import close, drawn, proven_gap, solved
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
+from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, Origin, ProblemClass
 from tightmargin.solvers import Verdict, solve
 
@@ -22,7 +23,7 @@ def origin_of(trial: Trial) -> Origin:
     return Origin(trial.name, trial.data, trial.parameters | {"intercept": trial.mode})
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", list(FAMILIES)[:: 1 if FULL else 2])
 @settings(max_examples=1)
 @given(seed=st.integers(0, 2**32 - 1), factor=FACTORS, data=st.data())
 def test_an_objective_times_a_number_has_the_optimum_times_that_number(

@@ -1,4 +1,4 @@
-"""Verdicts in other units: points times 2^k, the objective times 2^k, a constant added.
+"""Verdicts in other units: points times 2^k, a constant added to the objective.
 
 With s = 2^k the data of both problems are the same numbers but for their exponents, so that the
 optima are related exactly: whatever is CERTIFIED of one may not contradict what is of the other,
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from tests.metamorphic.certified import drawn
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES, UNPRICED
+from tests.support.covering import FULL, in_turn
 from tightmargin.formulations import CATALOGUE, Origin
 from tightmargin.solvers import NumberError, SolveResult, Verdict, solve
 
 CONVEX = [name for name, family in FAMILIES.items() if CATALOGUE[name].problem_class in
           ("LP", "QP", "SOCP", "SDP")]  # fmt: skip
+BOTH = [name for name in CONVEX if set(UNPRICED) <= set(FAMILIES[name].intercepts)]
 POWERS = (-26, -9, 5, 26)
 SEED = 5
 NEW_POINTS = 1000
@@ -67,8 +69,7 @@ def scores(trial: Trial, result: SolveResult, points: NDArray[np.float64]) -> ND
     return (points @ w + b) / (np.abs(points) @ np.abs(w) + abs(b) + 1e-300)
 
 
-@pytest.mark.parametrize("power", POWERS)
-@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize(("name", "power"), in_turn(CONVEX, POWERS))
 def test_no_verdict_contradicts_another_in_other_units_and_labels_stay(
     name: str, power: int
 ) -> None:
@@ -93,10 +94,7 @@ def test_no_verdict_contradicts_another_in_other_units_and_labels_stay(
     assert (np.sign(here[sure]) == np.sign(there[sure])).all()
 
 
-@pytest.mark.parametrize("power", [-26, 26])
-@pytest.mark.parametrize(
-    "name", [n for n in CONVEX if set(UNPRICED) <= set(FAMILIES[n].intercepts)]
-)
+@pytest.mark.parametrize(("name", "power"), in_turn(BOTH[:: 1 if FULL else 3], [-26, 26]))
 def test_no_verdict_contradicts_another_beside_a_free_intercept(name: str, power: int) -> None:
     trial = drawn(name, SEED, "free")
     change = scaled_by(trial, 2.0**power)
@@ -107,22 +105,8 @@ def test_no_verdict_contradicts_another_beside_a_free_intercept(name: str, power
         refuse_contradiction(after, before, 1 / change.factor, 0.0)
 
 
-@pytest.mark.parametrize("name", CONVEX)
-def test_the_objective_times_a_power_of_two_contradicts_nothing(name: str) -> None:
-    power = 20 if CONVEX.index(name) % 2 else -20
-    trial = drawn(name, SEED, mode_of(name))
-    before = answer(trial)
-    model = CATALOGUE[name].build(trial.data, **trial.parameters, intercept=trial.mode)
-    model.objective.set_value(2.0**power * model.objective.expr)
-    after = solve(model)
-    assert before is not None
-    refuse_contradiction(before, after, 2.0**power, 0.0)
-    refuse_contradiction(after, before, 2.0**-power, 0.0)
-
-
-@pytest.mark.parametrize("name", CONVEX)
-def test_a_constant_in_the_objective_contradicts_nothing(name: str) -> None:
-    constant = -1e6 if CONVEX.index(name) % 2 else 1e3
+@pytest.mark.parametrize(("name", "constant"), in_turn(CONVEX[:: 1 if FULL else 3], [-1e6, 1e3]))
+def test_a_constant_in_the_objective_contradicts_nothing(name: str, constant: float) -> None:
     trial = drawn(name, SEED, mode_of(name))
     before = answer(trial)
     model = CATALOGUE[name].build(trial.data, **trial.parameters, intercept=trial.mode)

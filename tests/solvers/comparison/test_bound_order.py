@@ -12,6 +12,7 @@ import pytest
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.covering import in_turn
 from tightmargin.formulations import (
     CATALOGUE,
     TrainingData,
@@ -32,10 +33,10 @@ from tightmargin.solvers import SolveResult, Status, Verdict, build, compare, so
 
 SLACK = 1e-6
 CASES = [
-    pytest.param(kind, seed, mode, id=f"{kind}-{seed}-{mode}")
-    for kind, seeds in (("overlapping", (0, 1, 2)), ("unbalanced", (0,)))
-    for seed in seeds
-    for mode in INTERCEPTS
+    (kind, seed, mode)
+    for (kind, seed), mode in in_turn(
+        [("overlapping", 0), ("overlapping", 1), ("overlapping", 2), ("unbalanced", 0)], INTERCEPTS
+    )
 ]
 PENALTIES = (0.4, 1.5)
 # Problems whose relaxations are ordered in the tests of their families.
@@ -154,8 +155,7 @@ def test_exact_formulations_reach_the_optimum(kind: str, seed: int, mode: str) -
     assert enumerated.bound == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("mode", ["penalised", "none"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "mode"), in_turn(range(3), ["penalised", "none"]))
 def test_any_strengthening_bounds_the_sdp_from_below(seed: int, mode: str) -> None:
     data, rng = points("overlapping", seed, n=10), np.random.default_rng(seed)
     columns = data.X if mode == "none" else np.hstack([data.X, np.ones((data.n, 1))])
@@ -200,9 +200,8 @@ def test_m_of_one_is_flagged_and_never_a_bound(mode: str) -> None:
     assert table.violations() == []
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("big_m", [1.0, 1.5])
-def test_exact_model_with_a_small_m_is_an_upper_bound_only(big_m: float, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "big_m"), in_turn(INTERCEPTS, [1.0, 1.5]))
+def test_exact_model_with_a_small_m_is_an_upper_bound_only(mode: str, big_m: float) -> None:
     data, penalty = points("overlapping", 1, n=10), 1.5
     best = optimum("overlapping", 1, mode, penalty)
     result = solve(zero_one_big_m(data, penalty=penalty, big_m=big_m, intercept=mode))
