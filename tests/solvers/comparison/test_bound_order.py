@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -310,47 +309,3 @@ def test_a_small_m_set_after_the_build_is_found_out() -> None:
     for entry in model.big_m.values():
         entry.set_value(1.0)
     assert "M[" in solve(model).certificate.unproven
-
-
-# --- gap tables ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_gap_table_is_ordered_and_honest(seed: int) -> None:
-    data, penalty = points("overlapping", seed, n=10), 1.5
-    best = optimum("overlapping", seed, "penalised", penalty)
-    table = compare(
-        data,
-        [
-            ("zero_one_relaxed", {"big_m": 1000.0}), "zero_one_relaxed", "zero_one_hinge",
-            ("conic_fixed", {"strengthening": "equal"}), "conic_sdp", "conic_sdp_dual",
-        ],
-        parameters={"penalty": penalty, "big_m": "derived"},
-    )  # fmt: skip
-    assert table.upper == pytest.approx(best, rel=1e-6)
-    assert table.violations() == []
-    for row in table.rows:
-        assert row.bound is not None, row.remark
-        assert table.absolute_gap(row) == pytest.approx(best - row.bound, abs=1e-5)
-        assert table.relative_gap(row) == pytest.approx(1 - row.bound / best, abs=1e-5)
-    frame = table.to_frame()
-    assert list(frame["formulation"])[-1] == "zero_one_big_m (exact)"
-    assert len(frame) == 7
-
-
-def test_a_relaxation_of_another_problem_is_refused() -> None:
-    data = points("overlapping", 0, n=10)
-    words = {"penalty": 1.0, "big_m": "derived", "C": 1.0}
-    with pytest.raises(ValueError, match="c_svc is not known to bound zero_one_big_m from below"):
-        compare(data, ["c_svc"], exact="zero_one_big_m", parameters=words)
-
-
-def test_a_bound_above_the_best_point_is_reported() -> None:
-    data, penalty = points("overlapping", 1, n=10), 1.5
-    honest = solve(zero_one_big_m(data, penalty=penalty, big_m=500.0))
-    low = replace(honest, objective=0.1)
-    table = compare(data, ["conic_sdp"], exact=low, parameters={"penalty": penalty})
-    (complaint,) = table.violations()
-    assert complaint.startswith("conic_sdp: bound ")
-    assert complaint.endswith("exceeds the best point 0.1")
-    assert table.absolute_gap(table.rows[0]) is None

@@ -117,18 +117,6 @@ def test_unknown_names_and_hyperparameters_suggest_the_nearest(data):
         tm.build("conic_sdp", data)
 
 
-def test_models_and_names_stand_side_by_side(data):
-    edited = tm.conic_sdp(data, penalty=1.0)
-    edited.extra = pyo.Constraint(expr=edited.w[0] >= 0.5)
-    exact = tm.zero_one_big_m(data, penalty=1.0, big_m=200.0)
-    exact.extra = pyo.Constraint(expr=exact.w[0] >= 0.5)
-    table = tm.compare(data, ["conic_sdp", edited], exact=exact, parameters={"penalty": 1.0})
-    plain, with_row = table.rows
-    assert with_row.bound >= plain.bound - 1e-6, "a row can only raise the bound"
-    assert with_row.result.certificate.level == "model"
-    assert with_row.bound <= table.upper + 1e-6
-
-
 def test_a_result_at_hand_is_used_again(data, table):
     again = tm.compare(data, ["conic_sdp"], exact=table.exact, parameters=SETTINGS)
     assert again.upper == table.upper

@@ -18,7 +18,7 @@ from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, GramData, ProblemClass
-from tightmargin.solvers import SolveResult, Verdict, compare, solve
+from tightmargin.solvers import SolveResult, compare, solve
 
 # Interior point methods are told to go on below 1e-8, so that 1e-8 can be asserted.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -443,20 +443,6 @@ def test_compare_takes_edited_models_beside_names() -> None:
     assert tighter.result.certificate.level == "model"
     assert plain.result.certificate.level == "paper"
     assert table.violations() == []
-
-
-def test_compare_takes_a_foreign_model_with_a_remark() -> None:
-    foreign = pyo.ConcreteModel(name="mine")
-    foreign.x = pyo.Var(bounds=(0, 1))
-    foreign.goal = pyo.Objective(expr=foreign.x + 0.25)
-    data = points("overlapping", 4, n=8)
-    table = compare(
-        data, [foreign], exact="zero_one_big_m", parameters={"penalty": 0.6, "big_m": 500.0}
-    )
-    (row,) = table.rows
-    assert row.bound == pytest.approx(0.25, abs=1e-6)
-    assert "the user's word" in row.remark
-    assert row.verdict is Verdict.CERTIFIED
 
 
 def test_two_objectives_are_refused_by_name() -> None:
