@@ -33,7 +33,7 @@ from tightmargin.formulations import (
     TrainingData,
 )
 
-CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP, ProblemClass.EXP}
+CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 PRICED, UNPRICED = ("penalised", "none"), ("free", "none")
 
 C, RIDGE, PI, PENALTY, BUDGET, BOUND_ON_B = 0.7, 0.05, 0.45, 1.3, 0.25, 6.5
@@ -106,7 +106,7 @@ class Case:
 
     @property
     def is_convex(self) -> bool:
-        return self.entry.problem_class in CONVEX
+        return self.entry.problem_class in CONVEX | {ProblemClass.EXP}
 
     def words_of(self, mode: str | None = None, **changed: Any) -> dict[str, Any]:
         """Hyperparameters in a mode of the intercept, some of them changed."""

@@ -18,7 +18,7 @@ from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, GramData, ProblemClass
-from tightmargin.solvers import SolveResult, compare, solve
+from tightmargin.solvers import SolveResult, solve
 
 # Interior point methods are told to go on below 1e-8, so that 1e-8 can be asserted.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -256,16 +256,6 @@ def test_edited_mixed_integer_model_is_the_same_through_stock_solvers(name: str,
 # --- against brute force and fresh builds --------------------------------------------------------
 
 
-def test_a_budget_row_on_z_counts() -> None:
-    data, penalty, most = points("overlapping", 4, n=7), 0.3, 2
-    expected = reference_solutions.zero_one_optimum(data, "penalised", penalty, most=most)
-    model = CATALOGUE["zero_one_big_m"].build(data, penalty=penalty, big_m=2000.0)
-    model.budget = pyo.Constraint(expr=sum(model.z.values()) <= most)
-    result = solve(model)
-    assert result.objective == pytest.approx(expected, rel=1e-5)
-    assert result.certificate.level == "model"
-
-
 def test_an_indicator_held_in_a_disjunctive_model_counts() -> None:
     data, penalty = points("overlapping", 4, n=6), 0.6
     free = reference_solutions.zero_one_optimum(data, "penalised", penalty)
@@ -420,29 +410,6 @@ def test_clones_share_the_data_and_pickles_carry_it() -> None:
         GramData(OVERLAPPING.X @ OVERLAPPING.X.T, OVERLAPPING.y), C=0.7
     )
     same(solve(pickle.loads(pickle.dumps(gram))), solve(gram))
-
-
-# --- gap tables ----------------------------------------------------------------------------------
-
-
-def test_compare_takes_edited_models_beside_names() -> None:
-    data, penalty = points("overlapping", 4, n=8), 0.6
-    exact = CATALOGUE["zero_one_big_m"].build(data, penalty=penalty, big_m=2000.0)
-    relaxed = CATALOGUE["conic_sdp"].build(data, penalty=penalty)
-    for model in (exact, relaxed):
-        model.budget = pyo.Constraint(expr=sum(model.z.values()) <= 3)
-    expected = reference_solutions.zero_one_optimum(data, "penalised", penalty, most=3)
-    assert expected > reference_solutions.zero_one_optimum(data, "penalised", penalty) + 1e-3
-    table = compare(data, [relaxed, "conic_sdp"], exact=exact, parameters={"penalty": penalty})
-    assert table.upper == pytest.approx(expected, rel=1e-5)
-    tighter, plain = table.rows
-    assert plain.bound <= tighter.bound + 1e-7
-    assert tighter.bound <= expected + 1e-6
-    assert tighter.label == "conic_sdp (model)"
-    assert plain.label == "conic_sdp"
-    assert tighter.result.certificate.level == "model"
-    assert plain.result.certificate.level == "paper"
-    assert table.violations() == []
 
 
 def test_two_objectives_are_refused_by_name() -> None:
