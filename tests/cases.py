@@ -39,7 +39,7 @@ PRICED, UNPRICED = ("penalised", "none"), ("free", "none")
 C, RIDGE, PI, PENALTY, BUDGET, BOUND_ON_B = 0.7, 0.05, 0.45, 1.3, 0.25, 6.5
 HIGH_NU = 0.9  # above nu_bar
 LOW_NU, LOW_NU_OF_MANY = 0.3, 0.35  # below nu_bar, where the extended nu-SVC is not convex
-H = 0.7  # below the norms of the w that solve rsvm_relaxed
+H = 0.75  # below the norms of the w that solve rsvm_relaxed
 TAU, TRUNCATION = 0.4, -0.5
 
 OVERLAPPING = points("overlapping", 4, n=8)
@@ -289,7 +289,7 @@ _CASES = [
     Case("min_cvar", CIRCLE, on_circle(LOW_NU, 1 / LOW_NU), {"beta": 1 - LOW_NU},
          intercepts=UNPRICED, rows="tail", param=("beta", 0.45)),
     Case("extended_robust_svc", SETS, lambda d, m: by_all_outliers(d, 0.8, 1, m),
-         {"nu": 0.8, "mu": "1/6"}, FEW, tilt=0.01),
+         {"nu": 0.8, "mu": 1 / 6}, FEW, tilt=0.01),
     Case("rsvm", CVXPY, lambda d, m: witness.least_loss(d, m, H).value, {"norm_bound": H},
          param=("norm_bound", 0.4), tilt=0.01),
     Case("rsvm_relaxed", CVXPY, lambda d, m: witness.least_loss(d, m).value, tilt=0.01, step=8),
@@ -325,7 +325,8 @@ _CASES = [
          {"C": 4.0, "big_m": 6.0}, param=("C", 2.0)),
     Case("zero_one_disjunctive_relaxed", "the hull of the disjuncts, in cvxpy",
          lambda d, m: disjunctive_hull(d, m, PENALTY), {"penalty": PENALTY}, rows="given_up"),
-    Case("conic_fixed", CVXPY, conic_fixed, {"penalty": PENALTY, "strengthening": "scaled"},
+    Case("conic_fixed", CVXPY, conic_fixed,
+         {"penalty": PENALTY, "strengthening": scaled_strengthening},
          intercepts=PRICED, rows="split", param=("penalty", 3.0)),
     Case("conic_sdp", CVXPY, sdp, {"penalty": PENALTY}, rows="hinge", param=("penalty", 3.0)),
     Case("conic_sdp_literal", CVXPY, sdp, {"penalty": PENALTY}, rows="split",

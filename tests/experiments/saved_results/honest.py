@@ -18,7 +18,9 @@ OTHER_WORDS: dict[str, dict[str, Any]] = {
     "zero_one_relaxed": {"big_m": "derived"},
     "zero_one_hinge": {"big_m": "derived"},
     "ramp_l1_relaxed": {"C": 0.7, "big_m": "derived"},
+    "conic_fixed": {"strengthening": "scaled"},
     "conic_sdp_rank_one": {"partners": 1},
+    "extended_robust_svc": {"mu": "1/6"},
     "matrix_svc_full": {"ridge": 0.1},
 }
 SETTINGS = {name: case.spelled(**OTHER_WORDS.get(name, {})) for name, case in CASES.items()}
@@ -42,9 +44,13 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
-@functools.cache
 def kept(name: str, method: str = "auto") -> Path:
     """The saved result of an entry on z-scores, which nobody may write to."""
+    return _kept(name, method)
+
+
+@functools.cache
+def _kept(name: str, method: str) -> Path:
     folder = Path(_folder().name) / f"{name}-{method}"
     folder.mkdir()
     return solved(folder, name, "normalise=zscore", method=method)
