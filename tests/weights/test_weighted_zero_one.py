@@ -80,7 +80,8 @@ def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> 
     assert known.objective >= expected * (1 - CLOSE)
 
 
-@pytest.mark.parametrize(("seed", "mode"), in_turn(range(4), MODES))
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(4))
 def test_tightened_bounds_and_conflicts_keep_an_optimum(seed: int, mode: str) -> None:
     whole = seed > 1
     data, penalty = case(seed, whole=whole)

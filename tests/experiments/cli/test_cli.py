@@ -434,7 +434,7 @@ def test_traceback_on_request(monkeypatch: pytest.MonkeyPatch, overlapping: Path
 # --- standard output -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip", "gurobi"])
+@pytest.mark.parametrize("solver", SOLVERS if FULL else ["highs", "scip"])
 def test_stdout_is_pure_json_while_the_solver_talks(
     solver: str, overlapping: Path, tmp_path: Path
 ) -> None:
