@@ -26,6 +26,8 @@ from tightmargin.solvers import Verdict
 # The common words are for eight points.
 OTHER_WORDS: dict[str, dict[str, Any]] = {
     "c_svc": {"class_weight": (1.0, 2.0)},
+    "soft_margin_svc": {"ridge": 0.02},
+    "weighted_svc": {"ridge": 0.02, "pi": 0.3},
     "hinge_power_svc": {"exponent": 2.5},
     "nu_svc": {"nu": 0.3},
     "extended_nu_svc_dual": {"nu": 0.3, "scale": "perez_cruz"},

@@ -54,7 +54,7 @@ def _random_points(origin: Origin, count: int) -> list[tuple[float, np.ndarray]]
 @pytest.mark.parametrize(("entry", "price"), [("zero_one_big_m", "penalty"), ("ramp_big_m", "C")])
 def test_no_point_below_the_cutoff_asks_for_more(entry: str, price: str, intercept: str) -> None:
     checked = 0
-    for seed in range(6 if FULL else 3):
+    for seed in range(6):
         data = points("overlapping", seed, n=8)
         model = build(entry, data, **{price: 5.0}, big_m=1.0, intercept=intercept)
         rule = big_m_rule(model.origin)
