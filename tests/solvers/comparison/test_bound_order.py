@@ -211,15 +211,6 @@ def test_exact_model_with_a_small_m_is_an_upper_bound_only(mode: str, big_m: flo
     assert result.objective >= best - SLACK
 
 
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_a_sufficient_m_needs_no_derivation(mode: str) -> None:
-    data, penalty = points("overlapping", 1, n=10), 1.5
-    result = solve(zero_one_big_m(data, penalty=penalty, big_m=500.0, intercept=mode))
-    assert result.certificate.unproven == ""
-    best = optimum("overlapping", 1, mode, penalty)
-    assert result.objective == pytest.approx(best, abs=1e-5 * best)
-
-
 def test_printed_formula_with_a_free_intercept_cuts_the_optimum_off() -> None:
     """M_i = 1 + ||(1, x_i)|| sqrt(UB - penalty) is proven for a penalised intercept only.
 
