@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _WORD = re.compile(r"\w+")
-TRIALS = "tests/project/test_catalogue_solvers.py"
+TRIALS = "tests/cases.py"
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test function or, in the table of trials, the line of an entry."""
+    """A test function or, in the table of cases, the line of an entry."""
 
     file: str
     name: str
@@ -60,13 +60,12 @@ def tests_naming(entry: str) -> list[Test]:
 @cache
 def _trials() -> dict[str, int]:
     tree = ast.parse((ROOT / TRIALS).read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
-            (target,) = node.targets
-            if isinstance(target, ast.Name) and target.id == "TRIALS":
-                keys = [key for key in node.value.keys if isinstance(key, ast.Constant)]
-                return {str(key.value): key.lineno for key in keys}
-    raise ValueError(f"{TRIALS} has no table TRIALS")
+    return {
+        str(node.args[0].value): node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id == "Case" and isinstance(node.args[0], ast.Constant)
+    }
 
 
 def trial_line(entry: str) -> int:

@@ -95,8 +95,28 @@ class Family:
 # --- hyperparameters -----------------------------------------------------------------------------
 
 
-def nothing(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {}
+def uniform(more: dict[str, Any] | None = None, **ends: tuple[float, float]) -> Draw:
+    """Words that are given, and numbers between two ends."""
+    return lambda rng, data, mode: (
+        {word: float(rng.uniform(*pair)) for word, pair in ends.items()} | (more or {})
+    )
+
+
+nothing = uniform()
+ridge = uniform(ridge=(0.02, 0.3))
+price_of_norm = uniform(price=(0.02, 0.3))
+squared_hinge = uniform({"loss": "squared_hinge"}, price=(0.02, 0.3))
+ridge_and_pi = uniform(ridge=(0.02, 0.3), pi=(0.2, 0.8))
+capacity = uniform(norm_bound=(0.1, 1.5))  # below the largest norm that matters, and above
+price = uniform(penalty=(0.3, 2))
+price_and_derived = uniform({"big_m": "derived"}, penalty=(0.3, 2))
+cost_and_derived = uniform({"big_m": "derived"}, C=(0.1, 1))
+
+
+def row(more: dict[str, Any] | None = None, **ends: tuple[float, float]) -> Draw:
+    """Predictors of one row, whose norms are all the length of w."""
+    drawn = uniform(more, ridge=(0.02, 0.3), **ends)
+    return lambda rng, data, mode: drawn(rng, data, mode) | {"shape": f"1x{data.d}"}
 
 
 def cost(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
@@ -104,37 +124,8 @@ def cost(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, A
     return {"C": float(rng.uniform(0.1, 3)), "class_weight": None if rng.random() < 0.5 else pair}
 
 
-def ridge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {"ridge": float(rng.uniform(0.02, 0.3))}
-
-
-def price_of_norm(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {"price": float(rng.uniform(0.02, 0.3))}
-
-
-def squared_hinge(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return price_of_norm(rng, data, mode) | {"loss": "squared_hinge"}
-
-
 def price_of_power(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     return {"penalty": float(rng.uniform(0.1, 3)), "exponent": float(rng.choice([1.5, 2, 2.5]))}
-
-
-def row(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    """Predictors of one row, whose norms are all the length of w."""
-    return ridge(rng, data, mode) | {"shape": f"1x{data.d}"}
-
-
-def row_of_rank_one(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return row(rng, data, mode) | {"rank": 1}
-
-
-def row_and_tau(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return row(rng, data, mode) | {"tau": float(rng.uniform(0.1, 0.5))}
-
-
-def ridge_and_pi(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {"ridge": float(rng.uniform(0.02, 0.3)), "pi": float(rng.uniform(0.2, 0.8))}
 
 
 def _nu(rng: np.random.Generator, data: TrainingData, mode: str, above: bool) -> dict[str, Any]:
@@ -187,24 +178,11 @@ def reference(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[s
     return extended_below(rng, data, mode) | {"w_ref": w_ref}
 
 
-def capacity(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    """Below the largest norm that matters, and above."""
-    return {"norm_bound": float(rng.uniform(0.1, 1.5))}
-
-
 def hull_cap(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     """That of the nu-SVC above nu_min, where the reduced hulls are disjoint."""
     found = nu_range(data, intercept=mode)
     nu = found.nu_min + float(rng.uniform(0.4, 0.9)) * (found.nu_max - found.nu_min)
     return {"hull_bound": 2 / (nu * data.n)}
-
-
-def price(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {"penalty": float(rng.uniform(0.3, 2))}
-
-
-def price_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return price(rng, data, mode) | {"big_m": "derived"}
 
 
 def price_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
@@ -215,10 +193,6 @@ def price_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> 
 def cost_and_big_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
     """Large enough that no violation is above its M at the optimum."""
     return {"C": float(rng.uniform(0.1, 1)), "big_m": rng.uniform(30, 60, data.n)}
-
-
-def cost_and_derived(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
-    return {"C": float(rng.uniform(0.1, 1)), "big_m": "derived"}
 
 
 def cost_and_near_m(rng: np.random.Generator, data: TrainingData, mode: str) -> dict[str, Any]:
@@ -469,21 +443,21 @@ FAMILIES: dict[str, Family] = {
     ),
     # sum xi + ridge / 2 ||B||^2: the sum stays when ridge grows by c^2. ridge / 2 >= 0.01.
     "matrix_svc_full": Family(
-        row, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0, value=values.matrix_machine,
+        row(), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0, value=values.matrix_machine,
         curvature=0.01,
     ),
     "matrix_svc_bilinear": Family(
-        row_of_rank_one, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
+        row({"rank": 1}), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
         value=values.matrix_machine, curvature=0.01,
     ),
     "matrix_svc_projection": Family(
-        row_of_rank_one, 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
+        row({"rank": 1}), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
         value=values.matrix_machine, curvature=0.01,
     ),
     # tau ||B||_* besides, which stays when tau grows by c.
     "matrix_svc_nuclear": Family(
-        row_and_tau, 0, -1, 0, {"ridge": 2, "tau": 1}, {"ridge": 2.0, "tau": 2.0}, doubled=2.0,
-        value=values.matrix_machine, curvature=0.01,
+        row(tau=(0.1, 0.5)), 0, -1, 0, {"ridge": 2, "tau": 1}, {"ridge": 2.0, "tau": 2.0},
+        doubled=2.0, value=values.matrix_machine, curvature=0.01,
     ),
     # tr W with sum z_i <= budget n.
     "conic_sdp_budget": Family(budget_and_bound, -2, -1, 0, least="prices"),

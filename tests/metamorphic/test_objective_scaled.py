@@ -1,4 +1,4 @@
-"""An objective times a positive number: the same points, the optimum times that number."""
+"""An objective times a positive number, or a constant more: the optimum follows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.inside.formulations import rests_on_something
 from tests.metamorphic.certified import close, drawn, proven_gap, solved
 from tests.metamorphic.changes import Trial
 from tests.metamorphic.families import FAMILIES
+from tests.support.covering import FULL, in_turn
 from tightmargin.formulations import CATALOGUE, Origin, ProblemClass
 from tightmargin.solvers import Verdict, solve
 
@@ -22,7 +23,7 @@ def origin_of(trial: Trial) -> Origin:
     return Origin(trial.name, trial.data, trial.parameters | {"intercept": trial.mode})
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", list(FAMILIES)[:: 1 if FULL else 2])
 @settings(max_examples=1)
 @given(seed=st.integers(0, 2**32 - 1), factor=FACTORS, data=st.data())
 def test_an_objective_times_a_number_has_the_optimum_times_that_number(
@@ -47,3 +48,22 @@ def test_an_objective_times_a_number_has_the_optimum_times_that_number(
     if after.bound is None:
         gaps += CLAIMED * abs(after.objective)
     assert close(after.objective, factor * before.objective, gaps)
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    in_turn([n for n in FAMILIES if CATALOGUE[n].problem_class in CONVEX][::3], [-1e6, 1e3]),
+)
+def test_a_constant_in_the_objective_is_in_the_optimum(name: str, constant: float) -> None:
+    trial = drawn(name, 5, FAMILIES[name].intercepts[-1])
+    before = solved(trial)
+    model = CATALOGUE[name].build(trial.data, **trial.parameters, intercept=trial.mode)
+    model.objective.set_value(model.objective.expr + constant)
+    after = solve(model)
+    assert before.objective is not None
+    assert after.objective is not None
+    room = 1e-5 * abs(before.objective) + 1e-15 * abs(constant)
+    if after.bound is not None:
+        assert after.bound - constant <= before.objective + room
+    if after.certificate.verdict is Verdict.CERTIFIED:
+        assert abs(after.objective - constant - before.objective) <= room

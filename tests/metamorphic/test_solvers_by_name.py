@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.metamorphic.certified import close, drawn, proven_gap, solved
 from tests.metamorphic.changes import KINDS, modes
+from tests.support.covering import FULL
 
 NAMED = [
     ("extended_nu_svc_linearised", "highs"),
@@ -23,7 +24,7 @@ SAFE = [name for name, kind in KINDS.items() if not kind.dependent]
 
 
 @pytest.mark.parametrize(("name", "solver"), NAMED)
-@settings(max_examples=3)
+@settings(max_examples=3 if FULL else 1)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_the_optimum_of_a_named_solver_follows_the_data(
     name: str, solver: str, seed: int, data: st.DataObject

@@ -221,7 +221,7 @@ def test_a_formula_without_remarks_has_no_column_for_them() -> None:
 
 def test_witnesses_are_found_in_the_source_of_the_tests() -> None:
     line = (ROOT / TRIALS).read_text().split("\n")[trial_line("nu_svc") - 1]
-    assert line.strip().startswith('"nu_svc": Trial(')
+    assert line.strip().startswith('Case("nu_svc"')
     here = {test.name for test in witnesses.tests_naming("pmatrix")}
     assert "test_an_expression_keeps_its_meaning_in_latex" in here, "named in a decorator"
     with pytest.raises(KeyError):

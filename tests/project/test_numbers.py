@@ -18,9 +18,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.faults.settings import as_taken
+from tests.cases import CASES, Case, every_case
 from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL, covering
 from tightmargin.formulations import CATALOGUE, GramData, TrainingData
 from tightmargin.solvers import NumberError, ProblemClassError, RefusedError, Verdict, solve
 
@@ -56,38 +57,19 @@ def installed(solver: str) -> None:
 # --- the raw stack -------------------------------------------------------------------------------
 
 
-def test_raw_stack_is_right_on_ordinary_numbers() -> None:
+def test_raw_stack_loses_numbers_and_says_optimal() -> None:
+    """HiGHS rejects the whole batch of rows with one bad number, and Pyomo does not look."""
     for name in ("highs", "appsi_highs", "scip_direct"):
         assert raw(name, small_lp()) == ("optimal", pytest.approx(TRUTH))
-
-
-@pytest.mark.parametrize("name", ["highs", "appsi_highs"])
-@pytest.mark.parametrize("coefficient", [INF, 2e15])
-def test_raw_one_infinite_coefficient_drops_every_row(name: str, coefficient: float) -> None:
-    """HiGHS rejects the whole batch of rows, and Pyomo does not look at the answer."""
-    assert raw(name, small_lp(a=coefficient)) == ("optimal", pytest.approx(WITHOUT_ROWS))
-
-
-@pytest.mark.parametrize("name", ["highs", "appsi_highs"])
-def test_raw_nan_is_read_as_zero(name: str) -> None:
-    zero = raw(name, small_lp(a=0.0))
-    assert zero == ("optimal", pytest.approx(-4.0))
-    assert raw(name, small_lp(a=NAN)) == zero
-
-
-def test_raw_nan_in_the_objective_is_optimal() -> None:
-    model = small_lp()
-    model.objective.expr = NAN * model.x[0] - model.x[1]
-    status, value = raw("highs", model)
-    assert status == "optimal"
-    assert math.isnan(value)
-
-
-@pytest.mark.parametrize("name", ["highs", "appsi_highs", "scip_direct"])
-@pytest.mark.parametrize("size", [1e-9, 1e-10, 1e-12])
-def test_raw_tiny_coefficients_are_dropped(name: str, size: float) -> None:
-    status, value = raw(name, small_lp(size, size, 1.5 * size))
-    assert (status, value) == ("optimal", pytest.approx(WITHOUT_FIRST_ROW))
+        found = raw(name, small_lp(1e-10, 1e-10, 1.5e-10))
+        assert found == ("optimal", pytest.approx(WITHOUT_FIRST_ROW))
+    for name in ("highs", "appsi_highs"):
+        for coefficient in (INF, 2e15):
+            assert raw(name, small_lp(a=coefficient)) == ("optimal", pytest.approx(WITHOUT_ROWS))
+        zero = raw(name, small_lp(a=0.0))
+        assert raw(name, small_lp(a=NAN)) == zero == ("optimal", pytest.approx(-4.0))
+    status, value = raw("highs", with_cost(NAN))
+    assert (status, math.isnan(value)) == ("optimal", True)
 
 
 def box_qp() -> pyo.ConcreteModel:
@@ -113,8 +95,9 @@ def test_raw_clarabel_solves_a_saddle() -> None:
 # --- through solve() -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["auto", *SOLVER_NAMES])
-@pytest.mark.parametrize("bad", [NAN, INF, -INF])
+@pytest.mark.parametrize(
+    ("solver", "bad"), covering(["auto", *SOLVER_NAMES], [NAN, INF, -INF], strength=1)
+)
 def test_non_finite_coefficients_are_refused_by_row_and_variable(solver: str, bad: float) -> None:
     with pytest.raises(NumberError, match=rf"row first: coefficient of x\[0\] is {bad}"):
         solve(small_lp(a=bad), solver)
@@ -132,18 +115,17 @@ def is_honest(model: pyo.ConcreteModel, solver: str, truth: float) -> bool:
 
 
 @pytest.mark.parametrize("solver", SOLVER_NAMES)
-@pytest.mark.parametrize("size", [1e3, 1e7, 1e10, 1e14, 2e15])
-def test_huge_coefficients_are_never_certified_wrongly(solver: str, size: float) -> None:
-    """size * x_0 + x_1 <= 1.5 leaves x_0 <= 1.5 / size, and x_1 <= 1.5."""
-    installed(solver)
-    assert is_honest(small_lp(a=size), solver, TRUTH)
+def test_huge_and_tiny_numbers_are_never_certified_wrongly(solver: str) -> None:
+    """size * x_0 + x_1 <= 1.5 leaves x_0 <= 1.5 / size, and x_1 <= 1.5; -1e22 x_0 leaves x_0 = 1.5.
 
-
-@pytest.mark.parametrize("solver", SOLVER_NAMES)
-@pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-10, 1e-12])
-def test_tiny_rows_are_never_certified_wrongly(solver: str, size: float) -> None:
+    A solver that gives up must not raise as it likes.
+    """
     installed(solver)
-    assert is_honest(small_lp(size, size, 1.5 * size), solver, TRUTH)
+    for size in (1e3, 1e7, 1e10, 1e14, 2e15):
+        assert is_honest(small_lp(a=size), solver, TRUTH), size
+    for size in (1e-6, 1e-9, 1e-10, 1e-12):
+        assert is_honest(small_lp(size, size, 1.5 * size), solver, TRUTH), size
+    assert is_honest(with_cost(-1e22), solver, -1.5e22)
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])
@@ -193,7 +175,7 @@ def test_nonconvex_objectives_are_refused_where_convexity_is_assumed(solver: str
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=30)
+@settings(max_examples=100 if FULL else 10)
 def test_random_indefinite_objectives_reach_no_convex_solver(seed: int) -> None:
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((3, 3))
@@ -278,12 +260,11 @@ PLACES: dict[str, tuple[Callable[[float], pyo.ConcreteModel], str]] = {
 }
 
 
-@pytest.mark.parametrize("bad", [NAN, INF])
-@pytest.mark.parametrize("place", PLACES)
-def test_non_finite_numbers_are_refused_wherever_they_stand(place: str, bad: float) -> None:
-    build, sentence = PLACES[place]
-    with pytest.raises(NumberError, match=f"{sentence} is {bad}"):
-        solve(build(bad))
+def test_non_finite_numbers_are_refused_wherever_they_stand() -> None:
+    for build, sentence in PLACES.values():
+        for bad in (NAN, INF):
+            with pytest.raises(NumberError, match=f"{sentence} is {bad}"):
+                solve(build(bad))
 
 
 @pytest.mark.parametrize("build", [with_side, with_bound])
@@ -295,21 +276,8 @@ def test_nan_and_impossible_sides_are_refused(build: Any) -> None:
     assert solve(build(INF)).objective == pytest.approx(TRUTH, abs=1e-6)
 
 
-@pytest.mark.parametrize("solver", SOLVER_NAMES)
-def test_huge_costs_are_refused_or_not_certified_or_right(solver: str) -> None:
-    """-1e22 x_0: the optimum is x_0 = 1.5; a solver that gives up must not raise as it likes."""
-    installed(solver)
-    assert is_honest(with_cost(-1e22), solver, -1.5e22)
-
-
 # --- builders ------------------------------------------------------------------------------------
 
-VALID: dict[str, Any] = {
-    "C": 0.7, "ridge": 0.1, "pi": 0.3, "nu": 0.5, "penalty": 1.3, "big_m": 50.0, "budget": 0.2,
-    "strengthening": "scaled", "intercept_bound": 9.0, "w_ref": [1.0, 0.5], "beta": 0.5,
-    "norm_bound": 0.8, "hull_bound": 0.6, "shape": "1x2", "rank": 1, "tau": 0.4,
-    "truncation": -0.4, "price": 0.2, "loss": "squared_hinge", "exponent": 1.5, "mu": 0.0,
-}  # fmt: skip
 NUMERIC = (
     "C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound", "norm_bound",
     "hull_bound", "rank", "tau", "price",
@@ -319,19 +287,16 @@ DATA = points("overlapping", 0, n=8)
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """Valid hyperparameters of an entry, with a free intercept where an intercept bound belongs."""
-    accepted = CATALOGUE[name].parameters
-    chosen = {word: value for word, value in VALID.items() if word in accepted}
-    if "intercept_bound" in chosen:
-        chosen["intercept"] = "free"
-    return chosen
+    """Hyperparameters of a case, with a free intercept where an intercept bound belongs."""
+    case = CASES[name]
+    return case.words_of("free" if "intercept_bound" in case.entry.parameters else None)
 
 
 cells = st.sampled_from([NAN, INF, -INF])
 
 
 @given(bad=cells, row=st.integers(0, 7), column=st.integers(0, 1))
-@settings(max_examples=20)
+@settings(max_examples=100 if FULL else 10)
 def test_no_bad_cell_of_the_points_reaches_a_builder(bad: float, row: int, column: int) -> None:
     X = np.array(DATA.X)
     X[row, column] = bad
@@ -353,35 +318,27 @@ def test_points_cannot_be_spoiled_after_the_check() -> None:
             array[0] = NAN
 
 
-@given(name=st.sampled_from(sorted(CATALOGUE)), word=st.sampled_from(NUMERIC), bad=cells)
-@settings(max_examples=200)
-def test_no_builder_takes_a_non_finite_hyperparameter(name: str, word: str, bad: float) -> None:
-    chosen = parameters(name)
-    if word not in chosen:
-        return
-    with pytest.raises(ValueError, match=word):
-        CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
-
-
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_no_builder_takes_zero_or_a_negative_hyperparameter(name: str) -> None:
-    chosen = parameters(name)
-    CATALOGUE[name].build(as_taken(name, DATA), **chosen)
-    for word in set(NUMERIC) & set(chosen):
-        for bad in (0.0, -1.0, "one", None if word != "intercept_bound" else [1.0]):
-            with pytest.raises(ValueError, match=word):
-                CATALOGUE[name].build(as_taken(name, DATA), **(chosen | {word: bad}))
+@pytest.mark.parametrize("group", range(0, len(CASES), 10))
+def test_no_builder_takes_a_number_that_is_none_zero_or_negative(group: int) -> None:
+    for name, case in list(CASES.items())[group : group + 10]:
+        chosen = parameters(name)
+        case.entry.build(case.data, **chosen)
+        for word in set(NUMERIC) & set(chosen):
+            no_number = None if word != "intercept_bound" else [1.0]
+            for bad in (NAN, INF, -INF, 0.0, -1.0, "one", no_number):
+                with pytest.raises(ValueError, match=word):
+                    case.entry.build(case.data, **(chosen | {word: bad}))
 
 
 @given(word=st.sampled_from(sorted(ARRAYS)), bad=cells, place=st.integers(0, 7))
-@settings(max_examples=30)
+@settings(max_examples=100 if FULL else 10)
 def test_no_builder_takes_an_array_with_one_bad_entry(word: str, bad: float, place: int) -> None:
-    numbers = np.full(8, ARRAYS[word])
-    numbers[place] = bad
-    for name, entry in CATALOGUE.items():
-        if word in entry.parameters:
+    for name, case in CASES.items():
+        if word in case.entry.parameters:
+            numbers = np.full(case.data.n, ARRAYS[word])
+            numbers[place % case.data.n] = bad
             with pytest.raises(ValueError, match=word):
-                entry.build(as_taken(name, DATA), **(parameters(name) | {word: numbers}))
+                case.entry.build(case.data, **(parameters(name) | {word: numbers}))
     for name in ("c_svc", "c_svc_dual"):
         with pytest.raises(ValueError, match="class_weight"):
             CATALOGUE[name].build(DATA, C=1.0, class_weight=(1.0, bad))
@@ -394,26 +351,26 @@ REBUILT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", [NAN, INF, -1.0, 0.0])
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_no_mutable_param_carries_a_bad_number_into_a_solver(name: str, bad: float) -> None:
+@every_case
+def test_no_mutable_param_carries_a_bad_number_into_a_solver(case: Case) -> None:
     """Set in place after the build: refused by the Param's own domain, or by solve()."""
-    chosen = parameters(name)
     tried = 0
-    for word in set(NUMERIC) & set(chosen):
-        model = CATALOGUE[name].build(as_taken(name, DATA), **chosen)
+    for word in set(NUMERIC) & set(case.words_of()):
+        model = case.build()
         found = model.find_component(word)
         if not isinstance(found, pyo.Param):
             continue
         tried += 1
-        entry = found[0] if found.is_indexed() else found
-        with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
-            _set_and_solve(entry, bad, model)
-    if name in REBUILT:
-        model = CATALOGUE[name].build(as_taken(name, DATA), **chosen)
-        assert not hasattr(model, REBUILT[name])
+        entry = found[next(iter(found))] if found.is_indexed() else found
+        good = pyo.value(entry)
+        for bad in (NAN, INF, -1.0, 0.0):
+            with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
+                _set_and_solve(entry, bad, model)
+            entry.set_value(good)
+    if case.name in REBUILT:
+        assert not hasattr(case.build(), REBUILT[case.name])
     else:
-        assert tried or not set(NUMERIC) & set(chosen)
+        assert tried or not set(NUMERIC) & set(case.words_of())
 
 
 def _set_and_solve(entry: Any, bad: float, model: pyo.ConcreteModel) -> None:

@@ -30,7 +30,6 @@ from tests.conformance.problems import PROBLEMS
 from tests.support.long_runs import MODELS
 from tests.references.reference_solutions import points
 
-solver = sys.argv[1]
 given, few = points("overlapping", 1, n=10), points("overlapping", 2, n=7)
 large = tm.TrainingData(given.X * 1e3, given.y)
 
@@ -56,34 +55,33 @@ models = [
     # SCIP asks for a tolerance here that its simplex code, with a line about it, does not take.
     *(one.build for one in PROBLEMS if one.name in ("qp_unconstrained", "qp_semidefinite")),
 ]
-timed = solver != "piqp"
-for model in models:
-    try:
-        tm.solve(model(), solver, time_limit=1.0 if timed else None)
-    except (RefusedError, ValueError):
-        pass
+for solver in sys.argv[1:]:
+    print(solver, flush=True)
+    for model in models:
+        try:
+            tm.solve(model(), solver, time_limit=None if solver == "piqp" else 0.5)
+        except (RefusedError, ValueError):
+            pass
 words = {"penalty": 1.0, "big_m": "derived"}
-if solver == "auto":
-    tm.compare(few, ["zero_one_relaxed"], parameters=words)
+tm.compare(few, ["zero_one_relaxed"], parameters=words)
 """
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
-def test_solves_leave_no_file_and_no_line(solver: str, tmp_path: Path) -> None:
-    if solver != "auto" and not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
+@pytest.mark.slow("every solver on every class, in a process whose streams are looked at")
+def test_solves_leave_no_file_and_no_line(tmp_path: Path) -> None:
+    here = [solver for solver, info in SOLVERS.items() if info.installed]
     ended = subprocess.run(
-        [sys.executable, "-c", SOLVES, solver],
+        [sys.executable, "-c", SOLVES, *here, "auto"],
         env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
+    assert ended.stdout.split() == [*here, "auto"]
     assert ended.stderr == ""
     assert ended.returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.slow("a process that is killed in a solve")
 def test_a_command_that_is_killed_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,17 +100,16 @@ def test_a_command_that_is_killed_leaves_no_file(
 KILLED = "from tests.support.study_tasks import main; main()"
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow("a study that is killed, and its workers that have to see it")
 def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
-    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, marks = tmp_path / "temporary", tmp_path / "marks"
     folder.mkdir()
     marks.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, jobs)
+    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, 2)
     process = start(*map(str, words), script=KILLED)
     wait_for("^3 of 40 runs done", process.stdout)
     process.kill()
@@ -123,7 +120,7 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
     time.sleep(1.0)
     assert len(list(marks.iterdir())) == begun
     asked = [(str(marks), number, 0.0) for number in range(3)]
-    assert run_study(marked, asked, name="n", jobs=jobs).complete()
+    assert run_study(marked, asked, name="n", jobs=2).complete()
     assert list(folder.iterdir()) == []
 
 
@@ -132,7 +129,7 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
 BORN_DEAF = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN);"
 
 
-@pytest.mark.slow("REASON")
+@pytest.mark.slow("a process that only its clock ends")
 def test_a_command_in_the_background_is_stopped_by_its_clock_and_not_by_ctrl_c(
     tmp_path: Path,
 ) -> None:
@@ -140,7 +137,7 @@ def test_a_command_in_the_background_is_stopped_by_its_clock_and_not_by_ctrl_c(
     file = write_csv(tmp_path / "points.csv", data(150, 6))
     words = ("--set", "penalty=1", "big_m=derived", "--solver", "scip", "--log", "--time-limit")
     process = start_command(
-        "solve", "zero_one_big_m", "--data", file, *words, "5", cwd=tmp_path, prelude=BORN_DEAF
+        "solve", "zero_one_big_m", "--data", file, *words, "2", cwd=tmp_path, prelude=BORN_DEAF
     )
     wait_for("presolving", process.stderr)
     process.send_signal(2)

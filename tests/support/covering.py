@@ -31,6 +31,14 @@ def covering(
     return [tuple(axis[k] for axis, k in zip(values, row, strict=True)) for row in rows]
 
 
+def in_turn(first: Iterable[Any], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Each of the first with one of each of the others in turn; all with all in the long run."""
+    if FULL:
+        return list(product(first, *others))
+    rest = [list(axis) for axis in others]
+    return [(one, *(axis[k % len(axis)] for axis in rest)) for k, one in enumerate(first)]
+
+
 def _chosen(rows: list[tuple[int, ...]], strength: int) -> list[tuple[int, ...]]:
     places = list(combinations(range(len(rows[0])), strength)) if rows else []
     met = [{(at, tuple(row[k] for k in at)) for at in places} for row in rows]

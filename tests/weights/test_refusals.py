@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.faults.settings import valid
+from tests.cases import valid
 from tests.inside.formulations import centred_gram, gram_data, unweighted
 from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import methods
@@ -47,14 +47,14 @@ def test_the_functions_that_know_weights_are_functions_of_data() -> None:
     assert set(READERS) > AWARE
 
 
-@pytest.mark.parametrize("name", sorted(set(READERS) - AWARE - {"fit_kernel_pca"}))
-def test_functions_of_data_refuse_weights_before_anything_else(name: str) -> None:
-    function = READERS[name]
-    data = SEVERAL if "Multiclass" in str(inspect.signature(function)) else WEIGHTED
-    with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
-        function(data)
-    with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
-        function(data=data)
+def test_functions_of_data_refuse_weights_before_anything_else() -> None:
+    for name in set(READERS) - AWARE - {"fit_kernel_pca"}:
+        function = READERS[name]
+        data = SEVERAL if "Multiclass" in str(inspect.signature(function)) else WEIGHTED
+        with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
+            function(data)
+        with pytest.raises(ValueError, match=f"{name} {SENTENCE}"):
+            function(data=data)
 
 
 def test_every_formulation_takes_weights_but_the_one_that_counts_points() -> None:
@@ -92,17 +92,17 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "method"), OWN)
-def test_methods_refuse_weights_and_auto_never_takes_them(name: str, method: str) -> None:
-    data: Any = SEVERAL if tm.MulticlassData in CATALOGUE[name].takes else WEIGHTED
-    chosen = valid(name, "none" if method == "sgd" else "free")
-    chosen.pop("slack_bounds", None)
-    model = tm.build(name, data, **chosen)
-    if method == "auto":
-        assert "auto left it to a method" not in tm.solve(model).message
-        return
-    with pytest.raises(ValueError, match=f"{method} {SENTENCE}"):
-        tm.solve(model, method=method)
+def test_methods_refuse_weights_and_auto_never_takes_them() -> None:
+    for name, method in OWN:
+        data: Any = SEVERAL if tm.MulticlassData in CATALOGUE[name].takes else WEIGHTED
+        chosen = valid(name, "none" if method == "sgd" else "free")
+        chosen.pop("slack_bounds", None)
+        model = tm.build(name, data, **chosen)
+        if method == "auto":
+            assert "auto left it to a method" not in tm.solve(model).message
+            continue
+        with pytest.raises(ValueError, match=f"{method} {SENTENCE}"):
+            tm.solve(model, method=method)
 
 
 def test_a_users_formulation_sees_no_weights_unless_it_says_so() -> None:

@@ -15,9 +15,10 @@ import pytest
 from sklearn.base import clone
 
 import tightmargin as tm
-from tests.faults.settings import modes
+from tests.cases import CASES, modes
 from tests.inside.formulations import gram_data
 from tests.references.reference_solutions import points
+from tests.support.covering import FULL, in_turn
 from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import Verdict
 
@@ -29,65 +30,51 @@ S = np.array([2, 1, 3, 1, 2, 3, 1])
 THREE = np.array([0, 1, 2, 0, 1, 2, 2])
 MATRICES = np.column_stack([X, X[::-1] ** 2])
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "hard_margin_svc": {},
-    "hard_margin_svc_dual": {},
-    "max_margin_svc": {},
-    "c_svc": {"C": 0.7, "class_weight": {1: 2.0}},
-    "c_svc_dual": {"C": 0.7, "class_weight": "balanced"},
-    "soft_margin_svc": {"ridge": 0.05},
-    "soft_margin_svc_dual": {"ridge": 0.05},
-    "kernel_soft_margin_svc": {"ridge": 0.05},
-    "weighted_svc": {"ridge": 0.05, "pi": 0.3},
-    "regularised_svc": {"loss": "huberised", "price": 0.05, "bend": 0.4, "regulariser": "l1"},
-    "deviance_svc": {"price": 0.05},
+OTHER_WORDS: dict[str, dict[str, Any]] = {
+    "c_svc": {"class_weight": {1: 2.0}},
+    "c_svc_dual": {"class_weight": "balanced"},
+    "regularised_svc": {"loss": "huberised", "bend": 0.4, "regulariser": "l1"},
     "hinge_power_svc": {"penalty": 0.7, "exponent": "5/3"},
     "nu_svc": {"nu": 0.8},
     "nu_svc_dual": {"nu": 0.8, "class_balance": "balanced"},
     "reduced_hull_svc": {"hull_bound": 0.2},
-    "min_cvar": {"beta": 0.7},
-    "extended_nu_svc": {"nu": 0.3, "scale": "perez_cruz"},
+    "extended_nu_svc": {"scale": "perez_cruz"},
     "extended_nu_svc_ball": {"nu": 0.9},
     "extended_nu_svc_dual": {"nu": 0.9, "scale": "perez_cruz"},
     "extended_nu_svc_polar": {"nu": 0.3, "scale": "perez_cruz"},
     "extended_nu_svc_reverse": {"nu": 0.3},
-    "extended_nu_svc_linearised": {"nu": 0.3, "w_ref": "mean_difference"},
-    "extended_nu_svc_linearised_dual": {"nu": 0.3, "w_ref": "mean_difference"},
-    "rsvm": {"norm_bound": 0.8},
-    "rsvm_relaxed": {},
-    "rsvm_kernel_relaxed": {},
-    "rsvm_dual": {"norm_bound": 0.8},
-    "rsvm_dual_perspective": {"norm_bound": 0.8},
-    "zero_one_big_m": {"penalty": 0.3, "big_m": "derived"},
-    "zero_one_relaxed": {"penalty": 0.3, "big_m": "derived"},
-    "zero_one_hinge": {"penalty": 0.3, "big_m": 5.0},
-    "zero_one_bilinear": {"penalty": 0.3},
-    "zero_one_kernel": {"penalty": 0.3},
-    "zero_one_disjunctive": {"penalty": 0.3},
-    "ramp_big_m": {"C": 0.4, "big_m": "derived"},
-    "ramp_relaxed": {"C": 0.4, "big_m": 7.0},
-    "ramp_l1_big_m": {"C": 0.4, "big_m": "derived"},
-    "ramp_l1_relaxed": {"C": 0.4, "big_m": 7.0},
-    "zero_one_disjunctive_relaxed": {"penalty": 0.3},
-    "conic_fixed": {"penalty": 0.3, "strengthening": "scaled"},
-    "conic_sdp": {"penalty": 0.3},
-    "conic_sdp_literal": {"penalty": 0.3},
-    "conic_sdp_rank_one": {"penalty": 0.3},
-    "conic_sdp_budget": {"budget": 0.3},
-    "conic_sdp_eliminated": {"penalty": 0.3},
-    "conic_sdp_dual": {"penalty": 0.3},
-    "conic_sdp_strengthened": {"penalty": 0.3, "conflicts": "pairs", "products": "cutoff"},
-    "conic_sdp_lift": {"penalty": 0.3, "conflicts": "pairs"},
-    "multiclass_hinge": {"ridge": 0.1, "class_weight": {"1": 2.0}},
-    "multiclass_truncated": {"ridge": 0.2, "truncation": -0.5, "big_m": "derived"},
-    "multiclass_truncated_relaxed": {"ridge": 0.2, "truncation": -0.5, "big_m": 8.0},
-    "multiclass_matrix_projection": {"ridge": 0.1, "shape": "2x2", "rank": 1},
-    "multiclass_matrix_nuclear": {"ridge": 0.1, "shape": "2x2", "tau": 0.05},
-    "matrix_svc_full": {"ridge": 1.0, "shape": "2x2"},
-    "matrix_svc_projection": {"ridge": 1.0, "shape": "2x2", "rank": 1},
-    "matrix_svc_nuclear": {"ridge": 1.0, "shape": "2x2", "tau": 0.5},
-    "matrix_svc_bilinear": {"ridge": 1.0, "shape": "2x2", "rank": 1},
+    "extended_nu_svc_linearised": {"w_ref": "mean_difference"},
+    "extended_nu_svc_linearised_dual": {"w_ref": "mean_difference"},
+    "zero_one_relaxed": {"big_m": "derived"},
+    "zero_one_hinge": {"big_m": 5.0},
+    "ramp_relaxed": {"big_m": 7.0},
+    "ramp_l1_relaxed": {"big_m": 7.0},
+    "conic_fixed": {"strengthening": "scaled"},
+    "conic_sdp_strengthened": {"products": "cutoff"},
+    "conic_sdp_lift": {"conflicts": "pairs", "partners": "all"},
+    "multiclass_hinge": {"class_weight": {"1": 2.0}},
+    "multiclass_truncated": {"ridge": 0.2},
+    "multiclass_truncated_relaxed": {"ridge": 0.2, "big_m": 8.0},
+    "multiclass_matrix_nuclear": {"tau": 0.05},
+    "matrix_svc_nuclear": {"tau": 0.5},
 }
+OF_ALL = {"penalty": 0.3}  # a point or two are given up
+OF_RAMP, OF_MATRICES = {"C": 0.4}, {"ridge": 1.0}
+OF_CLASSES, OF_BALLS = {"ridge": 0.1}, {"norm_bound": 0.8}
+
+
+def words_for(name: str) -> dict[str, Any]:
+    """The common words with what three-fold points and their matrices need."""
+    words = dict(CASES[name].words)
+    for start, more in (
+        ("", OF_ALL), ("ramp", OF_RAMP), ("matrix", OF_MATRICES), ("multiclass", OF_CLASSES),
+        ("rsvm", OF_BALLS),
+    ):  # fmt: skip
+        words |= {w: v for w, v in more.items() if name.startswith(start) and w in words}
+    return words | OTHER_WORDS.get(name, {})
+
+
+SETTINGS = {name: words_for(name) for name, case in CASES.items() if case.entry.weighted}
 # What the relaxations say of derived M depends on M, and that on what one point pays.
 OF_M = ("zero_one_relaxed",)
 # What they know of pairs of copies is more than of one point: test_weighted_zero_one.py has them.
@@ -131,13 +118,13 @@ def solved(name: str, data: Any, mode: str, **words: Any) -> tm.SolveResult:
     return tm.solve(tm.build(name, data, intercept=mode, **given), **words)
 
 
-def test_every_weighted_formulation_has_its_settings() -> None:
-    assert {name for name, entry in CATALOGUE.items() if entry.weighted} == set(SETTINGS)
-
-
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [(name, mode) for name in SETTINGS if name not in OF_PAIRS for mode in modes(name)],
+    [
+        (name, mode)
+        for name, turn in in_turn([name for name in SETTINGS if name not in OF_PAIRS], range(3))
+        for mode in [modes(name)[turn % len(modes(name))]]
+    ],
 )
 def test_weights_are_copies(name: str, mode: str) -> None:
     expected = solved(name, data_of(name, times=S), mode).objective
@@ -151,7 +138,10 @@ def test_weights_are_copies(name: str, mode: str) -> None:
         assert result.certificate.verdict is Verdict.CERTIFIED
 
 
-@pytest.mark.parametrize("name", [n for n in SETTINGS if n not in (*SEARCHED, *OF_PAIRS)])
+COMMON = [name for name in SETTINGS if name not in (*SEARCHED, *OF_PAIRS)]
+
+
+@pytest.mark.parametrize("name", COMMON[:: 1 if FULL else 2])
 def test_a_common_factor_of_all_weights_is_one_of_the_price(name: str) -> None:
     """Halves are whole numbers of half the price; means know no common factor at all."""
     words = dict(SETTINGS[name]) | ({"big_m": 9.0} if name in OF_M else {})
@@ -178,8 +168,9 @@ def hyperplanes(count: int = 400) -> Any:
         yield size * rng.standard_normal(2), size * float(rng.standard_normal())
 
 
-@pytest.mark.parametrize("weights", [WIDE, WIDE[::-1], np.full(7, 1e-9), S / 7])
-@pytest.mark.parametrize("name", VALUED)
+@pytest.mark.parametrize(
+    ("name", "weights"), in_turn(VALUED, [WIDE, WIDE[::-1], np.full(7, 1e-9), S / 7])
+)
 def test_no_hyperplane_is_below_a_bound_under_weights_of_all_sizes(
     name: str, weights: np.ndarray
 ) -> None:
@@ -265,8 +256,11 @@ def edited(name: str, data: Any, edit: str) -> Any:
     return model
 
 
-@pytest.mark.parametrize("edit", ["row", "fixed", "objective"])
-@pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "zero_one_big_m", "ramp_big_m"])
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    in_turn(["c_svc", "soft_margin_svc", "zero_one_big_m", "ramp_big_m"],
+            ["row", "fixed", "objective"]),
+)  # fmt: skip
 def test_edited_models(name: str, edit: str) -> None:
     results = [
         tm.solve(edited(name, data_of(name, **given), edit))
@@ -290,7 +284,7 @@ CLASSIFIERS = [
 ]
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", CLASSIFIERS[:: 1 if FULL else 3])
 def test_a_classifier_is_the_same_whether_points_are_weighted_or_repeated(name: str) -> None:
     """In any order of the points: equal points are one point of the model, with added weights."""
     words = dict(SETTINGS[name])

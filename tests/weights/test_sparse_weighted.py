@@ -9,6 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
+from tests.inside.formulations import INTERCEPTS
+from tests.support.covering import in_turn
 from tightmargin.solvers import Verdict
 
 ENTRIES: dict[str, dict[str, Any]] = {
@@ -33,8 +35,7 @@ def drawn() -> tuple[Any, Any, Any]:
     return X, y, rng.integers(0, 4, size=40)
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(("entry", "intercept"), in_turn(ENTRIES, INTERCEPTS))
 def test_whole_number_weights_of_sparse_points_repeat_them(entry: str, intercept: str) -> None:
     X, y, times = drawn()
     sparse = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
@@ -57,14 +58,3 @@ def test_a_dense_copy_keeps_the_weights() -> None:
     assert (copy.weights == data.weights).all()
     assert (copy.weights == times[times > 0]).all()
     assert (X[times > 0] == copy.X).all()
-
-
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-@pytest.mark.parametrize("entry", ["c_svc", "soft_margin_svc", "weighted_svc"])
-def test_newton_steps_on_weighted_points_end_where_solvers_do(entry: str, intercept: str) -> None:
-    X, y, times = drawn()
-    data = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
-    model = tm.build(entry, data, intercept=intercept, **ENTRIES[entry])
-    ours, theirs = (tm.solve(model, method=method) for method in ("newton", "direct"))
-    assert ours.certificate.verdict is Verdict.CERTIFIED
-    assert ours.objective == pytest.approx(theirs.objective, rel=2e-6)

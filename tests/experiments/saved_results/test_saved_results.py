@@ -14,100 +14,22 @@ import pytest
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.cases import CASES, OF_CLASSES, OVERLAPPING, Case, each
+from tests.experiments.saved_results.honest import BY_TREE, SETTINGS, kept, solved
 from tests.inside.experiments import decision_values, outlier_data
 from tests.inside.solvers import CHEAP_ENOUGH, DERIVED
-from tests.references import multiclass, reference_solutions
+from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
-from tightmargin.formulations import CATALOGUE, MulticlassData, TrainingData
+from tests.support.covering import in_turn
+from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolveResult, Verdict
 
-SEPARABLE = reference_solutions.points("separable", 5, n=12)
-OVERLAPPING = reference_solutions.points("overlapping", 5, n=12)
-CLASSES = multiclass.class_points(2, n=9)
-SETTINGS = {
-    "hard_margin_svc": "",
-    "hard_margin_svc_dual": "",
-    "max_margin_svc": "",
-    "c_svc": "C=0.7",
-    "c_svc_dual": "C=0.7",
-    "soft_margin_svc": "ridge=0.05",
-    "soft_margin_svc_dual": "ridge=0.05",
-    "kernel_soft_margin_svc": "ridge=0.05",
-    "weighted_svc": "ridge=0.05 pi=0.3",
-    "regularised_svc": "loss=squared_hinge price=0.05",
-    "deviance_svc": "price=0.05",
-    "hinge_power_svc": "penalty=0.7 exponent=4/3",
-    "nu_svc": "nu=0.8",
-    "nu_svc_dual": "nu=0.8",
-    "extended_nu_svc": "nu=0.3",
-    "extended_nu_svc_reverse": "nu=0.3",
-    "extended_nu_svc_polar": "nu=0.3",
-    "extended_nu_svc_ball": "nu=0.8",
-    "extended_nu_svc_dual": "nu=0.8",
-    "extended_nu_svc_linearised": "nu=0.3 w_ref=mean_difference",
-    "extended_nu_svc_linearised_dual": "nu=0.3 w_ref=mean_difference",
-    "min_cvar": "beta=0.7",
-    "extended_robust_svc": "nu=0.7 mu=1/12",
-    "rsvm": "norm_bound=0.5",
-    "rsvm_relaxed": "",
-    "rsvm_kernel_relaxed": "",
-    "rsvm_dual": "norm_bound=0.5",
-    "rsvm_dual_perspective": "norm_bound=0.5",
-    "reduced_hull_svc": "hull_bound=0.2",
-    "zero_one_big_m": "penalty=1.3 big_m=derived",
-    "zero_one_bilinear": "penalty=1.3",
-    "zero_one_kernel": "penalty=1.3",
-    "zero_one_disjunctive": "penalty=1.3",
-    "zero_one_relaxed": "penalty=1.3 big_m=derived",
-    "zero_one_hinge": "penalty=1.3 big_m=derived",
-    "ramp_big_m": "C=0.7 big_m=derived",
-    "ramp_relaxed": "C=0.7 big_m=derived",
-    "ramp_l1_big_m": "C=0.7 big_m=derived",
-    "ramp_l1_relaxed": "C=0.7 big_m=derived",
-    "zero_one_disjunctive_relaxed": "penalty=1.3",
-    "conic_fixed": "penalty=1.3 strengthening=scaled",
-    "conic_sdp": "penalty=1.3",
-    "conic_sdp_literal": "penalty=1.3",
-    "conic_sdp_rank_one": "penalty=1.3 partners=1",
-    "conic_sdp_eliminated": "penalty=1.3",
-    "conic_sdp_strengthened": "penalty=1.3 conflicts=pairs",
-    "conic_sdp_lift": "penalty=1.3 partners=2",
-    "conic_sdp_dual": "penalty=1.3",
-    "conic_sdp_budget": "budget=0.25",
-    "multiclass_hinge": "ridge=0.05",
-    "multiclass_truncated": "ridge=0.05 truncation=-0.5 big_m=derived",
-    "multiclass_truncated_relaxed": "ridge=0.05 truncation=-0.5 big_m=derived",
-    "multiclass_matrix_projection": "ridge=0.05 shape=2x1 rank=1",
-    "multiclass_matrix_nuclear": "ridge=0.05 shape=2x1 tau=0.1",
-    "matrix_svc_full": "ridge=0.1 shape=2x1",
-    "matrix_svc_bilinear": "ridge=0.1 shape=2x1 rank=1",
-    "matrix_svc_projection": "ridge=0.1 shape=2x1 rank=1",
-    "matrix_svc_nuclear": "ridge=0.1 shape=2x1 tau=0.4",
-}
-NEEDS_SEPARABLE = ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc")
-
-OF_CLASSES = [name for name, entry in CATALOGUE.items() if MulticlassData in entry.takes]
+# Names that other suites know these by.
+__all__ = ["SETTINGS", "data_of"]
 
 
 def data_of(name: str) -> Any:
-    """Points that an entry takes."""
-    if name in OF_CLASSES:
-        return CLASSES
-    return SEPARABLE if name in NEEDS_SEPARABLE else OVERLAPPING
-
-
-def solved(
-    folder: Path, name: str, *words: str, data: TrainingData | None = None, method: str = "auto"
-) -> Path:
-    """Write the data, solve, and save beside it."""
-    data = data or data_of(name)
-    file = write_csv(folder / "train.csv", data)
-    out = folder / "fit.json"
-    settings = [*SETTINGS[name].split(), *words]
-    given = ["--set", *settings] if settings else []
-    answer = run("solve", name, "--data", file, *given, "--method", method, "--out", out)
-    assert answer.code == 0, answer.stderr
-    return out
+    return CASES[name].data
 
 
 def edit(file: Path, change: Any) -> None:
@@ -130,30 +52,18 @@ def predictions(answer: Answer) -> tuple[list[int], list[float]]:
 # --- certify -------------------------------------------------------------------------------------
 
 
-def test_every_entry_has_settings() -> None:
-    assert set(SETTINGS) == set(CATALOGUE)
+def test_a_bound_that_only_a_tree_proves_is_not_believed_from_a_saved_result() -> None:
+    for name in BY_TREE:
+        assert json.loads(kept(name).read_text())["certificate"]["verdict"] == "CERTIFIED"
+        answer = run("certify", kept(name))
+        assert answer.code == 1
+        assert "multipliers that are not in the file" in answer.stderr
 
 
-# Proven by a tree of branch and bound alone, which only a proof file has.
-BY_TREE = ("ramp_l1_big_m",)
-
-
-@pytest.mark.parametrize("name", BY_TREE)
-def test_a_bound_that_only_a_tree_proves_is_not_believed_from_a_saved_result(
-    name: str, tmp_path: Path
-) -> None:
-    out = solved(tmp_path, name, "normalise=zscore")
-    assert json.loads(out.read_text())["certificate"]["verdict"] == "CERTIFIED"
-    answer = run("certify", out)
-    assert answer.code == 1
-    assert "multipliers that are not in the file" in answer.stderr
-
-
-@pytest.mark.parametrize("name", sorted(set(SETTINGS) - set(BY_TREE)))
-def test_a_saved_result_is_proven_again(name: str, tmp_path: Path) -> None:
-    out = solved(tmp_path, name, "normalise=zscore")
-    saved = json.loads(out.read_text())
-    answer = run("certify", out, "--json")
+@each(sorted(set(CASES) - set(BY_TREE)))
+def test_a_saved_result_is_proven_again(case: Case, tmp_path: Path) -> None:
+    saved = json.loads(kept(case.name).read_text())
+    answer = run("certify", kept(case.name), "--json")
     assert answer.code == 0, answer.stderr
     document = answer.json
     assert (document["schema"], document["command"]) == ("tightmargin/1", "certify")
@@ -168,6 +78,41 @@ def test_a_saved_result_is_proven_again(name: str, tmp_path: Path) -> None:
         bound = document["numbers"]["bound"]
         assert bound["confirmed"]
         assert bound["recomputed"] == pytest.approx(saved["objective"], rel=2e-6, abs=2e-6)
+    if case.name not in OF_CLASSES:
+        predicts_its_hyperplane(case, saved, tmp_path)
+
+
+def predicts_its_hyperplane(case: Case, saved: dict[str, Any], folder: Path) -> None:
+    """sign(<w, x> + b) by hand, after z-scores by hand, w and b from the saved file."""
+    name, data = case.name, case.data
+    new = np.random.default_rng(0).normal(size=(9, data.d))
+    y = np.where(np.arange(9) % 2, 1, -1)
+    file = write_csv(folder / "new.csv", TrainingData(new, y))
+    answer = run("predict", kept(name), "--data", file, "--json")
+    assert answer.code == 0, answer.stderr
+    document = answer.json
+    Z = (new - data.X.mean(axis=0)) / data.X.std(axis=0)
+    trained = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    values = {k: np.array(v) for k, v in saved["values"].items()}
+    scores = np.array(document["decision_values"])
+    if "w" in values:
+        assert scores == pytest.approx(Z @ values["w"] + values["b"], rel=1e-12, abs=1e-12)
+    elif "alpha" in values and name not in ("conic_sdp_dual", "extended_nu_svc_linearised_dual"):
+        signs = 1.0 if name == "kernel_soft_margin_svc" else data.y
+        w, within = trained.T @ (signs * values["alpha"]), 1e-9
+        if name.startswith("rsvm_dual"):  # on the sphere, or from the solver's multipliers
+            w, within = case.words["norm_bound"] * w / np.linalg.norm(w), 1e-6
+        if name == "extended_nu_svc_dual":  # on the unit sphere
+            w = w / np.linalg.norm(w)
+        if name == "soft_margin_svc_dual":  # stationarity: 2 ridge w = sum alpha_i y_i x_i
+            w = w / (2 * case.words["ridge"])
+        offset = scores - Z @ w
+        assert offset == pytest.approx(np.full(9, offset[0]), abs=within), "one b for all points"
+    elif "beta" in values:
+        w = trained.T @ (data.y * values["beta"])
+        assert scores == pytest.approx(Z @ w + values["b"], rel=1e-9, abs=1e-9)
+    assert document["labels"] == np.where(scores > 0, 1, -1).tolist()
+    assert document["errors"] == int((scores * y <= 0).sum())
 
 
 @pytest.mark.parametrize("nu", [0.3, 0.95])  # below and above nu_bar, and 30 nu is no double
@@ -250,9 +195,10 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("case", sorted(FORGERIES))
-@pytest.mark.parametrize("name", ["conic_sdp", "zero_one_big_m"])
-def test_a_forged_number_is_1(name: str, case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("case", "name"), in_turn(sorted(FORGERIES), ["conic_sdp", "zero_one_big_m"])
+)
+def test_a_forged_number_is_1(case: str, name: str, tmp_path: Path) -> None:
     """A checksum anybody can compute proves nothing: the numbers are computed again."""
     out = solved(tmp_path, name)
     change, reason = FORGERIES[case]
@@ -278,7 +224,7 @@ def test_an_infeasible_result_is_proven_again_and_predicts_nothing(tmp_path: Pat
     answer = run("certify", out)
     assert answer.code == 3
     problem, proven, *_ = answer.stdout.splitlines()
-    assert problem.startswith("hard_margin_svc intercept=free, 12 points, 2 features")
+    assert problem.startswith("hard_margin_svc intercept=free, 8 points, 2 features")
     assert proven.startswith("infeasible proven again by exact rational Farkas bound")
     assert answer.stdout.rstrip().endswith("CERTIFIED")
     assert "no point" in run("predict", out, "--data", file).complaint
@@ -298,8 +244,6 @@ def test_a_result_with_neither_point_nor_proof_is_refused(tmp_path: Path) -> Non
 
 
 def test_an_edited_model_cannot_be_built_again(tmp_path: Path) -> None:
-    import tightmargin as tm
-
     model = tm.c_svc(OVERLAPPING, C=1.0)
     model.w[0].fix(0.0)
     result = tm.solve(model).with_data(sha256=OVERLAPPING.sha256)
@@ -321,40 +265,6 @@ def test_large_arrays_travel_beside_the_file(tmp_path: Path) -> None:
 # --- predict -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(SETTINGS) - set(OF_CLASSES)))
-def test_predict_is_the_hyperplane_of_the_result(name: str, tmp_path: Path) -> None:
-    """sign(<w, x> + b) by hand, after z-scores by hand, w and b from the saved file."""
-    out = solved(tmp_path, name, "normalise=zscore")
-    data = data_of(name)
-    new = np.random.default_rng(0).normal(size=(9, 2))
-    write_csv(tmp_path / "new.csv", TrainingData(new, np.where(np.arange(9) % 2, 1, -1)))
-    answer = run("predict", out, "--data", tmp_path / "new.csv", "--json")
-    assert answer.code == 0, answer.stderr
-    document = answer.json
-    Z = (new - data.X.mean(axis=0)) / data.X.std(axis=0)
-    trained = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    values = {k: np.array(v) for k, v in json.loads(out.read_text())["values"].items()}
-    scores = np.array(document["decision_values"])
-    if "w" in values:
-        assert scores == pytest.approx(Z @ values["w"] + values["b"], rel=1e-12, abs=1e-12)
-    elif "alpha" in values and name not in ("conic_sdp_dual", "extended_nu_svc_linearised_dual"):
-        signs = 1.0 if name == "kernel_soft_margin_svc" else data.y
-        w, within = trained.T @ (signs * values["alpha"]), 1e-9
-        if name.startswith("rsvm_dual"):  # on the sphere, or from the solver's multipliers
-            w, within = 0.5 * w / np.linalg.norm(w), 1e-6
-        if name == "extended_nu_svc_dual":  # on the unit sphere
-            w = w / np.linalg.norm(w)
-        if name == "soft_margin_svc_dual":  # stationarity: 2 ridge w = sum alpha_i y_i x_i
-            w = w / (2 * 0.05)
-        offset = scores - Z @ w
-        assert offset == pytest.approx(np.full(9, offset[0]), abs=within), "one b for all points"
-    elif "beta" in values:
-        w = trained.T @ (data.y * values["beta"])
-        assert scores == pytest.approx(Z @ w + values["b"], rel=1e-9, abs=1e-9)
-    assert document["labels"] == np.where(scores > 0, 1, -1).tolist()
-    assert document["errors"] == int((scores * np.where(np.arange(9) % 2, 1, -1) <= 0).sum())
-
-
 def test_c_svc_agrees_with_scikit_learn(tmp_path: Path) -> None:
     out = solved(tmp_path, "c_svc")
     new = np.random.default_rng(1).normal(size=(50, 2))
@@ -365,15 +275,16 @@ def test_c_svc_agrees_with_scikit_learn(tmp_path: Path) -> None:
     assert labels == machine.predict(new).astype(int).tolist()
 
 
-@pytest.mark.parametrize("normalise", ["none", "zscore", "unit"])
+RBF = {"kernel": "rbf", "gamma": 0.8}
+POLY = {"kernel": "poly", "gamma": 1.0, "degree": 3, "coef0": 1.5}
+
+
 @pytest.mark.parametrize(
-    ("kernel", "theirs"),
+    ("kernel", "theirs", "normalise"),
     [
-        ("kernel=rbf width=0.8", {"kernel": "rbf", "gamma": 0.8}),
-        (
-            "kernel=poly degree=3 coef0=1.5",
-            {"kernel": "poly", "gamma": 1.0, "degree": 3, "coef0": 1.5},
-        ),
+        ("kernel=rbf width=0.8", RBF, "none"),
+        ("kernel=rbf width=0.8", RBF, "unit"),
+        ("kernel=poly degree=3 coef0=1.5", POLY, "zscore"),
     ],
 )
 def test_kernels_agree_with_scikit_learn(
@@ -428,23 +339,17 @@ def test_new_points_need_no_labels_and_no_training_data(tmp_path: Path) -> None:
     assert decision_values(result, np.array([[0.5, -1.0]])) == bare["decision_values"][0]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_bad_new_points_are_refused(tmp_path: Path) -> None:
+    out = solved(tmp_path, "c_svc")
+    for text, expected in (
         ("a,x0,x1\n1,2,3\n", "the new points have the unknown column a:"),
         ("x1\n1\n", "the new points lack the column x0:"),
-        (
-            "b,x1\n1,2\n",
-            "lack the column x0 and have the unknown column b: "
-            "the training features are x0, x1; name",
-        ),
+        ("b,x1\n1,2\n", "lack the column x0 and have the unknown column b: "
+         "the training features are x0, x1; name"),
         ("x0,x1\n1,x\n", "'x'"),
         ("x0,x1\n1,inf\n", "finite"),
-    ],
-)
-def test_bad_new_points_are_refused(text: str, expected: str, tmp_path: Path) -> None:
-    out = solved(tmp_path, "c_svc")
-    (tmp_path / "new.csv").write_text(text)
-    answer = run("predict", out, "--data", tmp_path / "new.csv")
-    assert answer.code == 2
-    assert expected in answer.complaint
+    ):  # fmt: skip
+        (tmp_path / "new.csv").write_text(text)
+        answer = run("predict", out, "--data", tmp_path / "new.csv")
+        assert answer.code == 2
+        assert expected in answer.complaint

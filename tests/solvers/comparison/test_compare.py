@@ -89,14 +89,6 @@ def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table):
     assert broken.relative_gap(wrong) is None
 
 
-def test_a_row_of_another_problem_or_normalisation_is_refused(data):
-    words = SETTINGS | {"C": 1.0}
-    with pytest.raises(ValueError, match=r"c_svc is not known to bound zero_one_big_m.*conic_sdp"):
-        tm.compare(data, ["c_svc"], exact="zero_one_big_m", parameters=words)
-    with pytest.raises(ValueError, match=r"conic_sdp is not known to bound c_svc"):
-        tm.compare(data, ["c_svc_dual", "conic_sdp"], parameters=words)
-
-
 def test_the_exact_problem_is_what_the_first_row_relaxes(data):
     table = tm.compare(data, ["c_svc_dual"], parameters={"C": 1.0})
     assert table.exact.formulation == "c_svc"
@@ -106,33 +98,6 @@ def test_the_exact_problem_is_what_the_first_row_relaxes(data):
     foreign = pyo.ConcreteModel()
     with pytest.raises(ValueError, match="exact: no row is of the catalogue"):
         tm.compare(data, [foreign])
-
-
-def test_unknown_names_and_hyperparameters_suggest_the_nearest(data):
-    with pytest.raises(ValueError, match=r"'conic_spd'; did you mean conic_sdp"):
-        tm.compare(data, ["conic_spd"], parameters=SETTINGS)
-    with pytest.raises(ValueError, match=r"'penalti'.*did you mean penalty"):
-        tm.build("conic_sdp", data, penalti=1.0)
-    with pytest.raises(ValueError, match="conic_sdp needs penalty: nothing is chosen for you"):
-        tm.build("conic_sdp", data)
-
-
-def test_models_and_names_stand_side_by_side(data):
-    edited = tm.conic_sdp(data, penalty=1.0)
-    edited.extra = pyo.Constraint(expr=edited.w[0] >= 0.5)
-    exact = tm.zero_one_big_m(data, penalty=1.0, big_m=200.0)
-    exact.extra = pyo.Constraint(expr=exact.w[0] >= 0.5)
-    table = tm.compare(data, ["conic_sdp", edited], exact=exact, parameters={"penalty": 1.0})
-    plain, with_row = table.rows
-    assert with_row.bound >= plain.bound - 1e-6, "a row can only raise the bound"
-    assert with_row.result.certificate.level == "model"
-    assert with_row.bound <= table.upper + 1e-6
-
-
-def test_a_result_at_hand_is_used_again(data, table):
-    again = tm.compare(data, ["conic_sdp"], exact=table.exact, parameters=SETTINGS)
-    assert again.upper == table.upper
-    assert again.rows[0].bound == pytest.approx(table.rows[5].bound, rel=1e-7)
 
 
 def test_a_row_at_another_price_is_refused(data):

@@ -15,6 +15,7 @@ from tests.inside.experiments import outlier_data
 from tests.references import reference_solutions
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
+from tests.support.covering import FULL, in_turn
 from tests.support.edited_models import (
     CLOSE,
     CLUSTERED,
@@ -36,7 +37,7 @@ AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 # --- the edit that excludes the known point ------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [4, 5, 10])
+@pytest.mark.parametrize("seed", [4, 5, 10] if FULL else [4])
 def test_m_of_a_point_that_the_edit_excludes_is_derived_again(seed: int) -> None:
     data = outlier_data("clustered", **CLUSTERED, seed=seed)
     best = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m=500.0)), "scip").objective
@@ -64,7 +65,7 @@ def test_m_of_a_point_that_the_edit_excludes_is_derived_again(seed: int) -> None
         assert rederive(model).upper_bound >= best * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", [4, 5, 10])
+@pytest.mark.parametrize("seed", [4, 5, 10] if FULL else [4])
 def test_a_stated_m_that_is_too_small_is_about_the_written_model(seed: int) -> None:
     data = outlier_data("clustered", **CLUSTERED, seed=seed)
     small = build("zero_one_big_m", data, penalty=1.0, big_m="derived").big_m_proof.values
@@ -83,11 +84,11 @@ def test_a_stated_m_that_is_too_small_is_about_the_written_model(seed: int) -> N
         assert again.bound <= best * (1 + 1e-6)
 
 
-# --- seventy-two random edits --------------------------------------------------------------------
+# --- random edits ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow("REASON")
-@pytest.mark.parametrize("first", range(0, 72, 12))
+@pytest.mark.slow("twelve edited problems, and SCIP on each of them for the truth")
+@pytest.mark.parametrize("first", range(0, 72 if FULL else 24, 12))
 def test_no_bound_of_a_random_edit_is_above_its_optimum(first: int) -> None:
     """With everything derived, and with the unedited M stated; one witness bounds both."""
     kept: Counter[str] = Counter()
@@ -160,8 +161,7 @@ KEPT: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize(("name", "intercept"), in_turn(KEPT, ["penalised", "none"]))
 def test_a_restriction_with_a_value_below_the_cutoff_keeps_its_certificate(
     name: str, intercept: str
 ) -> None:

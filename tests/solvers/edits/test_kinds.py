@@ -16,6 +16,7 @@ from tests.inside.solvers import difference_of
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
+from tests.support.covering import in_turn
 from tests.support.edited_models import (
     CLUSTERED,
     DATA,
@@ -96,9 +97,12 @@ def test_an_edit_of_rows_or_indicators_or_by_another_model_leaves_no_bound(
         assert says_nothing(result) is nothing, edit.__name__
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
 @pytest.mark.parametrize(
-    "edit", [drop_rows, delete_rows, add_to_objective, replace_objective, flip]
+    ("edit", "intercept"),
+    in_turn(
+        [drop_rows, delete_rows, add_to_objective, replace_objective, flip],
+        ["penalised", "none", "free"],
+    ),
 )
 def test_m_of_any_other_edit_is_derived_again_from_the_edited_model(
     edit: Callable[[Any], None], intercept: str
@@ -231,8 +235,9 @@ def test_a_variable_of_another_model_with_the_same_name_is_another_variable() ->
 # --- prices --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
-@pytest.mark.parametrize("factor", [0.1, 0.5, 4.0, 20.0])
+@pytest.mark.parametrize(
+    ("factor", "intercept"), in_turn([0.1, 0.5, 4.0, 20.0], ["penalised", "none", "free"])
+)
 def test_m_of_another_price_is_derived_again(factor: float, intercept: str) -> None:
     data = points("overlapping", 4, n=7)
     expected = reference_solutions.zero_one_optimum(data, intercept, 0.6 * factor)
