@@ -5,7 +5,6 @@ tests/experiments/data/test_specs.py reads labels of files, where --positive nam
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 
 import tightmargin as tm
-from tests.support.command_line import run
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 # Labels, the positive one as asked for or None, the one that is +1 then, the other.
@@ -90,26 +88,3 @@ def test_row_02_objects_without_an_order_ask_for_the_positive_one() -> None:
     data = tm.TrainingData(X, y, positive=ill)
     assert data.classes == (well, ill)
     assert data.y.tolist() == [1, -1, 1, 1]
-
-
-def test_row_02_names_of_signs_are_kept() -> None:
-    data = tm.TrainingData(X, [1, -1, 1, 1], classes=("well", "ill"))
-    assert data.classes == ("well", "ill")
-    assert "3 of ill (+1), 1 of well (-1)" in repr(data)
-
-
-def test_row_02_a_builder_takes_checked_data_only() -> None:
-    with pytest.raises(TypeError, match="c_svc takes TrainingData, got"):
-        tm.c_svc((X, [1, -1, 1, -1]), C=1.0)  # type: ignore[arg-type]
-
-
-def test_row_02_the_command_line_asks_for_the_positive_label(tmp_path: Path) -> None:
-    file = tmp_path / "points.csv"
-    file.write_text("a,y\n0,3\n1,7\n2,7\n3,3\n", encoding="utf-8")
-    refused = run("solve", "c_svc", "--data", file, "--set", "C=1")
-    assert refused.code == 2
-    assert "--positive" in refused.complaint
-    solved = run("solve", "c_svc", "--data", file, "--set", "C=1", "--positive", "7", "--json")
-    assert solved.code == 0
-    same = tm.solve(tm.c_svc(tm.TrainingData(X, [-1, 1, 1, -1]), C=1.0))
-    assert solved.json["objective"] == pytest.approx(same.objective, rel=1e-7)

@@ -34,7 +34,6 @@ FREE_B = [name for name in PLAIN if name not in SLOW] if FULL else [
     "c_svc", "hard_margin_svc_dual", "nu_svc", DUAL, "zero_one_big_m", "multiclass_hinge",
     "matrix_svc_full", "conic_sdp_dual",
 ]  # fmt: skip
-PRICED_W = ["max_margin_svc", "weighted_svc", "nu_svc", "zero_one_hinge"]
 
 
 def solved(name: str, data: tm.TrainingData, **changes: Any) -> SolveResult:
@@ -69,20 +68,6 @@ def test_row_05_a_constant_feature_changes_no_optimum_beside_a_free_intercept(na
     assert with_constant.objective == pytest.approx(plain.objective, rel=1e-6, abs=1e-7)
     if "w" in with_constant.values:
         assert with_constant.values["w"][-1] == pytest.approx(0.0, abs=1e-4)
-
-
-@pytest.mark.parametrize("name", PRICED_W)
-def test_row_05_a_repeated_feature_shares_its_weight(name: str) -> None:
-    """Columns x, x and the column sqrt(2) x state one problem: of all w the least has equal parts.
-
-    w_1 x + w_2 x = v x costs w_1^2 + w_2^2 >= v^2 / 2, with equality at w_1 = w_2 = v / 2.
-    """
-    data, root = data_of(name), np.sqrt(2.0)
-    one = solved(name, tm.TrainingData(data.X * [1.0, root], data.y))
-    two = solved(name, with_column(data, data.X[:, 1]))
-    assert two.objective == pytest.approx(one.objective, rel=1e-6, abs=1e-8)
-    expected = np.append(one.values["w"][0], np.full(2, one.values["w"][1] / root))
-    np.testing.assert_allclose(two.values["w"], expected, atol=2e-4)
 
 
 @pytest.mark.parametrize("name", EXTENDED)

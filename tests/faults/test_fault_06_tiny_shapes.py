@@ -9,7 +9,6 @@ import pytest
 
 import tightmargin as tm
 from tests.faults.settings import as_taken, modes, valid
-from tests.references import reference_solutions
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Status, Verdict, build
@@ -107,11 +106,3 @@ def test_row_06_two_points_have_the_margin_of_geometry(d: int) -> None:
     assert -tm.solve(tm.max_margin_svc(data)).objective == pytest.approx(
         np.linalg.norm(apart) / 2, rel=1e-6
     )
-
-
-def test_row_06_more_features_than_points_are_always_separable() -> None:
-    data = SHAPES["4 x 8"]
-    known = reference_solutions.hard_margin(data, "free").value
-    assert tm.solve(tm.hard_margin_svc(data)).objective == pytest.approx(known, rel=1e-6)
-    with pytest.raises(ValueError, match="orthonormal_reduction"):
-        tm.extended_nu_svc(data, nu=0.5)

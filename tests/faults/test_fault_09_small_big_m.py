@@ -85,18 +85,6 @@ def test_row_09_a_row_held_at_z_1_is_counted(model: str, size: float) -> None:
     assert "binding_big_m" not in enough.certificate.facts
 
 
-@pytest.mark.parametrize(("name", "size"), [("zero_one_relaxed", 1.0), ("zero_one_hinge", 1.5)])
-def test_row_09_a_relaxation_with_it_enters_no_gap(name: str, size: float) -> None:
-    settings = price("zero_one") | {"intercept": KEPT["intercept"], "big_m": "derived"}
-    table = tm.compare(DATA, [(name, {"big_m": size}), name], parameters=settings)
-    small, derived = table.rows
-    assert small.bound is None
-    assert small.remark.startswith("no bound: M[")
-    assert table.relative_gap(small) is None
-    assert derived.bound <= KEPT["zero_one"]["optimum"] + 1e-6
-    assert table.upper == pytest.approx(KEPT["zero_one"]["optimum"], rel=1e-6)
-
-
 def test_row_09_the_command_line_ends_with_1(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "points.csv", DATA)
     words = ("--set", "penalty=1", f"intercept={KEPT['intercept']}", "big_m=1.5")

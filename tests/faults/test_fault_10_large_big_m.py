@@ -75,8 +75,3 @@ def test_row_10_with_the_binaries_fixed_the_rest_is_solved_again(size: float, so
     for z, number in zip(again.z.values(), result.values["z"].tolist(), strict=True):
         z.fix(round(number))
     assert tm.solve(again, "clarabel").objective == pytest.approx(result.objective, rel=1e-6)
-
-
-def test_row_10_a_relaxation_has_no_integers_and_no_warning() -> None:
-    model = tm.zero_one_relaxed(DATA, penalty=1.0, big_m=HUGE)
-    assert "big_m_slack" not in tm.solve(model).certificate.facts

@@ -11,9 +11,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
-
-import pytest
 
 from tests.inside.solvers import SOLVERS
 from tests.support.command_line import ROOT
@@ -92,14 +89,3 @@ def test_row_13_without_solvers_each_refusal_says_what_to_install() -> None:
         assert f"no installed solver takes {kind} models" in sentence
         free = {s.distribution for s in SOLVERS.values() if s.free and kind in s.classes}
         assert set(sentence.partition("install ")[2].split(" or ")) == free
-
-
-def test_row_13_auto_goes_on_without_the_usual_choice() -> None:
-    """Without Clarabel and HiGHS, SCIP and SCS take what they can."""
-    if not SOLVERS["scs"].installed:
-        pytest.skip("scs is not installed")
-    found: Any = answers({"clarabel", "highs", "piqp"}, ["auto"])
-    assert {kind: answer[0] for kind, answer in found.items()} == {
-        "LP auto": "scip", "QP auto": "scs", "SOCP auto": "scs", "SDP auto": "scs",
-        "MIQP auto": "scip",
-    }  # fmt: skip

@@ -74,9 +74,3 @@ def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.Monke
     assert others
     assert "gurobi" not in others
     assert all("QP" in SOLVERS[name].classes for name in others)
-
-
-def test_row_14_auto_takes_no_solver_that_needs_a_licence() -> None:
-    """However well it would do: nothing depends on a licence unless it is named."""
-    for model in (quadratic(5), tm.zero_one_big_m(DATA, penalty=1.0, big_m=10.0)):
-        assert SOLVERS[tm.solve(model).solver].free

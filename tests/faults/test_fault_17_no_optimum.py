@@ -158,10 +158,3 @@ def walk(model: pyo.ConcreteModel, result: SolveResult, step: float) -> None:
         along = np.atleast_1d(start) + step * np.atleast_1d(result.ray[name])
         for x, number in zip(variable.values(), along.ravel().tolist(), strict=True):
             x.set_value(number, skip_validation=True)
-
-
-def test_row_17_a_bounded_model_is_called_neither() -> None:
-    for model in (tm.c_svc(OVERLAPPING, C=1.0), tm.hard_margin_svc(SEPARABLE)):
-        result = tm.solve(model)
-        assert result.status is Status.OPTIMAL
-        assert not result.ray

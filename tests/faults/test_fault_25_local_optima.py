@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 import tightmargin as tm
 from tests.faults.instances import instance
-from tests.inside.solvers import SOLVERS, Limits, StandardForm, attempts
-from tightmargin.solvers import Claim, ProblemClassError, Status, Verdict
+from tests.inside.solvers import Limits, StandardForm, attempts
+from tightmargin.solvers import Claim, Status, Verdict
 
 KEPT = instance("local_optima")
 Q, C = np.array(KEPT["Q"]), np.array(KEPT["c"])
@@ -69,28 +69,6 @@ def test_row_25_the_instance_is_what_its_vertices_say() -> None:
             constraints={"type": "ineq", "fun": lambda x: SIDES - ROWS @ x},
         )  # fmt: skip
         assert found.fun == pytest.approx(kept["value"], abs=1e-6), "a local method stays there"
-
-
-@pytest.mark.parametrize("solver", ["auto", "scip", "gurobi"])
-def test_row_25_global_solvers_find_it_and_it_stays_their_word(solver: str) -> None:
-    """Asked for nobody in particular, a search of ours proves it."""
-    if solver != "auto" and not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
-    result = tm.solve(model(), solver)
-    assert result.objective == pytest.approx(KEPT["optimum"], abs=1e-4)
-    assert result.status is Status.OPTIMAL
-    if solver == "auto":
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert result.bound <= KEPT["optimum"] <= result.bound + 1e-6 * abs(KEPT["optimum"])
-    else:
-        assert result.certificate.verdict is Verdict.SOLVER_BOUND
-        assert result.certificate.solver_bound == pytest.approx(KEPT["optimum"], abs=1e-3)
-
-
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "scs", "piqp"])
-def test_row_25_solvers_of_convex_models_are_refused(solver: str) -> None:
-    with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX models"):
-        tm.solve(model(), solver)
 
 
 @pytest.mark.parametrize("told", [None, -40.0, "its own value"])

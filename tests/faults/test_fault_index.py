@@ -73,8 +73,3 @@ def test_files_hold_the_row_of_their_name() -> None:
         row = int(path.name[11:13])
         names = rows_of(path.parent).get(row, [])
         assert any(name.startswith(path.name) for name in names), path.name
-
-
-def test_a_missing_row_would_be_seen(tmp_path: Path) -> None:
-    (tmp_path / "test_one.py").write_text("def test_row_03_x(): ...\ndef test_row_4(): ...\n")
-    assert rows_of(tmp_path) == {3: ["test_one.py::test_row_03_x"]}

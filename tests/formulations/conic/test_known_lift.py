@@ -9,7 +9,6 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import tightmargin as tm
 from tests.inside.formulations import CHECKS_ROOM as ROOM
 from tests.inside.formulations import (
     Lift,
@@ -21,9 +20,7 @@ from tests.inside.formulations import (
 )
 from tests.inside.solvers import FeasiblePoint, proven_point, standard_form, zero_one_enumeration
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
-from tightmargin.solvers import Verdict
 
 PENALTY = 1.3
 
@@ -90,18 +87,3 @@ def test_a_hyperplane_that_the_bounds_exclude_has_no_lift(mode: str) -> None:
     model = conic_sdp_lift(data, penalty=PENALTY, intercept=mode, incumbent=(w, b))
     lift = lift_of(data, bounds, PENALTY, mode, "all")
     assert all(proven(model, point) is None for point in lift_points(lift, length * w, length * b))
-
-
-@pytest.mark.parametrize("spread", [2.0**-20, 2.0**20] if FULL else [2.0**-20])
-def test_a_budget_that_costs_nothing_is_proven_to_cost_nothing(spread: float) -> None:
-    """w = 0 and a large W_bb pay every z_i; the least norm is 0, and no tolerance is asked for."""
-    data = points("overlapping", 1, n=12)
-    data = TrainingData(spread * data.X, data.y)
-    model = tm.conic_sdp_budget(data, budget=0.3, intercept="free", intercept_bound=12.0)
-    result = tm.solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.objective == result.bound == 0.0
-    # 1 / (1 + B^2) of each point is more than a smaller budget: then a norm has to be paid.
-    dear = tm.solve(tm.conic_sdp_budget(data, budget=0.05, intercept="free", intercept_bound=2.0))
-    assert dear.certificate.verdict is Verdict.CERTIFIED, dear.certificate
-    assert dear.objective > 0

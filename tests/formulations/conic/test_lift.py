@@ -25,11 +25,8 @@ from tests.inside.formulations import (
     stated_bounds,
     trivial_points,
 )
-from tests.inside.formulations import conic_lift_rows as row_families
 from tests.inside.formulations import lift_lift_rows as lift_rows
 from tests.inside.solvers import (
-    classify,
-    conic_form,
     primal_residual,
     standard_form,
     zero_one_enumeration,
@@ -153,30 +150,6 @@ def test_every_row_holds_at_the_lifted_optimum(
     assert pyo.value(model.objective) == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["violation", "squared"])
-def test_a_wrong_sign_in_a_moment_row_cuts_the_optimum_off(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = points("overlapping", 1, n=6)
-    best = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
-    right = getattr(row_families, name)
-
-    def wrong(*given: Any) -> Any:
-        f = right(*given)
-        return replace(f, linear=-f.linear)
-
-    def residual() -> float:
-        known = (best.w, best.b)
-        model = conic_sdp_lift(data, penalty=1.0, slack_bounds="derived", incumbent=known)
-        lifted(model, best.w, best.b)
-        form = standard_form(model)
-        return primal_residual(form, form.point())[0]
-
-    assert residual() <= 1e-9
-    monkeypatch.setattr(row_families, name, wrong)
-    assert residual() > 1e-3
-
-
 # --- the value -----------------------------------------------------------------------------------
 
 
@@ -247,31 +220,7 @@ def test_decided_points_leave_an_ordinary_program() -> None:
     assert len(list(model.V.values())) == 0
 
 
-def test_bounds_that_nobody_proved_are_said_to_be_unproven() -> None:
-    data, known, _ = instance(3, "penalised", 2.0)
-    closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
-    fields = {
-        "lower": closed.lower.tolist(), "upper": (closed.upper / 2).tolist(),
-        "norm2": closed.norm2, "intercept": list(closed.intercept), "cutoff": closed.cutoff,
-    }  # fmt: skip
-    words: dict[str, Any] = {"penalty": 2.0, "incumbent": known, "partners": "none"}
-    assert solve(conic_sdp_lift(data, slack_bounds=fields, **words)).certificate.unproven
-
-
 # --- size and bad input --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_stated_number_of_rows_is_that_of_the_conic_form(mode: str) -> None:
-    assert lift_rows(71, 0, 71 * 35, 0, 5) <= lift.ROW_LIMIT < lift_rows(72, 0, 36 * 71, 0, 5)
-    data = points("overlapping", 4, n=8, d=3)
-    for partners, pairs in (("all", 28), ("none", 0)):
-        model = conic_sdp_lift(data, penalty=1.0, intercept=mode, partners=partners)
-        form = standard_form(model)
-        rows = conic_form(form, classify(form)).A.shape[0]
-        order = 4 if mode == "none" else 5
-        offset = 16 if mode == "free" else 0  # follows from the norm where b is penalised
-        assert rows == lift_rows(8, 0, pairs, 0, order) - (16 - offset)
 
 
 def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:

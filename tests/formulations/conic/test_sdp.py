@@ -14,22 +14,19 @@ from scipy.optimize import minimize_scalar
 
 import tightmargin as tm
 from tests.inside.formulations import (
-    augmented,
     conic_loss,
     hull_loss,
     least_indicator,
-    strengthening_bound,
     strengthening_values,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.certified import certified, checked
+from tests.support.certified import certified
 from tests.support.covering import FULL
 from tightmargin.solvers import solve
 
 PENALTY = 1.3
 BOUND_ON_B = 2.0
-PRICED = ("penalised", "none")
 
 
 def bounded(mode: str, bound: float = BOUND_ON_B) -> dict[str, Any]:
@@ -167,17 +164,6 @@ def test_at_the_best_strengthening_the_fixed_form_is_the_sdp(seed: int, mode: st
     assert norm + losses.sum() == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(("mode", "seed"), [("penalised", 0), ("none", 2)])
-def test_points_without_strengthening_do_not_spoil_the_certificate(seed: int, mode: str) -> None:
-    """The best strengthening holds zeros: s_i then costs nothing, and its multiplier is 0."""
-    data = points("overlapping", seed, n=12)
-    gamma = strengthening_values(augmented(data, mode), "scaled").copy()
-    gamma[:3] = 0.0
-    expected = reference_solutions.fixed_strengthening(data, mode, PENALTY, gamma)
-    found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
-    assert found.objective == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("choice", "mode"), [("equal", "none"), ("inverse_norm", "penalised"), ("scaled", "none")]
 )
@@ -209,29 +195,3 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
 
 
 # --- closed-form bounds --------------------------------------------------------------------------
-
-unit = st.floats(0, 1)
-
-
-@pytest.mark.parametrize(("mode", "seed"), [("free", 0), ("penalised", 1), ("none", 2)])
-def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> None:
-    """At the dual's (gamma, alpha) to 1e-6.
-
-    From the primal's v and T, gamma = penalty v^2 / T^2 keeps fewer digits where T is small: 1e-4.
-    """
-    data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
-    dual = certified(tm.conic_sdp_dual(data, penalty=PENALTY, **bounded(mode))).values
-    found = strengthening_bound(
-        augmented(data, mode), data.y, dual["gamma"], dual["alpha"], penalty=PENALTY,
-        bound_on_b=BOUND_ON_B if mode == "free" else None,
-    )  # fmt: skip
-    assert found.value <= expected + 1e-9
-    assert found.value == pytest.approx(expected, rel=1e-6)
-    for build in (tm.conic_sdp, tm.conic_sdp_literal):
-        model = build(data, penalty=PENALTY, **bounded(mode))
-        bound = checked(model, **certified(model).values).bound
-        assert bound.words == "closed form of the strengthening dual"
-        assert bound.hypotheses
-        assert all(bound.hypotheses.values())
-        assert bound.value <= expected + 1e-9
-        assert bound.value == pytest.approx(expected, rel=1e-4)

@@ -37,10 +37,3 @@ def test_labels_of_any_kind_are_numbered_in_their_order(
     data = MulticlassData(X, y)  # type: ignore[arg-type]
     assert data.classes == classes
     assert data.y.tolist() == numbers
-
-
-def test_the_digest_is_that_of_points_and_classes() -> None:
-    first = MulticlassData(X, [0, 1, 2, 1, 0, 1])  # type: ignore[arg-type]
-    same = MulticlassData(np.asfortranarray(X), np.array([0, 1, 2, 1, 0, 1], dtype=np.int8))
-    other = MulticlassData(X, [0, 1, 2, 1, 0, 2])  # type: ignore[arg-type]
-    assert first.sha256 == same.sha256 != other.sha256

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -80,13 +78,6 @@ def test_every_format_becomes_the_same_canonical_array(name: str) -> None:
     assert (data.n, data.d, data.is_sparse) == (4, 4, True)
 
 
-def test_whole_numbers_and_truth_become_doubles() -> None:
-    for kind in (np.int8, np.uint64, np.bool_):
-        data = tm.TrainingData(sp.csr_array(np.eye(2, dtype=kind)), [1, -1])
-        assert data.X.dtype == np.float64
-        np.testing.assert_array_equal(data.X.toarray(), np.eye(2))
-
-
 def test_points_without_any_number_are_points() -> None:
     data = tm.TrainingData(sp.csr_array((3, 2)), [1, -1, 1])
     assert data.X.nnz == 0
@@ -109,25 +100,6 @@ def test_the_points_are_a_copy_that_nobody_writes_to() -> None:
     other = data.X.copy()
     other[0, 1] = 7.0
     assert other[0, 1] == 7.0
-
-
-def test_the_digest_is_of_what_is_stored() -> None:
-    sparse, dense = tm.TrainingData(sp.csr_array(X), Y), tm.TrainingData(X, Y)
-    assert sparse.sha256 != dense.sha256, "zeros are not written out for it"
-    assert sparse.dense_for("a test").sha256 == sparse.sha256, "the same data, read another way"
-    assert len({tm.TrainingData(sp.csr_array(part), Y).sha256 for part in (X, -X, X.T)}) == 3
-    # Numbers of one cell that could be numbers of the next.
-    wide = [sp.csr_array(([1.0], ([0], [j])), (2, 3)) for j in range(3)]
-    assert len({tm.TrainingData(part, [1, -1]).sha256 for part in wide}) == 3
-
-
-def test_clones_and_pickles_are_the_same_data() -> None:
-    data = tm.TrainingData(sp.csr_array(X), Y)
-    data.dense_for("a test")
-    for other in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
-        assert other.sha256 == data.sha256
-        np.testing.assert_array_equal(other.X.toarray(), X)
-        assert "_dense" not in vars(other), "the copy is not carried along"
 
 
 @settings(max_examples=30 if FULL else 12)

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tightmargin as tm
-from tests.inside.formulations import confused_weights, consistency_ratio, population_risk
+from tests.inside.formulations import confused_weights, consistency_ratio
 from tests.references.multiclass import class_points
 from tightmargin.formulations import admissible_truncation, is_consistent
 
@@ -95,15 +95,6 @@ def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
     for q in ((0.42, 0.58), (0.6, 0.4)):
         risks = [risk_by_hand(loss, s, q, (f, -f)) for f in line]
         assert (line[int(np.argmin(risks))] > 0) == (q[0] > q[1])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
-    rng = np.random.default_rng(3)
-    f = np.vstack([rng.standard_normal((20, 4)), np.zeros((1, 4)), [[1.0, 1.0, -1.0, -1.0]]])
-    q = rng.random(4)
-    by_hand = [risk_by_hand(loss, -0.3, q, row) for row in f]
-    np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("K", "s", "said"), [(2, -2.0, False), (3, -0.5, False), (3, -0.6, True)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -80,18 +79,6 @@ def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
     assert plain.objective == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_facts_count_what_the_scores_do() -> None:
-    result = tm.solve(tm.multiclass_hinge(DATA, ridge=0.3))
-    B, b = scores(result, DATA)
-    guess = (DATA.X @ B.T + b).argmax(axis=1)
-    facts = result.certificate.facts
-    assert facts["errors"] == int((guess != DATA.y).sum()) > 0
-    by_class = [int(((guess != DATA.y) & (DATA.y == k)).sum()) for k in range(4)]
-    assert facts["errors_by_class"] == by_class
-    lead = smallest_leads(DATA, B, b)
-    assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())
-
-
 # --- truncated -----------------------------------------------------------------------------------
 
 
@@ -129,32 +116,6 @@ def test_the_truncated_loss_is_what_the_program_charges() -> None:
             cheapest += min(costs) / data.n
         value = truncated_objective(data, B, b, ridge=0.1, truncation=s)
         assert value == pytest.approx(0.1 * float((B**2).sum()) + cheapest, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("word", "value"), [("truncation", -0.2), ("class_weight", (1.0, 2.0, 1.0))]
-)
-def test_a_relaxation_of_another_problem_is_refused(word: str, value: Any) -> None:
-    data = class_points(4, n=4)
-    words = {"ridge": 0.05, "truncation": -0.5, "big_m": 50.0}
-    row = ("multiclass_truncated_relaxed", {word: value})
-    with pytest.raises(ValueError, match=f"{word}=.*it would bound another problem"):
-        tm.compare(data, [row], exact="multiclass_truncated", parameters=words)
-
-
-def test_a_model_that_is_built_starts_from_its_incumbent() -> None:
-    data = class_points(2, n=7)
-    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5}
-    model = tm.build("multiclass_truncated", data, **words, big_m="derived")
-    B, b = model.origin.parameters["incumbent"]
-    started = np.array([v.value for v in model.B.values()]).reshape(3, 2)
-    np.testing.assert_array_equal(started, B)
-    for row in itertools.chain(model.margin.values(), model.covered.values()):
-        assert row.body() >= row.lower() - 1e-9, "the start is a point of the model"
-    stated = truncated_objective(data, B, b, **words)
-    assert float(model.objective()) == pytest.approx(stated, rel=1e-9)
-    assert all(xi.bounds == (0.0, 1.5) for xi in model.xi.values())
-    assert stated <= truncated_objective(data, *hinge(data, ridge=0.05)[1:], **words) + 1e-9
 
 
 # --- refusals ------------------------------------------------------------------------------------

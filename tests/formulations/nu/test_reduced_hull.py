@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -25,29 +24,6 @@ def certified(model: Any, **words: Any) -> SolveResult:
     result = tm.solve(model, **{"absolute_gap": 1e-7} | words)  # where the hulls meet it is 0
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     return result
-
-
-@pytest.mark.parametrize(
-    ("mode", "bound"), [("free", "none"), ("penalised", 5.0), ("none", "none")]
-)
-def test_plain_hulls_are_two_hard_margins_apart(mode: str, bound: Any) -> None:
-    """Half the distance is 1 / ||w_hard||, and v turns into w_hard when divided by 2 of its own.
-
-    From D = 1 on, or 2 where there is one hull, the bound does nothing.
-    """
-    data = points("separable", 4)
-    hard = reference_solutions.hard_margin(data, mode)
-    margin = 1 / np.sqrt(2 * hard.value)
-    model = tm.reduced_hull_svc(data, hull_bound=bound, intercept=mode)
-    result = certified(model, options=TIGHT, solver="clarabel")
-    facts = result.certificate.facts
-    assert facts["half_distance"] == pytest.approx(margin, rel=1e-8)
-    assert facts["hull_distance"] == pytest.approx(2 * margin, rel=1e-8)
-    assert facts["errors"] == 0
-    w, b = hyperplane(model, result)
-    scale = 2 * margin**2  # ||v|| = 2 margin, and w_hard has length 1 / margin
-    np.testing.assert_allclose(w / scale, hard.w, atol=1e-5)
-    assert b / scale == pytest.approx(hard.b, abs=1e-5)
 
 
 @pytest.mark.parametrize(("mode", "nu"), [("free", 0.83), ("penalised", 0.93), ("none", 0.83)])
@@ -73,21 +49,6 @@ def test_a_kernel_matrix_is_taken() -> None:
         expected = reference_solutions.hull_distance(gram.gram, gram.y, cap, "free")
         assert result.objective == pytest.approx(expected, rel=1e-6)
         assert "degenerate" not in result.certificate.facts, "rbf separates distinct points"
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_hulls_that_meet_say_nothing_about_the_points(scale: float) -> None:
-    for kind in ("overlapping", "unbalanced"):
-        data = points(kind, 6)
-        data = tm.TrainingData(data.X * scale + 3.0 * scale, data.y)
-        small = 1e-6 * min(1.0, scale**2)
-        result = certified(tm.reduced_hull_svc(data, hull_bound="none"), absolute_gap=small)
-        assert result.certificate.facts["degenerate"] == MEET
-        assert result.certificate.facts["hull_distance"] <= 1e-4 * np.abs(data.X).max()
-        apart = points("separable", 6)
-        other = certified(tm.reduced_hull_svc(tm.TrainingData(apart.X * scale, apart.y),
-                                              hull_bound="none"))  # fmt: skip
-        assert "degenerate" not in other.certificate.facts
 
 
 @pytest.mark.parametrize(("apart", "meet"), [(4e-5, True), (1e-2, False)])
@@ -136,19 +97,3 @@ def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
     data = points("unbalanced", 1, n=14)
     result = certified(tm.reduced_hull_svc(data, hull_bound=1 / 4))
     np.testing.assert_allclose(result.values["alpha"][data.y > 0], 0.25, atol=1e-9)
-
-
-def test_the_bound_is_changed_in_place_and_only_within_its_range() -> None:
-    data = points("overlapping", 2, n=20)
-    model = pickle.loads(pickle.dumps(tm.reduced_hull_svc(data, hull_bound=0.11)))
-    for cap in (0.105, 0.12):
-        model.hull_bound.set_value(cap)
-        expected = reference_solutions.hull_distance(data.X @ data.X.T, data.y, cap, "free")
-        result = certified(model)
-        assert result.certificate.level == "paper"
-        assert result.objective == pytest.approx(expected, rel=1e-6)
-    with pytest.raises(ValueError, match="hull_bound"):
-        model.hull_bound.set_value(0.09)
-    copy = model.clone()
-    with pytest.raises(ValueError, match="hull_bound"):
-        copy.hull_bound.set_value(0.09)

@@ -14,16 +14,13 @@ from scipy.spatial import ConvexHull
 from tests.inside.formulations import (
     SORT_BELOW,
     Group,
-    best_levels,
     edges,
     is_corner,
-    labels,
     loss_weights,
     lowest,
     nu_max,
     proven_slope,
     reduced_hulls,
-    support,
     support_value,
     ties_at,
 )
@@ -68,31 +65,6 @@ def test_value_is_that_of_the_linear_program(case: Any) -> None:
     costs = loss_weights(data, weights)
     expected = level_by_lp(data, mode, nu, costs, w)
     assert support_value(hulls, w) == pytest.approx(expected, abs=PRIMAL_TOLERANCE)
-
-
-@given(case=cases())
-@settings(max_examples=100 if FULL else 40)
-def test_multipliers_lie_in_the_set_and_levels_are_complementary(case: Any) -> None:
-    data, mode, nu, weights, w = case
-    hulls = reduced_hulls(data, nu=nu, class_balance=weights, intercept=mode)
-    costs = loss_weights(data, weights)
-    found = support(hulls, w)
-    multipliers = found.multipliers
-    assert (multipliers >= 0).all()
-    assert (multipliers <= costs).all()
-    assert multipliers.sum() == pytest.approx(nu, abs=1e-12)
-    if mode == "free":
-        assert multipliers @ data.y == pytest.approx(0.0, abs=1e-12)
-    columns = data.X if mode != "penalised" else np.hstack([data.X, np.ones((data.n, 1))])
-    assert found.u == pytest.approx(-((multipliers * data.y) @ columns), abs=1e-12)
-    assert found.value == pytest.approx(found.u @ w, abs=1e-12)
-    b, rho, xi = best_levels(hulls, w)
-    margins = data.y * (columns @ w + b)
-    assert (xi >= 0).all()
-    assert (margins - rho + xi >= -1e-12).all()
-    assert -nu * rho + costs @ xi == pytest.approx(found.value, abs=1e-10)
-    assert xi[multipliers < costs - 1e-9].sum() == pytest.approx(0.0, abs=1e-9)
-    assert (multipliers * (margins - rho + xi)).max() == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("equal", [True, False])
@@ -170,22 +142,6 @@ def test_edges_are_those_between_all_vertices(
         assert (cosines.max(axis=1) > 1 - 1e-6).all()
         compared += 1
     assert compared > hulls.k
-
-
-def test_labels_and_ties_of_a_hand_made_case() -> None:
-    """Positive scores 0, 1, 1, 2 and mass 1.5 / 8: one in the tail, two tied, one out."""
-    data = TrainingData([[0], [1], [1], [2], [5], [6], [7], [8]], [1, 1, 1, 1, -1, -1, -1, -1])
-    hulls = reduced_hulls(data, nu=3 / 8)
-    up, down = ties = ties_at(hulls, [1.0])
-    assert labels(hulls, ties).tolist() == [-1, 0, 0, 1, 1, 1, 0, -1]
-    assert (up.dimension, down.dimension) == (1, 0)
-    assert up.left == pytest.approx(0.5 / 8)
-    assert down.left == pytest.approx(0.5 / 8)
-    # A mass that ends between two scores ties nobody.
-    even = ties_at(reduced_hulls(data, nu=6 / 8), [1.0])
-    assert labels(hulls, even).tolist() == [-1, -1, -1, 1, 1, -1, -1, -1]
-    assert not is_corner(hulls, ties)
-    assert edges(hulls, [1.0], ties) is None
 
 
 def test_equal_points_are_no_general_position() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +17,6 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified, checked, hyperplane
 from tests.support.covering import FULL
-from tightmargin.solvers import Status, Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
@@ -82,25 +80,6 @@ def test_the_multipliers_add_up_to_the_margin_to_the_power_minus_two(seed: int, 
     margin = -certified(tm.max_margin_svc(data, intercept=mode)).objective
     assert dual.values["alpha"].sum() == pytest.approx(margin**-2, rel=1e-5)
     assert -2 * dual.objective == pytest.approx(margin**-2, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("solver", "mode"), list(zip(("clarabel", "highs", "scip"), INTERCEPTS, strict=True))
-)
-def test_on_overlapping_points_the_hard_dual_is_proven_unbounded(mode: str, solver: str) -> None:
-    """A ray that Gordan's theorem promises: alpha >= 0, F'(y o alpha) = 0, sum alpha > 0."""
-    assert not reference_solutions.is_separable(OVERLAPPING, mode)
-    model = tm.hard_margin_svc_dual(OVERLAPPING, intercept=mode)
-    result = tm.solve(model, solver)
-    assert result.status is Status.UNBOUNDED
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert "no_duals" not in result.certificate.facts
-    alpha = result.ray["alpha"]
-    assert (alpha >= 0).all()
-    assert alpha.sum() > 0
-    signed = OVERLAPPING.y * alpha
-    sums = [*(OVERLAPPING.X.T @ signed), signed.sum() if mode != "none" else 0.0]
-    assert sums == pytest.approx([0.0] * 3, abs=1e-9 * alpha.sum())
 
 
 # --- the soft margin -----------------------------------------------------------------------------
@@ -180,32 +159,6 @@ def test_any_multipliers_give_a_point_above_and_a_bound_below(
         assert found.bound.value <= true + 1e-7 * abs(true)
     if spread <= 1e-3:
         assert found.objective - found.bound.value <= (1e-5 + 20 * spread) * abs(true)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-@pytest.mark.parametrize("kind", DUALS)
-def test_the_rows_and_the_objective_are_those_written_down(kind: str, mode: str) -> None:
-    """Evaluated by Pyomo: the check of a result would put a wrong length of alpha right."""
-    build, data, words = DUALS[kind]
-    model = build(data, intercept=mode, **words)
-    alpha = np.random.default_rng(1).uniform(0, 1 / data.n, data.n)
-    for i in range(data.n):
-        model.alpha[i].set_value(alpha[i])
-        upper = None if kind == "hard" else pytest.approx(1 / data.n)
-        assert (model.alpha[i].lb, model.alpha[i].ub) == (0.0, upper)
-    v = (data.y * alpha) @ data.X
-    for j in range(data.d):
-        model.v[j].set_value(v[j])
-        assert pyo.value(model.weight[j].body) == pytest.approx(0.0, abs=1e-12)
-    total, norm = float(data.y @ alpha), float(v @ v)
-    assert hasattr(model, "balance") == (mode == "free")
-    if mode == "free":
-        assert pyo.value(model.balance.body) == pytest.approx(total)
-    if mode == "penalised":
-        model.v_b.set_value(total)
-        norm += total**2
-    share = 1 / 2 if kind == "hard" else 1 / (4 * RIDGE)
-    assert pyo.value(model.objective) == pytest.approx(share * norm - alpha.sum(), rel=1e-12)
 
 
 def test_multipliers_that_name_no_separating_hyperplane_give_no_bound() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.svm import SVC
 
@@ -38,16 +37,3 @@ def test_a_dual_has_as_many_support_vectors_as_libsvm(
     assert counted(tm.c_svc_dual(data, C=C)) == len(machine.support_)
     ridge = 1 / (2 * data.n * C)
     assert counted(tm.soft_margin_svc_dual(data, ridge=ridge)) == len(machine.support_)
-
-
-@pytest.mark.parametrize("norm_bound", [1e-6, 1e-8])
-def test_a_tiny_ball_is_not_called_larger_than_the_largest_that_matters(norm_bound: float) -> None:
-    """At alpha = 1 everywhere the price of capacity is ||sum y_i x_i||, whatever H is."""
-    data = points("overlapping", 2, n=10)
-    found = tm.solve(tm.rsvm_dual(data, norm_bound=norm_bound), "clarabel")
-    facts = found.certificate.facts
-    assert "degenerate" not in facts
-    price = float(np.linalg.norm(data.y @ data.X))
-    assert price > 1
-    assert facts["capacity_price"] == pytest.approx(price, rel=1e-6)
-    assert facts["gamma"] == pytest.approx(price / norm_bound, rel=1e-6)

@@ -15,7 +15,6 @@ from tests.inside.formulations import TRANSFORMATIONS
 from tests.inside.solvers import (
     SOLVERS,
     hull_cuts,
-    standard_form,
     transformed,
     zero_one_enumeration,
     zero_one_incumbent,
@@ -24,7 +23,7 @@ from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData
-from tightmargin.solvers import SolverNotInstalledError, Verdict, build
+from tightmargin.solvers import SolverNotInstalledError, Verdict
 
 PENALTY = 0.7
 
@@ -62,22 +61,6 @@ def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: st
             assert best.objective <= radius**2 * (1 + 1e-9), "the square of the radius is a value"
             if intercept != "none" and np.any(best.w):
                 assert model.b.lb <= best.b <= model.b.ub
-
-
-def test_a_better_incumbent_gives_a_tighter_box() -> None:
-    for intercept in reference_solutions.INTERCEPTS:
-        data = points(3)
-        plain = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept)
-        known = incumbent(data, intercept, 3.0)
-        tight = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept, incumbent=known)
-        found = build("zero_one_disjunctive", data, penalty=3.0, intercept=intercept)
-        value = optimum(3, intercept, 3.0)
-        assert tight.w[0].ub == pytest.approx(np.sqrt(value), rel=1e-6)
-        assert tight.w[0].ub < plain.w[0].ub
-        assert found.w[0].ub == pytest.approx(tight.w[0].ub)
-        assert sum(part.binary_indicator_var.value for part in found.drop.values()) >= 1
-        if intercept == "free":
-            assert tight.b.ub < plain.b.ub
 
 
 def test_the_box_is_as_small_as_it_can_be() -> None:
@@ -214,21 +197,6 @@ def test_scip_and_gurobi_get_indicators_and_not_products(monkeypatch: pytest.Mon
     result = tm.solve(model, "scip")
     assert len(moved) >= 6
     assert result.certificate.solver_bound > optimum(4, "penalised") * 1.01
-
-
-def test_an_implication_is_read_from_its_product() -> None:
-    data = points(4)
-    copy = transformed(tm.zero_one_disjunctive(data, penalty=1.0), "indicator")
-    form = standard_form(copy)
-    rules = [indicators_module.implication(form, row) for row in form.quadratic]
-    assert len(rules) == data.n
-    for i, rule in enumerate(rules):
-        assert form.columns[rule.binary].name == f"keep[{i}].binary_indicator_var"
-        names = [form.columns[j].name for j in rule.columns]
-        given = dict(zip(names, rule.a, strict=True))
-        assert given["w[0]"] == -data.y[i] * data.X[i, 0]
-        assert given["b"] == -data.y[i]
-        assert rule.side == -1.0
 
 
 def test_disjuncts_with_curved_rows_have_no_indicator() -> None:
