@@ -6,7 +6,6 @@ covers other data, incumbents that lie and an M lowered after the build.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import tightmargin as tm
 from tests.faults.instances import instance
 from tests.inside.solvers import SOLVERS
 from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
-from tests.support.command_line import run, write_csv
 from tests.support.covering import covering
 from tightmargin.solvers import SolveResult, Status, Verdict
 
@@ -83,11 +81,3 @@ def test_row_09_a_row_held_at_z_1_is_counted(model: str, size: float) -> None:
     assert "a larger M may be better" in result.message
     enough = solved(model, "derived")
     assert "binding_big_m" not in enough.certificate.facts
-
-
-def test_row_09_the_command_line_ends_with_1(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", DATA)
-    words = ("--set", "penalty=1", f"intercept={KEPT['intercept']}", "big_m=1.5")
-    answer = run("solve", "zero_one_big_m", "--data", file, *words)
-    assert answer.code == 1
-    assert "upper bound only: M[" in answer.stderr

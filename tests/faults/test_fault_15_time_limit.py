@@ -6,15 +6,12 @@ a point.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import SOLVERS, point_with, primal_residual, standard_form
-from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
-from tests.support.long_runs import MODELS, data, with_a_point
+from tests.support.long_runs import MODELS, with_a_point
 from tightmargin.solvers import Status, Verdict
 
 
@@ -40,17 +37,3 @@ def test_row_15_incumbent_and_both_bounds_are_kept(solver: str, name: str) -> No
     assert primal_residual(form, x)[0] <= 1e-6
     assert result.objective == pytest.approx(form.objective.at(x), rel=1e-9)
     assert result.time_limit in (1, 5, 25)
-
-
-def test_row_15_the_command_line_ends_with_4_and_prints_the_point(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", data(40, 5))
-    words = ("--set", "penalty=1", "big_m=30", "--solver", "scip", "--json", "--time-limit")
-    answer = with_a_point(
-        lambda seconds: run("solve", "zero_one_big_m", "--data", file, *words, seconds),
-        lambda found: found.json["objective"] is not None,
-    )
-    assert answer.code == 4, answer.stderr
-    assert answer.json["status"] == "feasible"
-    assert answer.json["objective"] is not None
-    assert answer.json["solver"]["time_limit"] in (1.0, 5.0, 25.0)
-    assert len(answer.json["values"]["w"]) == 5

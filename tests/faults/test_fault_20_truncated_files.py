@@ -71,22 +71,3 @@ def test_row_20_a_missing_companion_is_named_and_the_whole_pair_is_certified(
     assert "fit.npz" in one_line_of("certify", tmp_path / "fit.json")
     assert run("certify", saved, "--json").code == 0
     assert json.loads(saved.read_text(encoding="utf-8"))["arrays"]["file"] == "fit.npz"
-
-
-def test_row_20_a_save_that_fails_leaves_the_old_file(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The disk is full at the last step: the file of before is still whole."""
-    result = tm.SolveResult.load(saved)
-    out = result.save(tmp_path / "fit.json")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        result.save(out)
-    monkeypatch.undo()
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    np.testing.assert_array_equal(tm.SolveResult.load(out).values["w"], result.values["w"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.inside.cuts import CuttingPlaneResult, Pool, Relaxation, run, separation
+from tests.inside.cuts import CuttingPlaneResult, Relaxation, separation
 from tests.references.polytope_corners import corners, gauss
-from tightmargin.cuts import cutting_plane, verify_cut
+from tightmargin.cuts import cutting_plane
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
@@ -74,28 +73,3 @@ def test_row_24_copies_of_every_point_are_solved(way: str) -> None:
     expected = optimum(base, nu)
     assert found.bound <= expected * (1 + 1e-9)
     assert found.best.objective == pytest.approx(expected, rel=1e-9)
-
-
-def test_row_24_old_cuts_leave_the_pool_only_when_the_others_imply_them() -> None:
-    """The pool does not grow without limit, and dropping changes neither proof nor optimum."""
-    data = gauss(8, 18, 3)
-    nu = 0.6 * nu_range(data).nu_bar
-    dropped = []
-
-    class Watched(Pool):
-        def prune(self, round_: int) -> None:
-            before = len(self.active)
-            super().prune(round_)
-            dropped.append(before - len(self.active))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "Pool", Watched)
-        patch.setattr(run, "PRUNE_EVERY", 5)
-        patch.setattr("tightmargin.cuts.relaxation.pool.OLD", 3)
-        found = cutting_plane(data, nu=nu)
-    assert sum(dropped) > 0
-    assert found.proven
-    assert found.best.objective == pytest.approx(optimum(data, nu), rel=1e-9)
-    for cut in found.cuts:
-        verify_cut(cut, found.problem, found.cuts)
-    assert replace(found.cuts[0]).origin is found.cuts[0].origin

@@ -22,10 +22,7 @@ from tests.inside.formulations import (
     budget_bound,
     least_eigenvalue,
     least_kept_norm,
-    proven_slope,
-    reduced_hulls,
     strengthening_bound,
-    support_value,
 )
 from tests.inside.solvers import (
     _dual_at_least,
@@ -284,23 +281,6 @@ def test_weak_duality_of_hinge_machines_holds_for_any_multipliers(
     assert _dual_at_least(data, 10.0**exponent, inside) <= 1.0  # w = 0 loses 1
 
 
-def test_multipliers_of_the_rigorous_svm_are_those_of_rational_arithmetic() -> None:
-    """sum alpha - H ||sum alpha_i y_i x_i||, with sum y_i alpha_i = 0 exactly: dyadic numbers."""
-    rng = np.random.default_rng(0)
-    for scale, H in itertools.product((2.0**-20, 1.0, 2.0**20), (0.01, 1.0, 50.0)):
-        X = scale * rng.integers(-64, 65, size=(8, 3)) / 16.0
-        data = TrainingData(X, np.tile([1.0, -1.0], 4))
-        alpha = np.repeat(rng.integers(0, 17, size=4) / 16.0, 2)
-        found = rsvm_point(data, H / scale, alpha)
-        parts = [sum(Fraction(a) * int(y) * Fraction(x) for a, y, x in
-                     zip(alpha.tolist(), data.y.tolist(), column.tolist(), strict=True))
-                 for column in X.T]  # fmt: skip
-        square = sum(p * p for p in parts)
-        left = sum(Fraction(a) for a in alpha.tolist()) - Fraction(found.bound)
-        # bound <= sum alpha - H' length, squared where both sides are positive.
-        assert found.bound == 0 or (left >= 0 and left**2 >= Fraction(H / scale) ** 2 * square)
-
-
 def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:
     data = some_points(2, 6, 4, 1.0)
     for mode, scale in itertools.product(("free", "penalised", "none"), SCALES):
@@ -317,21 +297,6 @@ def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:
 
 
 # --- the reduced hulls ---------------------------------------------------------------------------
-
-
-@given(seed=st.integers(0, 200), scale=st.sampled_from(SCALES), far=st.sampled_from([0.0, 1e3]))
-@settings(max_examples=60 if FULL else 20, deadline=None)
-def test_a_slope_is_below_every_value_on_the_sphere(seed: int, scale: float, far: float) -> None:
-    data = some_points(seed, 9, 2, 1.0)
-    data = TrainingData(scale * (data.X + far), data.y)
-    nu = float(np.random.default_rng(seed).uniform(0.05, 1.0)) * 2 * min(data.n_pos, data.n_neg) / 9
-    hulls = reduced_hulls(data, nu=nu)
-    slope = proven_slope(hulls, np.array([1.0, 0.5]))
-    angles = np.linspace(0, 2 * np.pi, 721)
-    least = min(support_value(hulls, np.array([np.cos(t), np.sin(t)])) for t in angles)
-    reach = float(np.abs(hulls.signed).max())
-    if slope is not None:
-        assert slope <= least + 1e-15 * reach
 
 
 # --- the unit of a gap ---------------------------------------------------------------------------

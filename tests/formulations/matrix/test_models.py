@@ -48,18 +48,6 @@ def exact(rank: int) -> SolveResult:
 # --- the chain -----------------------------------------------------------------------------------
 
 
-def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter() -> None:
-    """Any free solver for the point, and a search of ours for the bound; SCIP claims the same."""
-    found = exact(1)
-    assert found.seconds < 120
-    assert "cones of directions" in found.certificate.bound_method
-    assert found.certificate.solver_bound == pytest.approx(found.objective, abs=1e-5)
-    bound = value("matrix_svc_projection", shape="3x3", rank=1)
-    assert 0.2 < (found.objective - bound) / found.objective < 0.3
-    assert found.certificate.facts["rank"] == 1
-    assert np.linalg.matrix_rank(found.values["w"].reshape(3, 3), tol=1e-9) == 1
-
-
 # --- each model ----------------------------------------------------------------------------------
 
 
@@ -98,22 +86,6 @@ def test_the_exact_optimum_is_that_of_every_direction_of_the_plane(mode: str) ->
 
 
 # --- checks --------------------------------------------------------------------------------------
-
-
-def test_a_point_is_judged_by_its_own_product_and_not_by_the_weights_it_states() -> None:
-    found, model = exact(1), tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
-    honest = checked(model, **found.values)
-    assert honest.objective == pytest.approx(found.objective, rel=1e-9)
-    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
-    stated = checked(model, **{**found.values, "w": full.values["w"]})
-    assert stated.objective == pytest.approx(found.objective, rel=1e-9)
-    turned = checked(model, **{**found.values, "V": -2 * found.values["V"]})
-    B = -2 * np.outer(found.values["U"], found.values["V"])
-    losses = np.maximum(0, 1 - DATA.y * (DATA.X @ B.ravel() + turned.repaired["b"]))
-    assert turned.objective == pytest.approx(losses.sum() + RIDGE / 2 * (B**2).sum(), rel=1e-9)
-    U, V = turned.repaired["U"], turned.repaired["V"]
-    assert np.outer(U, V) == pytest.approx(B, abs=1e-12)
-    assert np.linalg.norm(U) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("mode", "rank"), [("free", 2), ("penalised", 1), ("none", 2)])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import smallest_leads, truncated_objective
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
@@ -98,24 +97,6 @@ def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     assert result.objective == pytest.approx(value, rel=1e-6)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert np.flatnonzero(result.values["z"] > 0.5).tolist() == list(given_up)
-
-
-def test_the_truncated_loss_is_what_the_program_charges() -> None:
-    """At fixed scores the cheapest xi and z cost min([1 - u]_+, 1 - s), by trying both z."""
-    data, s, big_m = class_points(2, n=7), -0.4, 100.0
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        B, b = 2 * rng.normal(size=(3, 2)), rng.normal(size=3)
-        u = smallest_leads(data, B, b)
-        cheapest = 0.0
-        for lead in u:
-            costs = []
-            for z in (0, 1):
-                xi = max(0.0, 1 - lead - big_m * z)
-                costs += [xi + (1 - s) * z] if xi <= 1 - s else []
-            cheapest += min(costs) / data.n
-        value = truncated_objective(data, B, b, ridge=0.1, truncation=s)
-        assert value == pytest.approx(0.1 * float((B**2).sum()) + cheapest, rel=1e-12)
 
 
 # --- refusals ------------------------------------------------------------------------------------

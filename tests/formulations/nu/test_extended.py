@@ -16,16 +16,15 @@ import tightmargin as tm
 from tests.inside.formulations import (
     dependent_features,
     loss_weights,
-    origin_now,
     reduced_hulls,
     support_value,
 )
 from tests.inside.solvers import SOLVERS, nu_bar_bounds
 from tests.references import reference_solutions
-from tests.references.reduced_hulls import all_vertices, level_by_lp
+from tests.references.reduced_hulls import all_vertices
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering
-from tightmargin.formulations import CATALOGUE, Origin, PaperCheck, orthonormal_reduction
+from tightmargin.formulations import CATALOGUE, Origin, orthonormal_reduction
 from tightmargin.solvers import SolveResult, Verdict, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
@@ -216,37 +215,6 @@ def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
 
 
 # --- what a solver returns, made exact -----------------------------------------------------------
-
-
-def checked(build: Any, w: Any, nu: float = BELOW, **options: Any) -> PaperCheck:
-    """The entry's check of a point that is nothing but w."""
-    check = CATALOGUE[build.__name__].check
-    return check(origin_now(build(DATA, nu=nu, **options)), {"w": np.array(w, dtype=float)})
-
-
-def assert_feasible(found: PaperCheck, nu: float, objective: float) -> None:
-    """Rows by hand at the repaired point, and its objective."""
-    w, b, rho, xi = (found.repaired[word] for word in ("w", "b", "rho", "xi"))
-    assert (DATA.y * (DATA.X @ w + b) - rho + xi).min() > -1e-12
-    assert xi.min() >= 0
-    assert -nu * rho + xi.mean() == pytest.approx(objective, abs=1e-12)
-
-
-def test_w_is_put_onto_the_line_and_into_the_polytope() -> None:
-    unit = np.array([0.6, 0.8])
-    level = level_by_lp(DATA, "free", BELOW, uniform(DATA), unit)
-    assert level > 0
-    for factor in (0.3, 7.0):
-        found = checked(tm.extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
-        assert found.violation == 0.0
-        assert found.objective == pytest.approx(level, abs=1e-12)
-        assert_feasible(found, BELOW, found.objective)
-    assert checked(tm.extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
-    inside = checked(tm.extended_nu_svc_polar, 0.5 * unit / level)
-    outside = checked(tm.extended_nu_svc_polar, 1.5 * unit / level)
-    assert inside.objective == pytest.approx(-0.25 / level**2)
-    assert outside.objective == pytest.approx(-1 / level**2)
-    assert_feasible(outside, BELOW, 1.0)
 
 
 # --- weights -------------------------------------------------------------------------------------

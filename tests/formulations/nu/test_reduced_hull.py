@@ -13,33 +13,15 @@ import tightmargin as tm
 from tests.inside.formulations import MEET, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.certified import checked, hyperplane
+from tests.support.certified import checked
 from tests.support.covering import FULL
 from tightmargin.solvers import SolveResult, Verdict
-
-TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
 
 def certified(model: Any, **words: Any) -> SolveResult:
     result = tm.solve(model, **{"absolute_gap": 1e-7} | words)  # where the hulls meet it is 0
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     return result
-
-
-@pytest.mark.parametrize(("mode", "nu"), [("free", 0.83), ("penalised", 0.93), ("none", 0.83)])
-def test_reduced_hulls_are_the_nu_svc_at_two_over_d_n(mode: str, nu: float) -> None:
-    """v is 2 / nu times the w of nu-SVC, and so is b."""
-    data = points("overlapping", 2, n=30, d=3)
-    machine = reference_solutions.nu_machine(data, mode, nu, np.full(data.n, 1 / data.n))
-    assert np.linalg.norm(machine.w) > 1e-3
-    model = tm.reduced_hull_svc(data, hull_bound=2 / (nu * data.n), intercept=mode)
-    result = certified(model, options=TIGHT, solver="clarabel")
-    w, b = hyperplane(model, result)
-    np.testing.assert_allclose(w * nu / 2, machine.w, atol=1e-5)
-    assert b * nu / 2 == pytest.approx(machine.b, abs=1e-4)
-    assert result.certificate.facts["errors"] == int(
-        (data.y * (data.X @ machine.w + machine.b) <= 0).sum()
-    )
 
 
 def test_a_kernel_matrix_is_taken() -> None:

@@ -50,27 +50,6 @@ def by_hand(name: str) -> tuple[tm.TrainingData, float]:
 # --- closed forms --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "H"), list(zip(BY_HAND, (0.3, 0.9), strict=True)))
-def test_below_the_limit_the_loss_falls_by_two_for_a_unit_of_norm(name: str, H: float) -> None:
-    data, least = by_hand(name)
-    expected = least + 2 * (1 - H)
-    primal = certified(tm.rsvm(data, norm_bound=H))
-    assert primal.objective == pytest.approx(expected, rel=1e-7)
-    assert primal.certificate.facts["norm_active"] is True
-    assert primal.certificate.facts["norm"] == pytest.approx(H, rel=1e-6)
-    for build in DUALS:
-        model = build(data, norm_bound=H)
-        dual = certified(model)
-        assert dual.objective == pytest.approx(-expected, rel=1e-7)
-        facts = dual.certificate.facts
-        assert facts["capacity_price"] == pytest.approx(2.0, rel=1e-5)
-        assert facts["gamma"] == pytest.approx(2 / H, rel=1e-5)
-        assert "degenerate" not in facts
-        w, b = hyperplane(model, dual)
-        assert abs(w[0]) == pytest.approx(H, rel=1e-6)
-        assert loss(data, w, b) == pytest.approx(expected, rel=1e-7)
-
-
 @pytest.mark.parametrize(("name", "H"), list(zip(BY_HAND, (1.5, 50.0), strict=True)))
 def test_above_the_limit_gamma_is_zero_and_the_multipliers_hold_the_hyperplane(
     name: str, H: float
