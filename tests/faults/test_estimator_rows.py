@@ -69,19 +69,6 @@ def test_row_11_a_kernel_matrix_that_is_none_is_refused() -> None:
         Machine("c_svc_dual", C=1.0, kernel="precomputed", normalise="centred").fit(np.eye(6), Y)
 
 
-def test_row_15_a_time_limit_keeps_the_incumbent() -> None:
-    data = points("overlapping", 3, n=60)
-    words: dict[str, Any] = {"penalty": 1.0, "big_m": "derived", "method": "conflict-search"}
-    with pytest.warns(tm.UncertifiedWarning, match="proven is the bound"):
-        machine = Machine("zero_one_big_m", time_limit=0.01, **words).fit(data.X, data.y)
-    gap = machine.result_.relative_gap
-    assert 0 < gap < 1
-    assert machine.score(data.X, data.y) > 0.5
-    for limit in ("time_limit", "threads", "seed"):
-        with pytest.raises(ValueError, match=f"{limit} must be"):
-            Machine(C=1.0, **{limit: -1}).fit(data.X, data.y)
-
-
 @pytest.mark.parametrize("kind", ["lists", "data frame", "frame of mixed types", "sparse frame"])
 def test_row_29_what_people_keep_points_in_gives_the_same_machine(kind: str) -> None:
     found, labels = CONVERTED[kind]()

@@ -296,9 +296,6 @@ def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:
             assert projection_value(origin, alpha) == -np.inf
 
 
-# --- the reduced hulls ---------------------------------------------------------------------------
-
-
 # --- the unit of a gap ---------------------------------------------------------------------------
 
 

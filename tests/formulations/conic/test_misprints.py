@@ -71,6 +71,3 @@ def test_z_counts_points_inside_the_margin_and_may_count_those_on_it(both: bool)
     assert held(models[1], (1, 0, 1)) is not both
     objective = zero_one_objective(LINE, [1.0], 0.0, penalty=PENALTY, intercept="none")
     assert objective == 1 + PENALTY
-
-
-# --- what is silently assumed --------------------------------------------------------------------

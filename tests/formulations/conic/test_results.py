@@ -98,6 +98,3 @@ def test_losses_of_a_result_are_those_of_proposition_1() -> None:
         conic_loss(v, facts["strengthening"], PENALTY).tolist()
     )
     assert w @ w + b * b + sum(facts["conic_losses"]) == pytest.approx(result.objective, rel=1e-9)
-
-
-# --- bad input -----------------------------------------------------------------------------------

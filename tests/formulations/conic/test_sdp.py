@@ -186,12 +186,3 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
     expected = reference_solutions.fixed_strengthening(data, mode, PENALTY, gamma)
     found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=choice, intercept=mode))
     assert found.objective == pytest.approx(expected, rel=1e-6)
-
-
-# --- a free intercept ----------------------------------------------------------------------------
-
-
-# --- a budget instead of a penalty ---------------------------------------------------------------
-
-
-# --- closed-form bounds --------------------------------------------------------------------------

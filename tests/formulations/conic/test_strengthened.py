@@ -258,6 +258,3 @@ def test_doubtful_bounds_give_no_bound_in_a_comparison() -> None:
     assert doubtful.remark.startswith("no bound: ")
     assert sound.bound is not None
     assert table.violations() == []
-
-
-# --- bad input -----------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.formulations import ArrayVar, RotatedCones, complement, dot, rows_by_index
+from tests.inside.formulations import ArrayVar, RotatedCones, complement, dot
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import StandardForm, standard_form
-from tightmargin.solvers import NumberError, solve
+from tightmargin.solvers import solve
 
 N = 5
 FEW = [0, 2, 3]
@@ -106,28 +106,3 @@ def test_multipliers_come_back_by_name_as_for_ordinary_rows() -> None:
     one, other = (solve(model(arrays), "clarabel").duals for arrays in (True, False))
     for name in ("inside", "outside"):
         np.testing.assert_allclose(one[name], other[name], atol=1e-5)
-
-
-def scaled(arrays: bool) -> pyo.ConcreteModel:
-    """Min t sum s with x_i^2 <= t s_i and x_i >= i + 1: the sum of squares, whatever t is."""
-    m = pyo.ConcreteModel()
-    m.I = pyo.RangeSet(0, 3)
-    m.t = pyo.Param(initialize=2.5, mutable=True)
-    m.x = ArrayVar(m.I, lower=np.arange(1.0, 5.0))
-    m.s = ArrayVar(m.I)
-    m.cone = (
-        RotatedCones(m.I, m.x, m.s, m.t)
-        if arrays
-        else rows_by_index(m.I, lambda i: m.x[i] ** 2 <= m.t * m.s[i])
-    )
-    m.objective = pyo.Objective(expr=m.t * sum(m.s[i] for i in m.I))
-    return m
-
-
-@pytest.mark.parametrize(("number", "words"), [(np.nan, "is nan"), (None, "has no value")])
-def test_a_bad_param_of_a_cone_is_named(number: float | None, words: str) -> None:
-    m = scaled(arrays=True)
-    m.t = number
-    m.objective.set_value(m.x[0])
-    with pytest.raises(NumberError, match=rf"(row cone\[0\].*s\[0\]|Param t) {words}"):
-        solve(m)

@@ -97,6 +97,3 @@ def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     assert result.objective == pytest.approx(value, rel=1e-6)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert np.flatnonzero(result.values["z"] > 0.5).tolist() == list(given_up)
-
-
-# --- refusals ------------------------------------------------------------------------------------

@@ -214,9 +214,6 @@ def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
     assert result.certificate.facts["cvar"] == pytest.approx(result.objective, abs=1e-12)
 
 
-# --- what a solver returns, made exact -----------------------------------------------------------
-
-
 # --- weights -------------------------------------------------------------------------------------
 
 
@@ -394,6 +391,3 @@ def test_small_features_are_no_dependent_ones() -> None:
         assert dependent_features(scaled, "free") == (2, ())
     near = tm.TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
     assert dependent_features(near, "free") == (3, ())
-
-
-# --- published and recorded numbers --------------------------------------------------------------

@@ -186,9 +186,6 @@ def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
         assert (moved or turned) == (there in beyond), there
 
 
-# --- the degenerate zone -------------------------------------------------------------------------
-
-
 # --- gamma = 0 -----------------------------------------------------------------------------------
 
 

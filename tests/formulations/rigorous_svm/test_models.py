@@ -243,6 +243,3 @@ def test_the_dual_on_a_kernel_matrix_is_libsvms_machine_at_its_norm(H: float) ->
             assert pytest.approx(result.certificate.facts["equivalence"]["C"], rel=1e-12) == C
     assert norms["Table 1"] == pytest.approx(H, rel=1e-5)
     assert abs(norms["Proposition 2"] / H - 1) > 0.5
-
-
-# --- labels, numbers, words ----------------------------------------------------------------------

@@ -55,9 +55,6 @@ def margin_dual_by_cvxpy(gram: np.ndarray, y: np.ndarray, mode: str, share: floa
     return float(cp.sum(a).value - share * a.value @ q @ a.value)
 
 
-# --- by hand -------------------------------------------------------------------------------------
-
-
 # --- the hard margin -----------------------------------------------------------------------------
 
 
