@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import Limits, attempts
-from tests.inside.solvers import clarabel_run as run_clarabel
 from tests.references.reference_solutions import points
-from tightmargin.solvers import Claim, Status, Verdict
+from tightmargin.solvers import Status, Verdict
 
 DATA = points("overlapping", 2, n=10)
 EARLY = {"max_iter": 4}
@@ -47,20 +45,3 @@ def test_row_16_the_row_is_marked_and_has_no_gap() -> None:
     assert row["status"] == "inaccurate"
     assert "NOT_CERTIFIED" in row["certificate"]
     assert np.isnan(row["relative gap"])
-
-
-def test_row_16_another_way_is_tried_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first run of Clarabel is cut short; the scaled one is not, and the result says so."""
-    tried = []
-
-    def cut_short(form: Any, classification: Any, limits: Limits) -> Claim:
-        tried.append("plain")
-        claim = run_clarabel(form, classification, Limits(options={"max_iter": 2}))
-        assert claim.status is Status.INACCURATE
-        return claim
-
-    monkeypatch.setattr(attempts.clarabel, "run", cut_short)
-    result = tm.solve(tm.conic_fixed(DATA, penalty=1.0, strengthening="scaled"))
-    assert tried
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert "clarabel in scaled numbers" in result.message

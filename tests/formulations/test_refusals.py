@@ -314,7 +314,7 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: is_consistent("hinge", np.nan, 3), ValueError, "truncation must be"),
     (lambda: confused_weights("hinge", -0.5, 3), ValueError, "is consistent for 3 classes"),
     (lambda: tm.multiclass_truncated(DATA, **CLASSES), TypeError,
-     "takes tm.MulticlassData, got TrainingData"),
+     "takes MulticlassData, got TrainingData"),
     (lambda: tm.build("multiclass_truncated", DATA, **CLASSES), TypeError, "takes MulticlassData"),
     (lambda: tm.c_svc(FOUR, C=1.0), TypeError, "got MulticlassData"),
     # the rigorous SVM

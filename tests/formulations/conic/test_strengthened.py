@@ -30,7 +30,7 @@ from tests.references.reference_solutions import points
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
 from tightmargin.formulations import TrainingData, conic_sdp_strengthened
-from tightmargin.solvers import SolveResult, Verdict, compare, solve
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 PENALTY = 1.3
 Array = NDArray[np.float64]
@@ -241,20 +241,3 @@ def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> 
     false = tuple(int(i) for i in np.flatnonzero(margins(data, *point) >= 1)[:2])
     reason = unproven(data, incumbent=point, conflicts=(false,))
     assert reason == f"nothing proves that one of the points {false} is violated"
-
-
-def test_doubtful_bounds_give_no_bound_in_a_comparison() -> None:
-    data, point, closed = closed_case()
-    v, upper = 1 - margins(data, *point), closed.upper.copy()
-    upper[v.argmax()] = v.max() - 0.05
-    forged = replace(closed, upper=upper)
-    table = compare(
-        data,
-        [("conic_sdp_strengthened", {"slack_bounds": forged}), "conic_sdp_strengthened"],
-        parameters={"penalty": PENALTY, "incumbent": point, "big_m": "derived"},
-    )
-    doubtful, sound = table.rows
-    assert doubtful.bound is None
-    assert doubtful.remark.startswith("no bound: ")
-    assert sound.bound is not None
-    assert table.violations() == []

@@ -1,6 +1,5 @@
 """Scaling, the unit sphere and kernels against scikit-learn and explicit feature maps."""
 
-import itertools
 import math
 
 import numpy as np
@@ -178,41 +177,6 @@ def test_a_damaged_saved_normaliser_is_refused(change, message):
 
 
 # Kernels
-
-
-def quadratic_features(X, coef0):
-    """A map phi with <phi(x), phi(z)> = (<x, z> + coef0)^2, one feature for each monomial."""
-    d = X.shape[1]
-    squares = [X[:, i] ** 2 for i in range(d)]
-    mixed = [math.sqrt(2) * X[:, i] * X[:, j] for i, j in itertools.combinations(range(d), 2)]
-    linear = [math.sqrt(2 * coef0) * X[:, i] for i in range(d)]
-    return np.column_stack([*squares, *mixed, *linear, np.full(len(X), coef0)])
-
-
-FEATURES = {
-    "linear": ({}, lambda X: X),
-    "poly": ({"degree": 2, "coef0": 0.7}, lambda X: quadratic_features(X, 0.7)),
-}
-
-
-@pytest.mark.parametrize("kernel", FEATURES)
-@pytest.mark.parametrize("kind", NORMALISERS)
-def test_gram_and_cross_gram_are_inner_products_of_features(data, new, kernel, kind):
-    """Centred: in feature space. The others: on the points, before the features."""
-    parameters, features = FEATURES[kernel]
-    if kind == "centred":
-        phi, phi_new = features(data.X), features(new)
-        mean = phi.mean(axis=0)
-        phi, phi_new = normalize(phi - mean), normalize(phi_new - mean)
-    else:
-        fitted = fit_normaliser(kind, data.X)
-        phi, phi_new = features(fitted.apply(data.X)), features(fitted.apply(new))
-    gram = gram_data(data, kernel=kernel, normalise=kind, **parameters)
-    cross = cross_gram(data, new, kernel=kernel, normalise=kind, **parameters)
-    np.testing.assert_allclose(gram.gram, phi @ phi.T, atol=1e-11, rtol=1e-11)
-    np.testing.assert_allclose(cross, phi_new @ phi.T, atol=1e-11, rtol=1e-11)
-    np.testing.assert_array_equal(gram.y, data.y)
-    assert gram.spec == "twelve"
 
 
 @pytest.mark.parametrize("kind", NORMALISERS)
