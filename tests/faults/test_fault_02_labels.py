@@ -1,10 +1,11 @@
-"""Row 2: two kinds of labels are signs, whatever they are; others are refused by what is wrong.
+"""Rows 2 and 3: two kinds of labels are signs, whatever they are; all others are refused.
 
 tests/experiments/data/test_specs.py reads labels of files, where --positive names the positive one.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 import tightmargin as tm
+from tests.support.command_line import run
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 # Labels, the positive one as asked for or None, the one that is +1 then, the other.
@@ -88,3 +90,25 @@ def test_row_02_objects_without_an_order_ask_for_the_positive_one() -> None:
     data = tm.TrainingData(X, y, positive=ill)
     assert data.classes == (well, ill)
     assert data.y.tolist() == [1, -1, 1, 1]
+
+
+# --- row 3: one class alone -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("label", "word"), [(1, r"\+1"), (-1, "-1")])
+def test_row_03_one_class_is_refused_with_its_label(label: int, word: str) -> None:
+    sentence = rf"both labels -1 and \+1 must occur, got only: {word}"
+    for n in (1, 3):
+        with pytest.raises(ValueError, match=sentence):
+            tm.TrainingData(np.zeros((n, 2)), np.full(n, label))
+        with pytest.raises(ValueError, match=sentence):
+            tm.GramData(np.eye(n), np.full(n, label))
+
+
+def test_row_03_files_and_subsets_too(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("a,y\n0,1\n1,1\n2,1\n", encoding="utf-8")
+    for spec in (f"{file}", f"{file},n=2,seed=0"):
+        answer = run("solve", "nu_svc", "--data", spec, "--set", "nu=0.5")
+        assert answer.code == 2
+        assert "label" in answer.complaint

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.formulations import gram_data, hard_margin, soft_margin
@@ -17,6 +18,7 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified, checked, hyperplane
 from tests.support.covering import FULL
+from tightmargin.solvers import Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
 SEPARABLE, OVERLAPPING = points("separable", 5, n=12), points("overlapping", 5, n=12)
@@ -178,3 +180,32 @@ def test_the_length_of_the_multipliers_is_repaired_in_closed_form() -> None:
     soft = tm.soft_margin_svc_dual(OVERLAPPING, ridge=RIDGE)
     assert found.bound.words == hard_margin.NAMED
     assert checked(soft, alpha=best_alpha("soft", "free")).bound.words == soft_margin.NAMED
+
+
+# --- support vectors ------------------------------------------------------------------------------
+
+
+def counted(model: Any) -> Any:
+    # One optimum is 2e-8, beside curvature of 3e8.
+    found = tm.solve(model, "clarabel", absolute_gap=1e-11)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    return found.certificate.facts["support_vectors"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "n", "C", "width"),
+    [
+        ("overlapping", 5, 40, 0.7, 0.6),  # an interior-point solver leaves 1.1e-6 C at one point
+        ("overlapping", 4, 40, 10.0, 2.0),  # the least multiplier of a support vector is 7e-5 C
+        ("separable", 5, 30, 1e7, 0.6),  # every multiplier is below 1e-6 C
+    ],
+)
+def test_a_dual_has_as_many_support_vectors_as_libsvm(
+    kind: str, seed: int, n: int, C: float, width: float
+) -> None:
+    data = gram_data(points(kind, seed, n=n), kernel="rbf", width=width)
+    machine = SVC(C=C, kernel="precomputed", tol=1e-12).fit(data.gram, data.y)
+    assert 0 < len(machine.support_) < data.n
+    assert counted(tm.c_svc_dual(data, C=C)) == len(machine.support_)
+    ridge = 1 / (2 * data.n * C)
+    assert counted(tm.soft_margin_svc_dual(data, ridge=ridge)) == len(machine.support_)

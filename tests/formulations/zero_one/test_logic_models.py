@@ -21,8 +21,11 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
+from tests.references.disjunctive_hull import disjunctive_hull
+from tests.references.reference_solutions import INTERCEPTS
+from tests.support.certified import proven
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_disjunctive_relaxed
 from tightmargin.solvers import SolverNotInstalledError, Verdict
 
 PENALTY = 0.7
@@ -221,3 +224,15 @@ def test_a_hyperplane_in_parts_is_not_shrunk() -> None:
     short = values | {"b": np.array(1 - 1e-7)}
     repaired = check(model.origin, short).repaired
     assert repaired["b"] >= 1, "a margin that falls short by a tolerance is stretched in both"
+
+
+# --- the hull of every choice ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("norm", ["disjuncts", "objective"])
+def test_the_value_is_that_of_the_hulls_written_out(mode: str, norm: str) -> None:
+    data = points(1, 7)
+    result = proven(zero_one_disjunctive_relaxed(data, penalty=1.5, intercept=mode, norm=norm))
+    expected = disjunctive_hull(data, mode, 1.5, inside=norm == "disjuncts")
+    assert result.objective == pytest.approx(expected, rel=2e-6)
