@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import (
-    fit_kernel_pca,
-    gram_data,
-)
+from tests.inside.formulations import fit_kernel_pca, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.certified import certified

@@ -25,12 +25,7 @@ from tests.inside.formulations import (
     strengthened_points,
 )
 from tests.inside.formulations import lift_lift_rows as lift_rows
-from tests.inside.solvers import (
-    FeasiblePoint,
-    proven_point,
-    standard_form,
-    zero_one_enumeration,
-)
+from tests.inside.solvers import FeasiblePoint, proven_point, standard_form, zero_one_enumeration
 from tests.references.level_one_lift import lift_value
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened

@@ -65,8 +65,7 @@ def test_points_that_do_not_count_and_a_price_above_the_square() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "both"),
-    [("free", False), ("free", True), ("penalised", True), ("none", False)],
+    ("mode", "both"), [("free", False), ("free", True), ("penalised", True), ("none", False)]
 )
 def test_the_value_is_that_of_the_definition(mode: str, both: bool) -> None:
     data, sides = points("overlapping", 3, n=6), "both" if both else "violated"

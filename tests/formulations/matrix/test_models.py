@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.inside.formulations import (
-    bounded_objective,
-    checked_shape,
-    spread_norm,
-)
+from tests.inside.formulations import bounded_objective, checked_shape, spread_norm
 from tests.inside.solvers import projection_value
 from tests.references import matrix
 from tests.references.matrix import matrix_points

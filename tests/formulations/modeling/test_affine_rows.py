@@ -61,10 +61,7 @@ def skeleton(arrays: bool = False) -> pyo.ConcreteModel:
 def with_arrays() -> pyo.ConcreteModel:
     m = skeleton(arrays=True)
     m.row = AffineRows(
-        m.I,
-        [((SIGN, SIGNED), m.w), (SIGN, m.b), (m.big, m.xi), (0.7, m.z)],
-        lower=1.0,
-        upper=9.0,
+        m.I, [((SIGN, SIGNED), m.w), (SIGN, m.b), (m.big, m.xi), (0.7, m.z)], lower=1.0, upper=9.0
     )
     m.tie = equal_rows(m.I, [(sp.csr_matrix(MATRIX), m.w), (m.level, m.b), (-1.0, m.xi)], LOW)
     m.tie.deactivate()

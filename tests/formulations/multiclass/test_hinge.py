@@ -82,8 +82,7 @@ def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "truncation"),
-    [("free", -0.5), ("free", -2.0), ("penalised", -0.5), ("none", 0.0)],
+    ("mode", "truncation"), [("free", -0.5), ("free", -2.0), ("penalised", -0.5), ("none", 0.0)]
 )
 def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     mode: str, truncation: float

@@ -13,12 +13,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 import tightmargin as tm
-from tests.inside.formulations import (
-    dependent_features,
-    loss_weights,
-    reduced_hulls,
-    support_value,
-)
+from tests.inside.formulations import dependent_features, loss_weights, reduced_hulls, support_value
 from tests.inside.solvers import SOLVERS, nu_bar_bounds
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices

@@ -11,11 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import (
-    SlackBounds,
-    closed_slack_bounds,
-    zero_one_objective,
-)
+from tests.inside.formulations import SlackBounds, closed_slack_bounds, zero_one_objective
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
