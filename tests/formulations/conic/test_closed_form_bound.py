@@ -19,6 +19,7 @@ from hypothesis.extra.numpy import arrays
 from tests.inside.formulations import (
     StrengtheningBound,
     augmented,
+    balanced_alpha,
     budget_bound,
     least_eigenvalue,
     least_kept_norm,
@@ -314,3 +315,12 @@ def test_every_entry_with_a_strengthening_is_one_of_the_0_1_loss() -> None:
         assert name in CATALOGUE
         origin = Origin(name, data, words | {"penalty": 1.0, "intercept": "free"})
         assert bound_of_strengthening(origin, np.full(5, 0.01)) is None
+
+
+def test_balanced_multipliers_stay_in_their_box() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        y = np.where(rng.random(7) < 0.5, 1.0, -1.0)
+        alpha = balanced_alpha(rng.normal(size=7) * 10, y, np.ones(7), "free")
+        assert ((alpha >= 0) & (alpha <= 1)).all()
+        assert abs(y @ alpha) <= 1e-14 or not ((y > 0).any() and (y < 0).any())

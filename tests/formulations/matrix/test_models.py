@@ -187,3 +187,32 @@ def test_every_way_to_write_a_shape_is_taken() -> None:
         assert checked_shape(shape, 12) == (3, 4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="shape 3x4 has 12 entries, but the points have 9"):
         checked_shape("3x4", 9)
+
+
+def test_facts_of_the_projection_hold_the_trace_and_the_rounded_point() -> None:
+    found = certified(tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=2))
+    facts, w = found.certificate.facts, found.values["w"]
+    assert facts["trace_P"] == pytest.approx(np.trace(found.values["P"]), rel=1e-9)
+    assert facts["trace_P"] <= 2 + 1e-9
+    assert facts["singular_values"] == pytest.approx(np.linalg.svd(w.reshape(3, 3))[1])
+    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
+    B = (left[:, :2] * sizes[:2]) @ right[:2]
+    scores = DATA.X @ B.ravel()
+    losses = [np.maximum(0, 1 - DATA.y * (scores + b)).sum() for b in DATA.y - scores]
+    assert facts["rounded_objective"] == pytest.approx(
+        min(losses) + RIDGE / 2 * (B**2).sum(), rel=1e-9
+    )
+
+
+def test_a_known_point_of_too_large_a_rank_is_cut_down_before_it_is_believed() -> None:
+    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
+    w, b = full.values["w"], float(full.values["b"])
+    model = tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1, incumbent=(w, b))
+    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
+    B = (sizes[0] * np.outer(left[:, 0], right[0])).ravel()
+    assert [v.value for v in model.w.values()] == pytest.approx(B, abs=1e-9)
+    scores = DATA.X @ B
+    losses = [np.maximum(0, 1 - DATA.y * (scores + at)).sum() for at in DATA.y - scores]
+    reach = np.sqrt(2 * min(losses) / RIDGE + B @ B)
+    assert model.V[0, 0].ub == pytest.approx(reach, rel=1e-6)
+    assert RIDGE / 2 * reach**2 >= exact(1).objective

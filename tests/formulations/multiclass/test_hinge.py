@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import smallest_leads
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
@@ -96,3 +97,15 @@ def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     assert result.objective == pytest.approx(value, rel=1e-6)
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert np.flatnonzero(result.values["z"] > 0.5).tolist() == list(given_up)
+
+
+def test_facts_count_what_the_scores_do() -> None:
+    result = tm.solve(tm.multiclass_hinge(DATA, ridge=0.3))
+    B, b = scores(result, DATA)
+    guess = (DATA.X @ B.T + b).argmax(axis=1)
+    facts = result.certificate.facts
+    assert facts["errors"] == int((guess != DATA.y).sum()) > 0
+    by_class = [int(((guess != DATA.y) & (DATA.y == k)).sum()) for k in range(4)]
+    assert facts["errors_by_class"] == by_class
+    lead = smallest_leads(DATA, B, b)
+    assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())

@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import SlackBounds, closed_slack_bounds, zero_one_objective
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
+    other_class_reach,
+    zero_one_objective,
+)
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
@@ -141,3 +146,12 @@ def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only(
     assert "no proof" in hinge_with(forged)
     forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
     assert "leave out a known point" in hinge_with(forged)
+
+
+def test_distances_to_the_other_class() -> None:
+    data = overlapping(9, 3, 1)
+    expected = [
+        max(np.linalg.norm(data.X[i] - data.X[k]) for k in range(9) if data.y[k] != data.y[i])
+        for i in range(9)
+    ]
+    assert other_class_reach(data) == pytest.approx(expected)
