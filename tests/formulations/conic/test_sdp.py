@@ -194,8 +194,6 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
-# --- what a result says besides its value ---------------------------------------------------------
-
 # --- the forms, on one table ---------------------------------------------------------------------
 
 

@@ -35,12 +35,10 @@ from tests.references.brute_force import (
     zero_one_optima,
 )
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
-from tests.references.reference_solutions import points
+from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import TrainingData, ramp_l1_big_m, ramp_l1_relaxed
-
-INTERCEPTS = ("free", "penalised", "none")
 
 
 def cloud(seed: int, n: int = 6, d: int = 2) -> TrainingData:

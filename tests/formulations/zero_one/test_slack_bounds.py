@@ -18,12 +18,11 @@ from tests.inside.formulations import (
     zero_one_objective,
 )
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tests.references.reference_solutions import INTERCEPTS
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
 from tightmargin.formulations import TrainingData, zero_one_hinge, zero_one_relaxed
 from tightmargin.solvers import Verdict, solve
-
-INTERCEPTS = ("free", "penalised", "none")
 
 
 def overlapping(n: int, d: int, seed: int) -> TrainingData:
