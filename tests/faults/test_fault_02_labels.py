@@ -1,4 +1,4 @@
-"""Row 2: two kinds of labels are signs, whatever they are; others are refused by what is wrong.
+"""Rows 2 and 3: two kinds of labels are signs, whatever they are; all others are refused.
 
 tests/experiments/data/test_specs.py reads labels of files, where --positive names the positive one.
 """
@@ -92,24 +92,23 @@ def test_row_02_objects_without_an_order_ask_for_the_positive_one() -> None:
     assert data.y.tolist() == [1, -1, 1, 1]
 
 
-def test_row_02_names_of_signs_are_kept() -> None:
-    data = tm.TrainingData(X, [1, -1, 1, 1], classes=("well", "ill"))
-    assert data.classes == ("well", "ill")
-    assert "3 of ill (+1), 1 of well (-1)" in repr(data)
+# --- row 3: one class alone -----------------------------------------------------------------------
 
 
-def test_row_02_a_builder_takes_checked_data_only() -> None:
-    with pytest.raises(TypeError, match="c_svc takes TrainingData, got"):
-        tm.c_svc((X, [1, -1, 1, -1]), C=1.0)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("label", "word"), [(1, r"\+1"), (-1, "-1")])
+def test_row_03_one_class_is_refused_with_its_label(label: int, word: str) -> None:
+    sentence = rf"both labels -1 and \+1 must occur, got only: {word}"
+    for n in (1, 3):
+        with pytest.raises(ValueError, match=sentence):
+            tm.TrainingData(np.zeros((n, 2)), np.full(n, label))
+        with pytest.raises(ValueError, match=sentence):
+            tm.GramData(np.eye(n), np.full(n, label))
 
 
-def test_row_02_the_command_line_asks_for_the_positive_label(tmp_path: Path) -> None:
+def test_row_03_files_and_subsets_too(tmp_path: Path) -> None:
     file = tmp_path / "points.csv"
-    file.write_text("a,y\n0,3\n1,7\n2,7\n3,3\n", encoding="utf-8")
-    refused = run("solve", "c_svc", "--data", file, "--set", "C=1")
-    assert refused.code == 2
-    assert "--positive" in refused.complaint
-    solved = run("solve", "c_svc", "--data", file, "--set", "C=1", "--positive", "7", "--json")
-    assert solved.code == 0
-    same = tm.solve(tm.c_svc(tm.TrainingData(X, [-1, 1, 1, -1]), C=1.0))
-    assert solved.json["objective"] == pytest.approx(same.objective, rel=1e-7)
+    file.write_text("a,y\n0,1\n1,1\n2,1\n", encoding="utf-8")
+    for spec in (f"{file}", f"{file},n=2,seed=0"):
+        answer = run("solve", "nu_svc", "--data", spec, "--set", "nu=0.5")
+        assert answer.code == 2
+        assert "label" in answer.complaint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from hypothesis import strategies as st
 import tightmargin as tm
 from tests.faults.settings import valid
 from tests.inside.formulations import least_errors
-from tests.references.brute_force import zero_one_optima
-from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
-from tightmargin.solvers import Status, Verdict, build
+from tightmargin.solvers import Status, build
 
 # Three places: two positive and one negative at 0, one of each at 2, one positive at 3.
 X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [2.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
@@ -64,35 +61,3 @@ def test_row_04_every_result_says_how_many_errors_cannot_be_avoided(name: str) -
     clean = tm.solve(tm.c_svc(tm.TrainingData(X[[0, 4]], [1, -1]), C=1.0))
     assert "least_errors" not in clean.certificate.facts
     assert "classifier makes" not in clean.message
-
-
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-def test_row_04_the_0_1_models_count_them_and_are_exact(intercept: str) -> None:
-    penalty = 50.0  # the optimum keeps all points that can be kept
-    best = zero_one_optima(DATA, [penalty], intercept)[0]
-    result = tm.solve(
-        build("zero_one_big_m", DATA, penalty=penalty, big_m="derived", intercept=intercept)
-    )
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(best, rel=1e-7)
-    assert result.certificate.facts["violations"] >= 2
-    if intercept == "free":
-        assert result.certificate.facts["violations"] == 2
-
-
-@pytest.mark.parametrize(
-    ("intercept", "solver"),
-    [("free", "auto"), ("penalised", "highs"), ("none", "clarabel"), ("free", "scip")],
-)
-def test_row_04_a_hard_margin_is_proven_impossible(intercept: str, solver: str) -> None:
-    result = tm.solve(tm.hard_margin_svc(DATA, intercept=intercept), solver)
-    assert result.status is Status.INFEASIBLE
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert "exact rational Farkas" in result.certificate.bound_method
-    assert result.certificate.facts["least_errors"] == 2
-
-
-def test_row_04_the_command_line_prints_the_number(tmp_path: Path) -> None:
-    answer = run("solve", "hard_margin_svc", "--data", write_csv(tmp_path / "points.csv", DATA))
-    assert answer.code == 3
-    assert "every classifier makes at least 2 errors" in " ".join(answer.stdout.split())

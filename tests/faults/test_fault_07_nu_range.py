@@ -18,7 +18,6 @@ from scipy.optimize import linprog
 import tightmargin as tm
 from tests.inside.formulations import loss_weights, slack_prices
 from tests.references.reference_solutions import points
-from tightmargin.solvers import Verdict
 
 DATA = points("unbalanced", 0, n=12)  # 4 positive, 8 negative
 LARGEST = 2 * 4 / 12
@@ -70,49 +69,10 @@ def test_row_07_outside_its_range_the_sentence_says_where_nu_is_and_why(
             tm.solve(set_later)
 
 
-@pytest.mark.parametrize("build", [tm.nu_svc, tm.nu_svc_dual])
-def test_row_07_below_nu_min_the_trivial_optimum_is_announced(build: Callable[..., Any]) -> None:
-    # The primal's optimum is 0 exactly; a point of the dual that two hulls share is rounded.
-    asked = {"absolute_gap": 1e-12} if build is tm.nu_svc_dual else {}
-    result = tm.solve(build(DATA, nu=least_mean_hinge() * 0.99), **asked)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(0.0, abs=1e-7)
-    for words in ("nu_min = ", "nu_max = ", "at or below the range", "the only solution is w = 0"):
-        assert words in result.message
-
-
-@pytest.mark.parametrize("build", [tm.extended_nu_svc, tm.extended_nu_svc_ball])
-def test_row_07_the_side_of_nu_bar_is_named(build: Callable[..., Any]) -> None:
-    bar = least_mean_hinge()
-    above = tm.solve(build(DATA, nu=bar * 1.1))
-    assert "is above nu_bar (nu_bar = " in above.message
-    assert above.objective < -1e-3
-    below = tm.solve(build(DATA, nu=bar * 0.5))
-    assert "is below nu_bar (nu_bar = " in below.message
-    assert ("not convex" in below.message) == (build is tm.extended_nu_svc)
-
-
 @pytest.mark.parametrize("beta", [0.3, 1.0, "half", True])
 def test_row_07_beta_has_the_same_range_turned_round(beta: Any) -> None:
     with pytest.raises(ValueError, match=r"beta must be a number in \[1 - nu_max, 1\) = \[0.3333"):
         tm.min_cvar(DATA, beta=beta)
-
-
-@pytest.mark.parametrize(
-    ("count", "class_balance"), [(15, "uniform"), (16, "balanced"), (49, "uniform")]
-)
-def test_row_07_nu_max_itself_is_proven(count: int, class_balance: str) -> None:
-    """With equal classes every multiplier is 1 / n there: the optimum is minus half a square.
-
-    1 / 30 and 1 / 98 are no doubles, and 30 or 98 of the nearest one add up to less than 1.
-    """
-    X = np.random.default_rng(5).normal(size=(2 * count, 2))
-    y = np.r_[np.ones(count), -np.ones(count)]
-    mean = (y[:, None] * X).mean(axis=0)
-    data = tm.TrainingData(X, y)
-    found = tm.solve(tm.nu_svc(data, nu=1.0, class_balance=class_balance))
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == pytest.approx(-mean @ mean / 2, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,105 +1,107 @@
-"""Row 13: a solver that is not installed is named with the command that mends it, and who can.
+"""Rows 13 and 14: a solver without package or licence is named with what mends it and who can.
 
-Each process here finds no package of the solvers it blocks; tests/project/test_refusals.py blocks
-one solver after the other, tests/project/test_structure.py imports everything with none.
+tests/project/test_refusals.py blocks one package after the other in a process of its own,
+tests/project/test_structure.py imports everything with none.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import subprocess
-import sys
+from pathlib import Path
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 
-from tests.inside.solvers import SOLVERS
-from tests.support.command_line import ROOT
-
-BLOCKED = """
-import sys
-class Nothing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {packages!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Nothing())
-import importlib.util
-found = importlib.util.find_spec
-def blind(name, *rest):
-    return None if name in {packages!r} else found(name, *rest)
-importlib.util.find_spec = blind
-"""
-SOLVE = """
-import json
-import numpy as np
 import tightmargin as tm
-X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [0.5, 0.5], [2.5, 0.0]])
-data = tm.TrainingData(X, [-1, -1, 1, 1, 1, -1])
-models = {
-    "LP": tm.extended_nu_svc_linearised(data, nu=0.2, w_ref="mean_difference"),
-    "QP": tm.c_svc(data, C=1.0),
-    "SOCP": tm.max_margin_svc(data),
-    "SDP": tm.conic_sdp(data, penalty=1.0),
-    "MIQP": tm.zero_one_big_m(data, penalty=1.0, big_m=100.0),
+from tests.inside.solvers import SOLVERS
+from tests.inside.solvers import backends_registry as registry
+from tests.references.reference_solutions import points
+from tightmargin.solvers import LicenceError, SizeLimitError, SolverNotInstalledError, export
+
+DATA = points("overlapping", 0, n=6)
+MODELS: dict[str, Any] = {
+    "LP": tm.extended_nu_svc_linearised(DATA, nu=0.2, w_ref="mean_difference"),
+    "QP": tm.c_svc(DATA, C=1.0),
+    "SOCP": tm.max_margin_svc(DATA),
+    "SDP": tm.conic_sdp(DATA, penalty=1.0),
+    "MIQP": tm.zero_one_big_m(DATA, penalty=1.0, big_m=100.0),
 }
-said = {}
-for kind, model in models.items():
-    for solver in SOLVERS_ASKED:
-        try:
-            result = tm.solve(model, solver)
-            said[f"{kind} {solver}"] = [result.solver, str(result.certificate.verdict)]
-        except Exception as refusal:
-            said[f"{kind} {solver}"] = [type(refusal).__name__, str(refusal)]
-print(json.dumps(said))
-"""
 
 
-def answers(blocked: set[str], asked: list[str]) -> dict[str, list[str]]:
-    """What every class and solver gives in a process without some packages."""
-    packages = {SOLVERS[name].package for name in blocked}
-    script = BLOCKED.format(packages=packages) + SOLVE.replace("SOLVERS_ASKED", repr(asked))
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-CLASSES = ("LP", "QP", "SOCP", "SDP", "MIQP")
-
-
-def test_row_13_without_solvers_each_refusal_says_what_to_install() -> None:
-    said = answers(set(SOLVERS), ["auto", *SOLVERS])
-    for kind, solver in itertools.product(CLASSES, SOLVERS):
-        if kind not in SOLVERS[solver].classes:
-            continue
-        error, sentence = said[f"{kind} {solver}"]
-        assert error == "SolverNotInstalledError"
+@pytest.mark.parametrize("kind", MODELS)
+def test_row_13_without_solvers_each_refusal_says_what_to_install(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(SOLVERS["highs"]), "installed", property(lambda self: False))
+    able = [name for name, solver in SOLVERS.items() if kind in solver.classes]
+    for solver in able:
+        with pytest.raises(SolverNotInstalledError) as refusal:
+            tm.solve(MODELS[kind], solver)
         command = f"{solver} is not installed (pip install {SOLVERS[solver].distribution})"
-        assert sentence.startswith(command)
-        assert sentence.endswith(f"installed solvers for {kind}: none")
-    for kind in CLASSES:
-        error, sentence = said[f"{kind} auto"]
-        assert error == "SolverNotInstalledError"
-        assert f"no installed solver takes {kind} models" in sentence
-        free = {s.distribution for s in SOLVERS.values() if s.free and kind in s.classes}
-        assert set(sentence.partition("install ")[2].split(" or ")) == free
+        assert str(refusal.value).startswith(command)
+        assert str(refusal.value).endswith(f"installed solvers for {kind}: none")
+    with pytest.raises(SolverNotInstalledError, match=f"takes {kind} models") as refusal:
+        tm.solve(MODELS[kind])
+    free = {SOLVERS[name].distribution for name in able if SOLVERS[name].free}
+    assert set(str(refusal.value).partition("install ")[2].split(" or ")) == free
 
 
-def test_row_13_auto_goes_on_without_the_usual_choice() -> None:
-    """Without Clarabel and HiGHS, SCIP and SCS take what they can."""
-    if not SOLVERS["scs"].installed:
-        pytest.skip("scs is not installed")
-    found: Any = answers({"clarabel", "highs", "piqp"}, ["auto"])
-    assert {kind: answer[0] for kind, answer in found.items()} == {
-        "LP auto": "scip", "QP auto": "scs", "SOCP auto": "scs", "SDP auto": "scs",
-        "MIQP auto": "scip",
-    }  # fmt: skip
+# --- row 14: no licence, and a model beyond one ---------------------------------------------------
+
+TEN = points("overlapping", 1, n=10)
+
+
+@pytest.fixture
+def no_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A MOSEK that is installed and really finds no licence; files go to the folder returned."""
+    if not SOLVERS["mosek"].installed:
+        pytest.skip("mosek is not installed")
+    import mosek
+
+    try:
+        with mosek.Env() as env:
+            env.checkoutlicense(mosek.feature.pts)
+    except mosek.Error:
+        pass
+    else:
+        pytest.skip("mosek has a licence here")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_row_14_a_missing_licence_says_how_to_keep_the_model(no_mosek: Path) -> None:
+    model = tm.conic_sdp(TEN, penalty=1.0)
+    with pytest.raises(LicenceError) as refusal:
+        tm.solve(model, "mosek")
+    sentence = str(refusal.value)
+    assert not list(no_mosek.iterdir()), "nobody asked for a file"
+    name = sentence.partition("tm.export(model, '")[2].partition("'")[0]
+    file = export(model, no_mosek / name)
+    assert "Task" in file.read_text(encoding="utf-8")[:200]
+    named = sentence.partition("without one are ")[2].split(", ")
+    assert named
+    assert all(SOLVERS[name].free for name in named)
+    assert tm.solve(model, named[0]).objective is not None, "the solver that was named takes it"
+
+
+def quadratic(n: int) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=(0, 1))
+    m.objective = pyo.Objective(expr=sum((m.x[k] - 0.5) ** 2 for k in range(n)))
+    return m
+
+
+def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 variables pass, 201 do not: what the wheel's licence takes in quadratic models."""
+    if not SOLVERS["gurobi"].installed:
+        pytest.skip("gurobi is not installed")
+    monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
+    assert tm.solve(quadratic(200), "gurobi").objective == pytest.approx(0.0, abs=1e-6)
+    with pytest.raises(SizeLimitError) as refusal:
+        tm.solve(quadratic(201), "gurobi")
+    sentence = str(refusal.value)
+    assert "gurobi: the model has 201 variables, and its restricted licence takes 200" in sentence
+    others = sentence.partition("; try ")[2].split(", ")
+    assert others
+    assert "gurobi" not in others
+    assert all("QP" in SOLVERS[name].classes for name in others)

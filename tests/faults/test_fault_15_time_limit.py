@@ -1,4 +1,4 @@
-"""Row 15: a time limit is a status with incumbent and valid bound, never an exception.
+"""Rows 15 and 18: a time limit is a status with incumbent and valid bound, never an exception.
 
 tests/solvers/execution/test_limits.py has every solver, every kind of limit, and runs too short for
 a point.
@@ -6,16 +6,15 @@ a point.
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import SOLVERS, point_with, primal_residual, standard_form
-from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
-from tests.support.long_runs import MODELS, data, with_a_point
-from tightmargin.solvers import Status, Verdict
+from tests.support.long_runs import MODELS, finish, press, start, wait_for, with_a_point
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 
 @pytest.mark.parametrize(
@@ -42,15 +41,42 @@ def test_row_15_incumbent_and_both_bounds_are_kept(solver: str, name: str) -> No
     assert result.time_limit in (1, 5, 25)
 
 
-def test_row_15_the_command_line_ends_with_4_and_prints_the_point(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", data(40, 5))
-    words = ("--set", "penalty=1", "big_m=30", "--solver", "scip", "--json", "--time-limit")
-    answer = with_a_point(
-        lambda seconds: run("solve", "zero_one_big_m", "--data", file, *words, seconds),
-        lambda found: found.json["objective"] is not None,
-    )
-    assert answer.code == 4, answer.stderr
-    assert answer.json["status"] == "feasible"
-    assert answer.json["objective"] is not None
-    assert answer.json["solver"]["time_limit"] in (1.0, 5.0, 25.0)
-    assert len(answer.json["values"]["w"]) == 5
+# --- row 18: Ctrl-C from outside leaves a result with incumbent and bound -------------------------
+
+# A row of the log that shows an incumbent and a gap.
+MARKERS = {
+    ("highs", "milp"): r"%\s+\S+\s+\d+\s+\d+\.\d+%",
+    ("scip", "miqp"): r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%",
+    ("gurobi", "miqp"): r"\s\d+\.\d%\s",
+}
+SCRIPT = """
+import json, sys
+import tightmargin as tm
+from tests.support.long_runs import MODELS
+solver, name, out = sys.argv[1:]
+result = tm.solve(MODELS[name](), solver, log=True)
+result.save(out)
+print(json.dumps({"status": str(result.status), "verdict": str(result.certificate.verdict)}))
+"""
+
+
+@pytest.mark.slow("a solver is interrupted in the middle of a search")
+@pytest.mark.parametrize(("solver", "name"), list(MARKERS)[:: 1 if FULL else 3])
+def test_row_18_a_press_in_the_search_keeps_what_there_is(
+    solver: str, name: str, tmp_path: object
+) -> None:
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    out = f"{tmp_path}/r.json"
+    process = start(solver, name, out, script=SCRIPT)
+    wait_for(MARKERS[solver, name], process.stdout)
+    press(process)
+    code, stdout, stderr = finish(process)
+    assert code == 0, stderr
+    assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
+    kept = SolveResult.load(out)
+    claim = kept.certificate.solver_bound
+    assert kept.values
+    assert claim < kept.objective
+    assert kept.bound is None or kept.bound <= kept.objective
+    assert "interrupt" in kept.message.lower()

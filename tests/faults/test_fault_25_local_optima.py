@@ -1,4 +1,4 @@
-"""Row 25: a local optimum of a non-convex model is never called optimal on its own word.
+"""Rows 25 and 26: neither a local optimum nor one below the optimum is believed on its own word.
 
 The instance is kept in instances/local_optima.json: a concave objective over a polygon, so that
 the optimum is at a vertex and the list of vertices is the proof.
@@ -7,6 +7,8 @@ the optimum is at a vertex and the list of vertices is the proof.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ from scipy.optimize import minimize
 import tightmargin as tm
 from tests.faults.instances import instance
 from tests.inside.solvers import SOLVERS, Limits, StandardForm, attempts
-from tightmargin.solvers import Claim, ProblemClassError, Status, Verdict
+from tests.references.brute_force import zero_one_optima
+from tightmargin.solvers import Claim, Status, Verdict
 
 KEPT = instance("local_optima")
 Q, C = np.array(KEPT["Q"]), np.array(KEPT["c"])
@@ -71,28 +74,6 @@ def test_row_25_the_instance_is_what_its_vertices_say() -> None:
         assert found.fun == pytest.approx(kept["value"], abs=1e-6), "a local method stays there"
 
 
-@pytest.mark.parametrize("solver", ["auto", "scip", "gurobi"])
-def test_row_25_global_solvers_find_it_and_it_stays_their_word(solver: str) -> None:
-    """Asked for nobody in particular, a search of ours proves it."""
-    if solver != "auto" and not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
-    result = tm.solve(model(), solver)
-    assert result.objective == pytest.approx(KEPT["optimum"], abs=1e-4)
-    assert result.status is Status.OPTIMAL
-    if solver == "auto":
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert result.bound <= KEPT["optimum"] <= result.bound + 1e-6 * abs(KEPT["optimum"])
-    else:
-        assert result.certificate.verdict is Verdict.SOLVER_BOUND
-        assert result.certificate.solver_bound == pytest.approx(KEPT["optimum"], abs=1e-3)
-
-
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "scs", "piqp"])
-def test_row_25_solvers_of_convex_models_are_refused(solver: str) -> None:
-    with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX models"):
-        tm.solve(model(), solver)
-
-
 @pytest.mark.parametrize("told", [None, -40.0, "its own value"])
 @pytest.mark.parametrize("kept", LOCAL, ids=["-10.208", "-8"])
 def test_row_25_a_local_optimum_that_is_called_optimal_is_not_believed(
@@ -120,3 +101,67 @@ def test_row_25_a_local_optimum_that_is_called_optimal_is_not_believed(
     assert result.status is Status.FEASIBLE
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert told is not None or "says optimal" in result.certificate.reason
+
+
+# --- row 26: an incumbent below the optimum -------------------------------------------------------
+
+BELOW = instance("superoptimal")
+DATA = tm.TrainingData(BELOW["X"], BELOW["y"])
+OPTIMUM = BELOW["optimum"]
+NEGATIVE_GAP = 1e-7  # of the raw numbers, more than rounding can do
+
+
+def below_model() -> object:
+    return tm.zero_one_big_m(DATA, penalty=BELOW["penalty"], big_m="derived")
+
+
+def test_row_26_the_optimum_is_what_brute_force_says() -> None:
+    best = zero_one_optima(DATA, [BELOW["penalty"]], BELOW["intercept"])[0]
+    assert best == pytest.approx(OPTIMUM, rel=1e-8)
+    exact = [[Fraction(a) for a in row] for row in DATA.X.tolist()]
+    kept = BELOW["hyperplane"]
+    w, b = [Fraction(a) for a in kept["w"]], Fraction(kept["b"])
+    margins = [
+        int(y) * (sum(a * v for a, v in zip(row, w, strict=True)) + b)
+        for row, y in zip(exact, DATA.y.tolist(), strict=True)
+    ]
+    assert min(margins) == 1
+    assert sum(v * v for v in w) + b * b == OPTIMUM
+
+
+@pytest.mark.parametrize(("solver", "big_m"), [("scip", 1000.0), ("gurobi", "derived")])
+def test_row_26_the_objective_is_that_of_a_point_that_is_feasible(
+    solver: str, big_m: object
+) -> None:
+    """The hyperplane is stretched until kept points are kept, and the violations are counted."""
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is not installed")
+    result = tm.solve(tm.zero_one_big_m(DATA, penalty=BELOW["penalty"], big_m=big_m), solver)
+    w, b = result.values["w"], float(result.values["b"])
+    assert (DATA.y * (DATA.X @ w + b)).min() >= 1.0
+    assert result.objective == pytest.approx(float(w @ w) + b * b, rel=1e-15)
+    assert result.objective >= OPTIMUM * (1 - 1e-15)
+    assert result.objective == pytest.approx(OPTIMUM, rel=1e-6)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.bound <= OPTIMUM * (1 + 1e-12)
+    assert result.absolute_gap >= -1e-12
+
+
+def test_row_26_a_negative_gap_is_a_flag_and_no_number() -> None:
+    """Put the raw number, and a worse one, in the place of the best point known."""
+    whole = tm.solve(below_model())
+    for upper, flagged in ((OPTIMUM - NEGATIVE_GAP, False), (OPTIMUM - 1e-2, True)):
+        exact = replace(whole, objective=upper)
+        tight = [("zero_one_big_m", {"big_m": "derived"})]
+        table = tm.compare(
+            DATA, tight, exact=exact, parameters={"penalty": BELOW["penalty"], "big_m": "derived"},
+            solver="scip",  # whose bound the enumeration closes to the last digits
+        )  # fmt: skip
+        (row,) = table.rows
+        gap = table.absolute_gap(row)
+        assert (gap is None) == flagged
+        assert gap is None or gap == 0.0, "within the tolerance it is no gap, and not negative"
+        assert bool(table.violations()) == flagged
+        column = table.to_frame()["absolute gap"]
+        assert not (column.astype(float) < -1e-9).any()
+        assert np.isnan(column.astype(float).iloc[0]) == flagged

@@ -12,7 +12,6 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import SOLVERS
-from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tightmargin.formulations import psd
 from tightmargin.solvers import SolveResult, Verdict
@@ -131,14 +130,3 @@ def test_row_27_who_gives_none_is_named_with_who_does(solver: str, kind: str) ->
     other = tm.solve(MODELS[kind][0](1), "clarabel")
     assert other.duals
     assert "no_duals" not in other.certificate.facts
-
-
-def test_row_27_there_are_none_with_integers_or_without_convexity() -> None:
-    data = points("overlapping", 0, n=6)
-    whole = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), method="direct")
-    assert "integers" in why(whole)
-    curved = tm.solve(tm.extended_nu_svc(data, nu=0.2), method="direct")
-    assert "not convex" in why(curved)
-    model = tm.zero_one_bilinear(data, penalty=1.0)
-    assert "a search over kept points" in why(tm.solve(model, method="conflict-search"))
-    assert "a search over directions" in why(tm.solve(model, method="cone-search"))

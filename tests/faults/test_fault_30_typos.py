@@ -87,27 +87,6 @@ OPTIONS = {
 }  # fmt: skip
 
 
-WORDS: list[tuple[str, dict[str, Any], str]] = [
-    ("c_svc", {"C": 1.0, "intercept": "Free"}, "intercept must be.* free"),
-    ("nu_svc", {"nu": 0.4, "class_balance": "balancd"}, "class_balance.*balanced"),
-    ("extended_nu_svc", {"nu": 0.4, "scale": "perez"}, "scale.*perez_cruz"),
-    ("zero_one_disjunctive", {"penalty": 1.0, "transformation": "Hul"}, "transformation.*hull"),
-    ("extended_nu_svc_linearised", {"nu": 0.4, "w_ref": "mean"}, "w_ref.*mean_difference"),
-    ("conic_fixed", {"penalty": 1.0, "strengthening": "scald"}, "strengthening.*scaled"),
-    ("zero_one_big_m", {"penalty": 1.0, "big_m": "derivd"}, "big_m.*derived"),
-    ("zero_one_bilinear", {"penalty": 1.0, "both_sides": "no"}, "both_sides must be True or False"),
-    ("zero_one_bilinear", {"penalty": 1.0, "both_sides": 0}, "both_sides must be True or False"),
-]
-
-
-@pytest.mark.parametrize(("name", "chosen", "words"), WORDS)
-def test_row_30_a_word_is_refused_with_the_ones_there_are(
-    name: str, chosen: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
-        CATALOGUE[name].build(DATA, **chosen)
-
-
 @pytest.mark.parametrize(
     ("words", "parts"),
     [

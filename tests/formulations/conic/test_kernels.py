@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import (
-    fit_kernel_pca,
-    gram_data,
-    psd_entries,
-)
+from tests.inside.formulations import fit_kernel_pca, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.certified import certified
@@ -51,16 +46,6 @@ def test_every_form_on_a_kernel_is_the_problem_of_appendix_a(seed: int, mode: st
     assert values == {name: pytest.approx(expected, rel=1e-6) for name in values}
 
 
-def test_the_matrix_has_the_order_of_the_rank() -> None:
-    """n = 30 points in the plane and a quadratic kernel: rank 6, hence 6 + 1 + 1 and not 31."""
-    data = gram_data(points("overlapping", 0, n=30), kernel="poly", degree=2, coef0=1.0)
-    assert np.linalg.matrix_rank(data.gram) == 6
-    model = tm.conic_sdp(data, penalty=PENALTY)
-    entries = psd_entries(model.outer.body)
-    assert entries is not None
-    assert len(entries) == 8 * 9 // 2
-
-
 def test_a_truncated_factor_is_above_the_kernel_and_refused_as_a_bound() -> None:
     data, expected = rbf(0), without_factor(0, "penalised")
     words = {"penalty": PENALTY, "intercept": "penalised"}
@@ -77,23 +62,3 @@ def test_a_truncated_factor_is_above_the_kernel_and_refused_as_a_bound() -> None
     for known in (exact, saved):
         row = tm.compare(data, ["conic_sdp"], exact=known, parameters=words).rows[0]
         assert row.bound == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("mode", reference_solutions.INTERCEPTS)
-def test_the_0_1_optimum_on_a_kernel_is_that_of_brute_force(mode: str) -> None:
-    data = rbf(2, n=7)
-    bent = TrainingData(np.linalg.cholesky(data.gram), data.y)
-    expected = reference_solutions.zero_one_optimum(bent, mode, PENALTY)
-    common: dict[str, Any] = {"penalty": PENALTY, "intercept": mode, "big_m": "derived"}
-    found = certified(tm.build("zero_one_big_m", data, **common))
-    assert found.objective == pytest.approx(expected, rel=1e-6)
-    assert found.certificate.unproven == ""
-    sdp = {} if mode == "free" else {"conic_sdp": {}, "conic_fixed": {"strengthening": "scaled"}}
-    rows = [("zero_one_relaxed", {}), ("zero_one_hinge", {}), *sdp.items()]
-    if mode == "free":
-        rows.append(("conic_sdp", {"intercept_bound": "derived"}))
-    table = tm.compare(data, rows, exact=found, parameters=common)
-    assert table.upper == found.objective
-    for row in table.rows:
-        assert row.bound is not None, row.remark
-        assert row.bound <= expected + 1e-6

@@ -3,179 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given
-from hypothesis import settings as budget
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tests.inside.experiments import outlier_data
+from tests.inside.formulations import CHECKS_ROOM as ROOM
 from tests.inside.formulations import (
-    SlackBounds,
+    Lift,
+    RationalPoint,
     closed_slack_bounds,
     lift,
+    lift_of,
+    lift_points,
     margins,
-    norm_of,
     stated_bounds,
-    trivial_points,
+    strengthened_points,
 )
-from tests.inside.formulations import conic_lift_rows as row_families
 from tests.inside.formulations import lift_lift_rows as lift_rows
-from tests.inside.solvers import (
-    classify,
-    conic_form,
-    primal_residual,
-    standard_form,
-    zero_one_enumeration,
-)
+from tests.inside.solvers import FeasiblePoint, proven_point, standard_form, zero_one_enumeration
 from tests.references.level_one_lift import lift_value
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.covering import FULL
-from tightmargin.formulations import TrainingData, conic_sdp_lift
+from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
 from tightmargin.solvers import solve
-
-Array = NDArray[np.float64]
-
-
-# --- a true optimum satisfies every row ----------------------------------------------------------
-
-
-def lifted(model: pyo.ConcreteModel, w: Array, b: float) -> None:
-    """Give every variable the value that its definition says at (w, b)."""
-    data, given = model.origin.data, model.origin.parameters
-    mode = given["intercept"]
-    bounds = stated_bounds(
-        data, given["slack_bounds"], given["incumbent"], "none", given["penalty"], mode
-    )
-    weight = w if mode == "none" else np.append(w, b)
-    units = np.full(len(weight), np.sqrt(bounds.norm2))
-    if mode == "free":
-        units[-1] = max(-bounds.intercept[0], bounds.intercept[1])
-    scaled = weight / 2 ** np.ceil(np.log2(units))
-    v = 1 - margins(data, w, b)
-    z = (v > 0).astype(float)
-    far = np.maximum(bounds.upper, -0.01 * bounds.lower)
-    near = np.maximum(-bounds.lower, 0.01 * bounds.upper)
-    far, near = (np.where(side > 0, side, 1.0) for side in (far, near))  # of decided points
-    p, q = np.maximum(v, 0) / far, np.maximum(-v, 0) / near
-    single = {"z": z, "p": p, "q": q, "s": p**2, "r": q**2}
-    whole: dict[str, Callable[..., float]] = {
-        "w": lambda j: w[j],
-        "b": lambda _: b,
-        "W": lambda j, k: weight[j] * weight[k],
-        "Y": lambda i, j: z[i] * scaled[j],
-        "V": lambda i, j, k: z[i] * scaled[j] * scaled[k],
-    }
-
-    def outcome(word: str, i: int, j: int) -> float:
-        """Value of z10[i, j] and its like."""
-        first, second = (
-            z[point] if at == "1" else 1 - z[point] for point, at in zip((i, j), word, strict=True)
-        )
-        return first * second
-
-    def moment(word: str, i: int, j: int) -> float:
-        """Value of first_p1[i, j], the moment p of i where j is violated, and its like."""
-        role, (kind, at) = word.split("_")
-        own, other = (i, j) if role == "first" else (j, i)
-        return single[kind][own] * (z[other] if at == "1" else 1 - z[other])
-
-    for variable in model.component_objects(pyo.Var):
-        word = variable.name
-        for index, element in variable.items():
-            if element.fixed:
-                assert element.value == z[index]
-            elif word in single:
-                element.set_value(single[word][index])
-            elif word in whole:
-                at = index if isinstance(index, tuple) else (index,)
-                element.set_value(whole[word](*at))
-            else:
-                value = outcome(word[1:], *index) if word[0] == "z" else moment(word, *index)
-                element.set_value(value)
-
-
-@st.composite
-def stated(draw: st.DrawFn) -> tuple[TrainingData, str, float, Array, float, SlackBounds]:
-    """Integer points, an optimum of theirs, and statements that are true of it."""
-    n, d = draw(st.integers(3, 6)), draw(st.integers(1, 2))
-    entries = st.lists(st.integers(-3, 3), min_size=n * d, max_size=n * d)
-    labels = draw(st.lists(st.sampled_from([-1, 1]), min_size=n, max_size=n))
-    labels[:2] = [-1, 1]
-    data = TrainingData(np.array(draw(entries), float).reshape(n, d), np.array(labels, float))
-    mode, penalty = draw(st.sampled_from(INTERCEPTS)), draw(st.sampled_from([0.25, 1.0, 3.0]))
-    best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
-    w, b = best.w, best.b
-    if draw(st.booleans()):
-        bounds = closed_slack_bounds(data, penalty=penalty, intercept=mode, incumbent=(w, b))
-        if not bounds.admits(data, w, b, mode):  # with b free another optimum may stand in
-            trivial = trivial_points(data, penalty=penalty, intercept=mode)[0]
-            assert trivial.objective <= best.objective * (1 + 1e-9)
-            w, b = trivial.w, trivial.b
-        return data, mode, penalty, w, b, bounds
-    v = 1 - margins(data, w, b)
-    v[np.abs(v) < 1e-9] = 0.0
-    sides = st.lists(st.sampled_from([1e-6, 0.5, 2.0, 9.0]), min_size=n, max_size=n)
-    lower, upper = v - np.array(draw(sides)), v + np.array(draw(sides))
-    upper[(v <= 0) & np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))] = 0.0
-    sets = draw(st.lists(st.sets(st.integers(0, n - 1), min_size=2), max_size=3))
-    conflicts = tuple(tuple(sorted(s)) for s in sets if (v[list(s)] > 1e-6).any())
-    norm2 = norm_of(w, b, mode) * (1 + 1e-9) + 1e-9
-    cutoff = best.objective * (1 + 1e-9)
-    span = (0.0, 0.0) if mode == "none" else (b - 1.0, b + 0.5)
-    return data, mode, penalty, w, b, SlackBounds(
-        np.where(v > 0, np.maximum(lower, 1e-9 * (lower > 0)), lower), upper, norm2, span,
-        cutoff, "stated by a test", conflicts,
-    )  # fmt: skip
-
-
-@given(stated(), st.sampled_from(["all", "none", 1]))
-@budget(max_examples=40 if FULL else 15)
-def test_every_row_holds_at_the_lifted_optimum(
-    case: tuple[TrainingData, str, float, Array, float, SlackBounds], partners: Any
-) -> None:
-    data, mode, penalty, w, b, bounds = case
-    model = conic_sdp_lift(
-        data, penalty=penalty, intercept=mode, slack_bounds=bounds, partners=partners
-    )
-    lifted(model, w, b)
-    form = standard_form(model)
-    residual, where = primal_residual(form, form.point())
-    assert residual <= 1e-8, where
-    v = 1 - margins(data, w, b)
-    exact = norm_of(w, b, mode) + penalty * int((v > 1e-9).sum())
-    assert pyo.value(model.objective) == pytest.approx(exact, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["violation", "squared"])
-def test_a_wrong_sign_in_a_moment_row_cuts_the_optimum_off(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = points("overlapping", 1, n=6)
-    best = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
-    right = getattr(row_families, name)
-
-    def wrong(*given: Any) -> Any:
-        f = right(*given)
-        return replace(f, linear=-f.linear)
-
-    def residual() -> float:
-        known = (best.w, best.b)
-        model = conic_sdp_lift(data, penalty=1.0, slack_bounds="derived", incumbent=known)
-        lifted(model, best.w, best.b)
-        form = standard_form(model)
-        return primal_residual(form, form.point())[0]
-
-    assert residual() <= 1e-9
-    monkeypatch.setattr(row_families, name, wrong)
-    assert residual() > 1e-3
-
 
 # --- the value -----------------------------------------------------------------------------------
 
@@ -247,31 +101,7 @@ def test_decided_points_leave_an_ordinary_program() -> None:
     assert len(list(model.V.values())) == 0
 
 
-def test_bounds_that_nobody_proved_are_said_to_be_unproven() -> None:
-    data, known, _ = instance(3, "penalised", 2.0)
-    closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
-    fields = {
-        "lower": closed.lower.tolist(), "upper": (closed.upper / 2).tolist(),
-        "norm2": closed.norm2, "intercept": list(closed.intercept), "cutoff": closed.cutoff,
-    }  # fmt: skip
-    words: dict[str, Any] = {"penalty": 2.0, "incumbent": known, "partners": "none"}
-    assert solve(conic_sdp_lift(data, slack_bounds=fields, **words)).certificate.unproven
-
-
 # --- size and bad input --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_stated_number_of_rows_is_that_of_the_conic_form(mode: str) -> None:
-    assert lift_rows(71, 0, 71 * 35, 0, 5) <= lift.ROW_LIMIT < lift_rows(72, 0, 36 * 71, 0, 5)
-    data = points("overlapping", 4, n=8, d=3)
-    for partners, pairs in (("all", 28), ("none", 0)):
-        model = conic_sdp_lift(data, penalty=1.0, intercept=mode, partners=partners)
-        form = standard_form(model)
-        rows = conic_form(form, classify(form)).A.shape[0]
-        order = 4 if mode == "none" else 5
-        offset = 16 if mode == "free" else 0  # follows from the norm where b is penalised
-        assert rows == lift_rows(8, 0, pairs, 0, order) - (16 - offset)
 
 
 def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,3 +113,72 @@ def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyP
     with pytest.raises(ValueError, match=f"would have {rows} rows, more than .* partners"):
         conic_sdp_lift(data, penalty=1.0)
     conic_sdp_lift(data, penalty=1.0, partners=2)
+
+
+# --- the lift of a known hyperplane ---------------------------------------------------------------
+
+PENALTY = 1.3
+
+
+def proven(model: pyo.ConcreteModel, point: RationalPoint) -> FeasiblePoint | None:
+    """What the kernel says of a point of which every coordinate must be given."""
+    form = standard_form(model)
+    exact: dict[int, Fraction] = {}
+    for name, numbers in point.items():
+        component = model.find_component(name)
+        if component is not None:
+            columns, _ = form.columns.of(component)
+            pairs = zip(columns.tolist(), numbers, strict=True)
+            exact |= {column: number for column, number in pairs if column >= 0}
+    assert sorted(exact) == list(range(form.n))
+    return proven_point(form, np.full(form.n, 1e9), exact)
+
+
+def best(data: TrainingData, mode: str) -> tuple[np.ndarray, float, float]:
+    found = zero_one_enumeration(data, penalty=PENALTY, intercept=mode)
+    assert found.w is not None
+    assert found.b is not None
+    return found.w, found.b, float(found.objective)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "mode"),
+    [(1, "overlapping", "free"), (2, "overlapping", "penalised"), (1, "separable", "none")],
+)
+def test_the_lift_of_an_optimum_is_a_point_of_its_objective(
+    seed: int, kind: str, mode: str
+) -> None:
+    """Cutoff and norm have room for a rounding, and no row may be missed by one."""
+    data = points(kind, seed, n=8)
+    w, b, value = best(data, mode)
+    words: dict[str, Any] = {"penalty": PENALTY, "intercept": mode, "incumbent": (w, b)}
+    bounds = stated_bounds(data, "derived", (w, b), "pairs", PENALTY, mode)
+    none = np.zeros(0, dtype=np.int64)
+    plain = Lift(data, bounds, PENALTY, mode, (), (none, none))
+    tries: list[tuple[pyo.ConcreteModel, Any]] = [
+        (
+            conic_sdp_strengthened(data, **words, conflicts="pairs", products=products),
+            strengthened_points(plain, w, b, room=ROOM),
+        )
+        for products in ("none", "linear", "cutoff")
+    ]
+    for partners in (1, "all"):
+        lift = lift_of(data, bounds, PENALTY, mode, partners)
+        model = conic_sdp_lift(data, **words, conflicts="pairs", partners=partners)
+        tries.append((model, lift_points(lift, w, b)))
+    for model, candidates in tries:
+        found = next(filter(None, (proven(model, point) for point in candidates)), None)
+        assert found.exact
+        constant = standard_form(model).objective.constant
+        assert found.value(constant) == pytest.approx(value, rel=1e-7)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_a_hyperplane_that_the_bounds_exclude_has_no_lift(mode: str) -> None:
+    data = points("overlapping", 1, n=8)
+    w, b, _ = best(data, mode)
+    bounds = stated_bounds(data, "derived", (w, b), "none", PENALTY, mode)
+    length = 2 * np.sqrt(bounds.norm2) / np.linalg.norm(w)
+    model = conic_sdp_lift(data, penalty=PENALTY, intercept=mode, incumbent=(w, b))
+    lift = lift_of(data, bounds, PENALTY, mode, "all")
+    assert all(proven(model, point) is None for point in lift_points(lift, length * w, length * b))

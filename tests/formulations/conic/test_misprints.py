@@ -14,9 +14,6 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.formulations import conic_loss, hull_loss, zero_one_objective
-from tests.inside.solvers import standard_form
-from tests.references import reference_solutions
-from tests.references.reference_solutions import points
 
 PENALTY = 1.3
 
@@ -38,25 +35,6 @@ def test_the_ends_of_z_are_limits() -> None:
     np.testing.assert_array_equal(np.isfinite(hull_loss(v, 0.0, 1.0)), [True, True, False])
     np.testing.assert_array_equal(np.isfinite(hull_loss(v, 1.0, 1.0)), [False, True, True])
     np.testing.assert_array_equal(hull_loss(0.0, [0.0, 0.3, 1.0], 2.0), np.zeros(3))
-
-
-@pytest.mark.parametrize(("mode", "d"), [("free", 3), ("penalised", 1), ("none", 3)])
-def test_the_trace_runs_over_the_coordinates_that_are_priced(d: int, mode: str) -> None:
-    """The proof of Theorem 2 prints n of them; there are d features and a penalised intercept."""
-    data = points("overlapping", 0, n=12, d=d)
-    bound = {"intercept_bound": 2.0} if mode == "free" else {}
-    k = d + (mode != "none")
-    for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_budget):
-        price = {"budget": 0.2} if build is tm.conic_sdp_budget else {"penalty": PENALTY}
-        model = build(data, intercept=mode, **price, **bound)
-        form = standard_form(model)
-        columns, _ = form.columns.of(model.W)
-        found = np.zeros((k, k))
-        found[np.tril_indices(k)] = form.objective.a[columns]
-        diagonal = np.ones(k)
-        if mode == "free":
-            diagonal[-1] = 0.0
-        np.testing.assert_array_equal(found, np.diag(diagonal))
 
 
 # --- which points z counts -----------------------------------------------------------------------
@@ -93,16 +71,3 @@ def test_z_counts_points_inside_the_margin_and_may_count_those_on_it(both: bool)
     assert held(models[1], (1, 0, 1)) is not both
     objective = zero_one_objective(LINE, [1.0], 0.0, penalty=PENALTY, intercept="none")
     assert objective == 1 + PENALTY
-
-
-# --- what is silently assumed --------------------------------------------------------------------
-
-
-def test_a_point_without_features_or_intercept_has_no_strengthening() -> None:
-    """Theorem 1 needs x != 0; such a point is violated by every hyperplane, at the full price."""
-    data = tm.TrainingData([[0.0], [1.0], [-1.0]], [1, 1, -1])
-    expected = reference_solutions.theorem_2(data, "none", penalty=PENALTY).value
-    for build in (tm.conic_sdp, tm.conic_sdp_eliminated):
-        found = tm.solve(build(data, penalty=PENALTY, intercept="none"))
-        assert found.objective == pytest.approx(expected, rel=1e-6)
-    assert expected <= reference_solutions.zero_one_optimum(data, "none", PENALTY) + 1e-7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -13,23 +14,25 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import tightmargin as tm
+from tests.inside.experiments import decision_values
 from tests.inside.formulations import (
-    augmented,
+    budget_grid,
     conic_loss,
     hull_loss,
     least_indicator,
-    strengthening_bound,
+    primal_point,
     strengthening_values,
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.certified import certified, checked
+from tests.support.certified import certified
+from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
-from tightmargin.solvers import solve
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import SolveResult, solve
 
 PENALTY = 1.3
 BOUND_ON_B = 2.0
-PRICED = ("penalised", "none")
 
 
 def bounded(mode: str, bound: float = BOUND_ON_B) -> dict[str, Any]:
@@ -167,17 +170,6 @@ def test_at_the_best_strengthening_the_fixed_form_is_the_sdp(seed: int, mode: st
     assert norm + losses.sum() == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(("mode", "seed"), [("penalised", 0), ("none", 2)])
-def test_points_without_strengthening_do_not_spoil_the_certificate(seed: int, mode: str) -> None:
-    """The best strengthening holds zeros: s_i then costs nothing, and its multiplier is 0."""
-    data = points("overlapping", seed, n=12)
-    gamma = strengthening_values(augmented(data, mode), "scaled").copy()
-    gamma[:3] = 0.0
-    expected = reference_solutions.fixed_strengthening(data, mode, PENALTY, gamma)
-    found = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening=gamma, intercept=mode))
-    assert found.objective == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("choice", "mode"), [("equal", "none"), ("inverse_norm", "penalised"), ("scaled", "none")]
 )
@@ -202,36 +194,80 @@ def test_named_strengthenings_are_convex_and_give_their_own_optimum(choice: str,
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
-# --- a free intercept ----------------------------------------------------------------------------
+# --- the forms, on one table ---------------------------------------------------------------------
 
 
-# --- a budget instead of a penalty ---------------------------------------------------------------
+def test_the_point_of_the_dual_needs_its_multiplier() -> None:
+    data = points("overlapping", 0, n=12)
+    result = tm.solve(tm.conic_sdp_dual(data, penalty=PENALTY))
+    for duals in ({}, {"outer": -result.duals["outer"]}):
+        with pytest.raises(ValueError, match=r"in the multiplier of outer.*with clarabel"):
+            primal_point(data, result.values, duals, penalty=PENALTY, intercept="penalised")
 
 
-# --- closed-form bounds --------------------------------------------------------------------------
-
-unit = st.floats(0, 1)
+# --- rank ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mode", "seed"), [("free", 0), ("penalised", 1), ("none", 2)])
-def test_closed_form_bound_is_tight_at_the_solution(seed: int, mode: str) -> None:
-    """At the dual's (gamma, alpha) to 1e-6.
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_the_rank_of_the_lift_counts_eigenvalues_beyond_the_stated_size(scale: float) -> None:
+    """It does not depend on the units of the points."""
+    data = points("overlapping", 3, n=12)
+    scaled = TrainingData(scale * data.X, data.y)
+    common: dict[str, Any] = {"penalty": PENALTY / scale**2, "intercept": "none"}
+    result = certified(tm.conic_sdp(scaled, **common))
+    facts = result.certificate.facts
+    W, w = result.values["W"], result.values["w"]
+    beyond = np.linalg.eigvalsh(W - np.outer(w, w)) > facts["rank_tolerance"]
+    assert facts["rank_of_lift"] == beyond.sum() == 1
+    assert facts["rank_tolerance"] == pytest.approx(1e-6 * result.objective, rel=1e-6)
+    expected = reference_solutions.theorem_2(data, "none", penalty=PENALTY)
+    lift = np.linalg.eigvalsh(expected.extra["W"] - np.outer(expected.w, expected.w))
+    assert (lift > 1e-4 * lift[-1]).sum() == 1
 
-    From the primal's v and T, gamma = penalty v^2 / T^2 keeps fewer digits where T is small: 1e-4.
-    """
-    data, expected = points("overlapping", seed, n=12), theorem_2(seed, mode)
-    dual = certified(tm.conic_sdp_dual(data, penalty=PENALTY, **bounded(mode))).values
-    found = strengthening_bound(
-        augmented(data, mode), data.y, dual["gamma"], dual["alpha"], penalty=PENALTY,
-        bound_on_b=BOUND_ON_B if mode == "free" else None,
-    )  # fmt: skip
-    assert found.value <= expected + 1e-9
-    assert found.value == pytest.approx(expected, rel=1e-6)
-    for build in (tm.conic_sdp, tm.conic_sdp_literal):
-        model = build(data, penalty=PENALTY, **bounded(mode))
-        bound = checked(model, **certified(model).values).bound
-        assert bound.words == "closed form of the strengthening dual"
-        assert bound.hypotheses
-        assert all(bound.hypotheses.values())
-        assert bound.value <= expected + 1e-9
-        assert bound.value == pytest.approx(expected, rel=1e-4)
+
+# --- a budget ------------------------------------------------------------------------------------
+
+
+def test_the_grid_of_budgets_ends_at_a_half_and_leaves_zero_out() -> None:
+    grid = budget_grid()
+    assert len(grid) == 100
+    assert (grid[0], grid[-1]) == (0.005, 0.5)
+    assert np.allclose(np.diff(grid), 0.005)
+    assert budget_grid(2).tolist() == [0.25, 0.5]
+    for count in (0, -1, 2.5, True, "many"):
+        with pytest.raises(ValueError, match="count must be a whole number"):
+            budget_grid(count)  # type: ignore[arg-type]
+
+
+# --- trivial optima ------------------------------------------------------------------------------
+
+# Every point carries both labels, -1 twice as often in the second: nothing can be learnt.
+PLACES = np.random.default_rng(0).standard_normal((6, 2))
+BOTH = TrainingData(np.repeat(PLACES, 2, axis=0), np.tile([1, -1], 6))
+
+
+def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_path: Path) -> None:
+    out, file = tmp_path / "fit.json", write_csv(tmp_path / "both.csv", BOTH)
+    words = ("--set", "penalty=0.05", "big_m=derived", "intercept=none")
+    assert run("solve", "zero_one_big_m", "--data", file, *words, "--out", out).code == 0
+    saved = SolveResult.load(out)
+    assert saved.certificate.facts["errors"] == BOTH.n
+    assert not decision_values(saved, BOTH.X).any()
+    answer = run("predict", out, "--data", file, "--json")
+    assert answer.json["labels"] == [-1] * BOTH.n
+    assert answer.json["errors"] == BOTH.n_pos
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_losses_of_a_result_are_those_of_proposition_1() -> None:
+    data = points("unbalanced", 1, n=12)
+    result = certified(tm.conic_fixed(data, penalty=PENALTY, strengthening="scaled"))
+    facts, w, b = result.certificate.facts, result.values["w"], float(result.values["b"])
+    v = 1 - data.y * (data.X @ w + b)
+    assert "degenerate" not in facts
+    assert facts["conic_losses"] == pytest.approx(
+        conic_loss(v, facts["strengthening"], PENALTY).tolist()
+    )
+    assert w @ w + b * b + sum(facts["conic_losses"]) == pytest.approx(result.objective, rel=1e-9)

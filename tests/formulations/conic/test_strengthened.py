@@ -10,13 +10,11 @@ import pyomo.environ as pyo
 import pytest
 from numpy.typing import NDArray
 
-import tightmargin as tm
 from tests.inside.formulations import (
     SlackBounds,
     closed_slack_bounds,
     margins,
     scale_onto_margin,
-    stated_bounds,
     strengthened_model,
     trivial_points,
     zero_one_objective,
@@ -28,11 +26,11 @@ from tests.inside.solvers import (
     standard_form,
     zero_one_enumeration,
 )
-from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import Limits, closed_limits, known_objective, strengthened
+from tests.references.reference_solutions import points
+from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
 from tightmargin.formulations import TrainingData, conic_sdp_strengthened
-from tightmargin.solvers import SolveResult, Verdict, compare, solve
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 PENALTY = 1.3
 Array = NDArray[np.float64]
@@ -182,42 +180,6 @@ def test_value_is_that_of_a_rebuild_row_by_row(mode: str, pairs: bool, products:
     assert found.certificate.unproven == ""
 
 
-@pytest.mark.parametrize(("mode", "seed"), list(zip(INTERCEPTS, range(3), strict=True)))
-def test_every_row_is_where_the_rebuild_has_it(seed: int, mode: str) -> None:
-    """Objectives at random make each row decide somewhere: also those the norm leaves alone."""
-    rng = np.random.default_rng(seed)
-    data = points("overlapping", seed, n=6)
-    w, b = data.y @ data.X, 0.0 if mode == "none" else 0.4
-    size = 2 / margins(data, w, b).max()
-    w, b = size * w, size * b
-    v = 1 - margins(data, w, b)
-    order = np.argsort(v)
-    lower = np.minimum(v, 0) - rng.uniform(0.5, 2, 6)
-    upper = np.maximum(v, 0) + rng.uniform(0.5, 2, 6)
-    lower[order[-1]], upper[order[0]] = 0.5 * v[order[-1]], 0.5 * v[order[0]]
-    assert v[order[-2]] > 0 > v[order[0]]
-    group = (int(order[-2]), int(order[1]))
-    norm2, cutoff = float(w @ w) + 1, float(w @ w) + 1 + PENALTY * int((v > 0).sum())
-    limits = Limits(lower, upper, norm2, (min(b, 0) - 0.5, b + 1), [group], cutoff)
-    bounds = SlackBounds(lower, upper, norm2, limits.b, cutoff, "", (group,))
-    m = strengthened_model(data, bounds, penalty=PENALTY, intercept=mode, products="cutoff")
-    costs = {
-        name: rng.standard_normal(len(m.find_component(name)))
-        for name in ("w", "z", "p", "s", "Y", "Z", "P")
-    }
-    expected = strengthened(data, mode, PENALTY, limits, "cutoff", costs)
-    m.objective = pyo.Objective(
-        expr=sum(
-            float(c) * x
-            for name, cost in costs.items()
-            for c, x in zip(cost, m.find_component(name).values(), strict=True)
-        )
-    )
-    result = solve(m)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.objective == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
 @pytest.mark.parametrize(("mode", "seed"), [("none", 1)])
 def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal(mode: str, seed: int) -> None:
     data = points("overlapping", seed, n=10)
@@ -233,14 +195,6 @@ def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal(mode: str,
     far = certified(conic_sdp_strengthened(data, penalty=PENALTY, intercept=mode, incumbent=point))
     assert far.objective < best * (1 - 1e-3)
     assert "at_cutoff" not in far.certificate.facts
-
-
-def test_build_finds_an_incumbent_by_itself() -> None:
-    data = points("overlapping", 4, n=10)
-    _, best = optimum(data, "penalised")
-    assert known_objective(data, "penalised", PENALTY) > best + 0.1
-    result = certified(tm.build("conic_sdp_strengthened", data, penalty=PENALTY))
-    assert result.certificate.facts["cutoff"] == pytest.approx(best, rel=1e-9)
 
 
 # --- doubts --------------------------------------------------------------------------------------
@@ -287,34 +241,3 @@ def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> 
     false = tuple(int(i) for i in np.flatnonzero(margins(data, *point) >= 1)[:2])
     reason = unproven(data, incumbent=point, conflicts=(false,))
     assert reason == f"nothing proves that one of the points {false} is violated"
-
-
-def test_doubtful_bounds_give_no_bound_in_a_comparison() -> None:
-    data, point, closed = closed_case()
-    v, upper = 1 - margins(data, *point), closed.upper.copy()
-    upper[v.argmax()] = v.max() - 0.05
-    forged = replace(closed, upper=upper)
-    table = compare(
-        data,
-        [("conic_sdp_strengthened", {"slack_bounds": forged}), "conic_sdp_strengthened"],
-        parameters={"penalty": PENALTY, "incumbent": point, "big_m": "derived"},
-    )
-    doubtful, sound = table.rows
-    assert doubtful.bound is None
-    assert doubtful.remark.startswith("no bound: ")
-    assert sound.bound is not None
-    assert table.violations() == []
-
-
-# --- bad input -----------------------------------------------------------------------------------
-
-DATA = points("overlapping", 0, n=8)
-CLOSED = closed_slack_bounds(DATA, penalty=PENALTY, intercept="penalised")
-
-
-def test_stated_bounds_survive_a_round_trip_through_their_fields() -> None:
-    words = (None, "none", PENALTY, "penalised")
-    again = stated_bounds(DATA, asdict(CLOSED), *words)
-    np.testing.assert_array_equal(again.lower, stated_bounds(DATA, CLOSED, *words).lower)
-    assert again.norm2 == CLOSED.norm2
-    assert again.proof != CLOSED.proof

@@ -60,35 +60,6 @@ def test_all_points_lie_on_the_sphere_around_the_training_mean(
     np.testing.assert_allclose(values, test @ train.T, atol=1e-9)
 
 
-def test_the_factor_of_a_centred_matrix_leaves_its_zero_eigenvalues_out() -> None:
-    """Nine monomials of degree 1 and 2 in three variables: rank 9, and n - 1 for an rbf kernel."""
-    data, _ = centred_gram(GramData(GRAM.X, GRAM.y))
-    assert data.d == 9
-    np.testing.assert_allclose(data.factor @ data.factor.T, data.gram, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(data.factor, axis=1), 1, rtol=1e-12)
-    # The points sum to zero before each is divided by its length.
-    lengths = fit_gram_normaliser(GRAM.X).lengths
-    np.testing.assert_allclose(lengths @ data.factor, 0, atol=1e-9 * lengths.sum())
-    rbf = kernel_matrix("rbf", DATA.X, DATA.X, width=0.5)
-    assert centred_gram(GramData(rbf, DATA.y))[0].d == DATA.n - 1
-
-
-def test_a_shift_is_an_own_direction_of_every_point() -> None:
-    """k + s where x and x' are one point: features sqrt(s) e_i beside those of k."""
-    s, n = 0.8, DATA.n
-    phi = np.linalg.cholesky(GRAM.X + 1e-12 * np.trace(GRAM.X) * np.eye(n))
-    train = np.hstack([phi, np.sqrt(s) * np.eye(n)])
-    centred, fitted = centred_gram(GramData(GRAM.X, GRAM.y, shift=s))
-    expected = normalize(train - train.mean(axis=0))
-    np.testing.assert_allclose(centred.gram, expected @ expected.T, atol=1e-9)
-    np.testing.assert_allclose(np.diag(centred.gram), 1, rtol=1e-14)
-    x = 0.3 * phi[0] + 0.5 * phi[1]
-    new = np.hstack([x, np.zeros(n)]) - train.mean(axis=0)
-    length = np.sqrt(new @ new + s)  # of the new point's own direction
-    found = fitted.apply_cross((phi @ x)[None], [x @ x])
-    np.testing.assert_allclose(found[0], expected @ new / length, atol=1e-9)
-
-
 # --- kernel=precomputed normalise=centred --------------------------------------------------------
 
 

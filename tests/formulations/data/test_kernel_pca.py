@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
 from tests.inside.experiments import prepare, restore
 from tests.inside.formulations import cross_gram, fit_kernel_pca, gram_data
 from tests.references import reference_solutions
-from tests.support.command_line import run, write_csv
-from tests.support.covering import FULL
-from tightmargin.formulations import GramData, TrainingData, c_svc
-from tightmargin.solvers import SolveResult, Verdict, solve
+from tightmargin.formulations import TrainingData, c_svc
+from tightmargin.solvers import Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
 NEW = np.random.default_rng(31).normal(0.3, 1.5, (9, 3))
@@ -45,15 +38,6 @@ def same_up_to_sign(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return theirs * np.sign((ours * theirs).sum(axis=0))
 
 
-def monomials(X: np.ndarray, coef0: float) -> np.ndarray:
-    """A feature map of (<x, x'> + coef0)^2."""
-    d = X.shape[1]
-    columns = [X[:, j] ** 2 for j in range(d)]
-    columns += [math.sqrt(2) * X[:, i] * X[:, j] for i in range(d) for j in range(i)]
-    columns += [math.sqrt(2 * coef0) * X[:, j] for j in range(d)]
-    return np.column_stack([*columns, np.full(len(X), coef0)])
-
-
 # --- components ----------------------------------------------------------------------------------
 
 
@@ -68,23 +52,6 @@ def test_components_are_those_of_scikit_learn(name: str) -> None:
         np.testing.assert_allclose(found, same_up_to_sign(found, expected), atol=1e-9)
     assert (ours.apply(DATA.X) == ours.data.X).all()
     assert (ours.data.y == DATA.y).all()
-
-
-@given(seed=st.integers(0, 10**6), n=st.integers(3, 12), d=st.integers(1, 3))
-@settings(max_examples=40 if FULL else 15)
-def test_inner_products_are_those_of_the_centred_feature_map(seed: int, n: int, d: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, Z = rng.normal(size=(n, d)), rng.normal(size=(4, d))
-    data = TrainingData(X, np.resize([1.0, -1.0], n))
-    found = fit_kernel_pca(data, keep="full", kernel="poly", degree=2, coef0=0.7)
-    mapped, new = monomials(X, 0.7), monomials(Z, 0.7)
-    mean = mapped.mean(axis=0)
-    at, size = found.data.X, float(np.abs(mapped @ mapped.T).max())
-    np.testing.assert_allclose(at @ at.T, (mapped - mean) @ (mapped - mean).T, atol=1e-8 * size)
-    np.testing.assert_allclose(
-        found.apply(Z) @ at.T, (new - mean) @ (mapped - mean).T, atol=1e-7 * size
-    )
-    np.testing.assert_allclose(at.mean(axis=0), 0, atol=1e-7 * math.sqrt(size))
 
 
 @pytest.mark.parametrize("normalise", ["zscore", "unit", "centred"])
@@ -109,21 +76,6 @@ def test_a_kernel_matrix_gives_what_its_points_give() -> None:
 
 
 # --- what is left out ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("keep", [1, 8])
-def test_the_matrix_that_is_left_is_off_by_the_largest_eigenvalue_dropped(keep: int) -> None:
-    """Eckart and Young: no matrix of this rank is nearer, and the distance is that eigenvalue."""
-    found = fit_kernel_pca(DATA, keep=keep, **KERNELS["rbf"])
-    gram = gram_data(DATA, **KERNELS["rbf"]).gram
-    centre = np.eye(24) - 1 / 24
-    centred = centre @ gram @ centre
-    away = np.linalg.norm(centred - found.data.X @ found.data.X.T, ord=2)
-    assert away == pytest.approx(found.largest_dropped, rel=1e-9)
-    share = (found.data.X**2).sum() / np.trace(centred)
-    assert found.share_kept == pytest.approx(share, rel=1e-9)
-    assert f"{keep} of 23 components kept, {share:.6g} of the variance" in found.summary
-    assert f"dropped {away:.3g}" in found.summary
 
 
 @pytest.mark.parametrize("share", [0.8])
@@ -175,36 +127,6 @@ def test_c_svc_on_all_components_decides_as_the_kernel_machine(name: str, C: flo
     np.testing.assert_allclose(rows @ a + a0, ours, atol=1e-9 * np.abs(expected).max())
 
 
-@given(seed=st.integers(0, 10**6), keep=st.sampled_from(["full", 1, 3, 0.9]))
-@settings(max_examples=30 if FULL else 8)
-@pytest.mark.parametrize("name", KERNELS)
-def test_scores_through_samples_and_through_components_agree(
-    name: str, seed: int, keep: float | str
-) -> None:
-    rng = np.random.default_rng(seed)
-    found = fit_kernel_pca(DATA, keep=keep, **KERNELS[name])
-    w, b, Z = rng.normal(size=found.r), float(rng.normal()), rng.normal(1.0, 2.0, (5, 3))
-    a, a0 = found.expansion(w, b)
-    through = cross_gram(DATA, Z, **KERNELS[name]) @ a + a0
-    np.testing.assert_allclose(through, found.apply(Z) @ w + b, atol=1e-7)
-    assert a.sum() == pytest.approx(0.0, abs=1e-9)
-
-
-# --- refusals ------------------------------------------------------------------------------------
-
-
-def test_a_matrix_with_a_negative_eigenvalue_is_no_kernel() -> None:
-    """Of a sigmoid kernel; the refusal names the smallest eigenvalue."""
-    values = np.tanh(DATA.X @ DATA.X.T - 1.0)
-    lowest = np.linalg.eigvalsh(values)[0]
-    assert lowest < -0.1
-    with pytest.raises(ValueError, match=f"smallest eigenvalue {lowest:.6g}"):
-        fit_kernel_pca(GramData(values, DATA.y), keep="full")
-    square = TrainingData(values, DATA.y)
-    with pytest.raises(ValueError, match=f"smallest eigenvalue {lowest:.6g}"):
-        prepare(square, {"kernel": "precomputed", "kpca": "full"})
-
-
 # --- saved ---------------------------------------------------------------------------------------
 
 
@@ -231,42 +153,6 @@ def test_a_record_turns_equal_eigenvalues_and_nothing_else() -> None:
     np.testing.assert_allclose(again.data.X, prepared.data.X @ turn, atol=1e-14)
     distinct = fit_kernel_pca(DATA, keep=4, **KERNELS["rbf"])
     np.testing.assert_allclose(distinct.turned(-distinct.basis).basis, -distinct.basis, rtol=1e-15)
-
-
-def answer_to(folder: Path, *words: str, data: TrainingData, name: str = "c_svc") -> Any:
-    file = write_csv(folder / "train.csv", data)
-    out = folder / "fit.json"
-    answer = run("solve", name, "--data", file, "--set", *words, "--out", out)
-    assert answer.code == 0, answer.stderr
-    return out
-
-
-def scores(folder: Path, fit: Path, X: np.ndarray) -> list[float]:
-    """Decision values that the command line gives new points."""
-    file = folder / "new.csv"
-    names = ",".join(f"x{j}" for j in range(X.shape[1]))
-    np.savetxt(file, X, delimiter=",", header=names, comments="", fmt="%.17g")
-    answer = run("predict", fit, "--data", file)
-    assert answer.code == 0, answer.stderr
-    return [float(row["decision_value"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
-
-
-@pytest.mark.parametrize("keep", ["full", "0.9"])
-def test_a_saved_fit_certifies_and_predicts_again(tmp_path: Path, keep: str) -> None:
-    out = answer_to(tmp_path, "C=1.3", "kernel=rbf", "width=0.4", f"kpca={keep}", data=DATA)
-    result = SolveResult.load(out)
-    kept = {"full": "full", "4": 4, "0.9": 0.9}[keep]
-    expected = fit_kernel_pca(DATA, keep=kept, **KERNELS["rbf"])
-    assert result.message.startswith(expected.summary)
-
-    again = run("certify", out)
-    assert again.code == 0, again.stderr
-    w, b = result.values["w"], float(result.values["b"])
-    found = scores(tmp_path, out, NEW)
-    assert found == pytest.approx(list(expected.apply(NEW) @ w + b), abs=1e-9)
-    if keep == "full":
-        theirs = SVC(C=1.3, tol=1e-9, **THEIRS["rbf"]).fit(DATA.X, DATA.y)
-        assert found == pytest.approx(list(theirs.decision_function(NEW)), abs=1e-4)
 
 
 def test_the_preparation_says_what_does_not_belong() -> None:

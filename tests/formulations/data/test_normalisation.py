@@ -1,7 +1,5 @@
 """Scaling, the unit sphere and kernels against scikit-learn and explicit feature maps."""
 
-import itertools
-import json
 import math
 
 import numpy as np
@@ -11,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler, normalize
 
@@ -22,7 +19,6 @@ from tests.inside.formulations import (
     cross_gram,
     fit_normaliser,
     gram_data,
-    kernel_matrix,
     normalise,
 )
 from tightmargin.formulations import GramData, TrainingData
@@ -55,33 +51,6 @@ def new():
 HUGE = [[0.0, -1.7e308], [1.0, 1.7e308], [2.0, 1.7e308]]
 
 # Normaliser
-
-
-@given(pair=pairs)
-def test_zscore_is_that_of_scikit_learn(pair):
-    """New points are scaled with the numbers of the training points."""
-    X, Z = pair
-    fitted, theirs = fit_normaliser("zscore", X), StandardScaler().fit(X)
-    scaled = fitted.apply(X)
-    np.testing.assert_allclose(scaled, theirs.transform(X), atol=1e-9)
-    np.testing.assert_allclose(fitted.apply(Z), theirs.transform(Z), rtol=1e-9, atol=1e-9)
-    varying = np.ptp(X, axis=0) > 0
-    assert fitted.constant_columns == tuple(np.flatnonzero(~varying))
-    assert (scaled[:, ~varying] == 0).all()
-    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_allclose(scaled[:, varying].std(axis=0, ddof=0), 1)
-
-
-@given(X=points)
-def test_unit_rows_have_norm_one_and_keep_their_direction(X):
-    fitted = fit_normaliser("unit", X)
-    zero = np.flatnonzero(~X.any(axis=1))
-    if zero.size:
-        with pytest.raises(ValueError, match=f"row {zero[0]} of X is zero and has no direction"):
-            fitted.apply(X)
-        X = X[X.any(axis=1)]
-        assume(len(X))
-    np.testing.assert_allclose(fitted.apply(X), normalize(X), atol=1e-14)
 
 
 @given(X=points)
@@ -122,22 +91,6 @@ def test_zscore_unit_is_a_pipeline_of_scikit_learn(pair):
             np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-14)
 
 
-def test_a_column_constant_in_training_does_not_reach_new_points():
-    X = np.array([[1.0, 7.0, 0.0], [2.0, 7.0, 4.0], [4.0, 7.0, 1.0]])
-    fitted = fit_normaliser("zscore_unit", X)
-    new = np.array([[3.0, 7.0, 2.0]])
-    expected = fitted.apply(new)
-    assert expected.shape == (1, 2)
-    for there in (-1e6, 0.0, 1.7e308):
-        np.testing.assert_array_equal(fitted.apply([[3.0, there, 2.0]]), expected)
-    # It is no direction either: a point that differs from the mean there alone has none.
-    with pytest.raises(ValueError, match="row 0 of X is the training mean in every column that"):
-        fitted.apply([[7 / 3, 1e6, 5 / 3]])
-    np.testing.assert_allclose(
-        fit_normaliser("zscore_unit", X[:, [0, 2]]).apply(X[:, [0, 2]]), fitted.apply(X)
-    )
-
-
 @pytest.mark.parametrize("column", [[0.1, 0.2, -0.3, 0.0], [1e5, 3e5, -4e5, 1e-14]])
 def test_a_point_on_a_mean_that_rounding_moved_is_refused(column):
     """The computed mean is another number than the last point, and much nearer than rounding."""
@@ -160,12 +113,6 @@ def test_points_beyond_double_precision_are_named():
         fit_normaliser("zscore", [[0.0], [1e-300]]).apply([[1e300]])
 
 
-def test_a_normaliser_saved_before_the_size_was_kept_is_read():
-    saved = fit_normaliser("centred", [[1.0], [2.0]]).to_json()
-    del saved["largest"]
-    np.testing.assert_array_equal(Normaliser.from_json(saved).apply([[5.0]]), [[1.0]])
-
-
 def test_a_repeated_number_is_constant_even_when_its_mean_is_rounded():
     X = np.column_stack([np.full(3, 0.1), np.arange(3.0)])
     assert X[:, 0].std() != 0
@@ -181,30 +128,6 @@ def test_extreme_sizes_neither_vanish_nor_overflow(size):
     for kind in ("zscore", "unit", "centred", "zscore_unit"):
         expected = fit_normaliser(kind, X / size).apply(X / size)
         np.testing.assert_allclose(fit_normaliser(kind, X).apply(X), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", NORMALISERS)
-@given(pair=pairs)
-def test_saved_normaliser_is_the_same_bit_for_bit(kind, pair):
-    X, Z = pair
-    assume(kind != "zscore_unit" or np.ptp(X, axis=0).any())
-    fitted = fit_normaliser(kind, X / 3)
-    text = json.dumps(fitted.to_json())
-    back = Normaliser.from_json(json.loads(text))
-    assert json.dumps(back.to_json()) == text
-    # Far from any training mean, so that every kind can take the points.
-    np.testing.assert_array_equal(back.apply(1e3 + Z), fitted.apply(1e3 + Z))
-
-
-def test_normalise_keeps_labels_and_spec_and_leaves_its_input_alone(data):
-    before = data.X.copy()
-    for kind in NORMALISERS:
-        mapped, fitted = normalise(data, kind)
-        np.testing.assert_array_equal(mapped.X, fitted.apply(data.X))
-        np.testing.assert_array_equal(mapped.y, data.y)
-        assert (mapped.spec, fitted.kind) == ("twelve", kind)
-    np.testing.assert_array_equal(data.X, before)
-    assert normalise(data, "none")[0].sha256 == data.sha256
 
 
 @pytest.mark.parametrize(
@@ -253,69 +176,7 @@ def test_a_damaged_saved_normaliser_is_refused(change, message):
         Normaliser.from_json(saved | change)
 
 
-def test_missing_keys_of_a_saved_normaliser_are_listed():
-    with pytest.raises(ValueError, match="lacks d, scale"):
-        Normaliser.from_json({"kind": "none", "shift": None, "constant_columns": []})
-
-
 # Kernels
-
-
-@given(X=points, width=st.floats(1e-3, 1.0))
-def test_rbf_is_that_of_scikit_learn(X, width):
-    ours = kernel_matrix("rbf", X, X, width=width)
-    np.testing.assert_allclose(ours, rbf_kernel(X, X, gamma=width), rtol=1e-6, atol=1e-12)
-    assert (np.diag(ours) == 1).all()
-    assert (ours == ours.T).all()
-
-
-@given(X=points, width=st.floats(1e-3, 1.0))
-def test_rbf_far_from_the_origin_keeps_its_digits(X, width):
-    """Whole numbers over 8 and 2^30 have exact sums, so that the distances are the same."""
-    near, far = (kernel_matrix("rbf", Z, Z[:2], width=width) for Z in (X, X + 2.0**30))
-    assert (far == near).all()
-
-
-@given(X=points, degree=st.integers(1, 4), coef0=st.floats(0.0, 3.0))
-def test_poly_is_that_of_scikit_learn(X, degree, coef0):
-    ours = kernel_matrix("poly", X, X[:2], degree=degree, coef0=coef0)
-    theirs = polynomial_kernel(X, X[:2], degree=degree, gamma=1.0, coef0=coef0)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
-
-
-def quadratic_features(X, coef0):
-    """A map phi with <phi(x), phi(z)> = (<x, z> + coef0)^2, one feature for each monomial."""
-    d = X.shape[1]
-    squares = [X[:, i] ** 2 for i in range(d)]
-    mixed = [math.sqrt(2) * X[:, i] * X[:, j] for i, j in itertools.combinations(range(d), 2)]
-    linear = [math.sqrt(2 * coef0) * X[:, i] for i in range(d)]
-    return np.column_stack([*squares, *mixed, *linear, np.full(len(X), coef0)])
-
-
-FEATURES = {
-    "linear": ({}, lambda X: X),
-    "poly": ({"degree": 2, "coef0": 0.7}, lambda X: quadratic_features(X, 0.7)),
-}
-
-
-@pytest.mark.parametrize("kernel", FEATURES)
-@pytest.mark.parametrize("kind", NORMALISERS)
-def test_gram_and_cross_gram_are_inner_products_of_features(data, new, kernel, kind):
-    """Centred: in feature space. The others: on the points, before the features."""
-    parameters, features = FEATURES[kernel]
-    if kind == "centred":
-        phi, phi_new = features(data.X), features(new)
-        mean = phi.mean(axis=0)
-        phi, phi_new = normalize(phi - mean), normalize(phi_new - mean)
-    else:
-        fitted = fit_normaliser(kind, data.X)
-        phi, phi_new = features(fitted.apply(data.X)), features(fitted.apply(new))
-    gram = gram_data(data, kernel=kernel, normalise=kind, **parameters)
-    cross = cross_gram(data, new, kernel=kernel, normalise=kind, **parameters)
-    np.testing.assert_allclose(gram.gram, phi @ phi.T, atol=1e-11, rtol=1e-11)
-    np.testing.assert_allclose(cross, phi_new @ phi.T, atol=1e-11, rtol=1e-11)
-    np.testing.assert_array_equal(gram.y, data.y)
-    assert gram.spec == "twelve"
 
 
 @pytest.mark.parametrize("kind", NORMALISERS)

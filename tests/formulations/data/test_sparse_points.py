@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +24,7 @@ from tests.inside.formulations import (
     squared_lengths,
 )
 from tests.support.covering import FULL
+from tightmargin.formulations import MulticlassData
 
 X = np.array([[0.0, 2.0, 0.0, -1.5], [0.0] * 4, [3.0, 0.0, 0.0, 0.0], [0.5, -0.25, 0.0, 8.0]])
 Y = np.array([1, -1, 1, -1])
@@ -80,13 +79,6 @@ def test_every_format_becomes_the_same_canonical_array(name: str) -> None:
     assert (data.n, data.d, data.is_sparse) == (4, 4, True)
 
 
-def test_whole_numbers_and_truth_become_doubles() -> None:
-    for kind in (np.int8, np.uint64, np.bool_):
-        data = tm.TrainingData(sp.csr_array(np.eye(2, dtype=kind)), [1, -1])
-        assert data.X.dtype == np.float64
-        np.testing.assert_array_equal(data.X.toarray(), np.eye(2))
-
-
 def test_points_without_any_number_are_points() -> None:
     data = tm.TrainingData(sp.csr_array((3, 2)), [1, -1, 1])
     assert data.X.nnz == 0
@@ -109,25 +101,6 @@ def test_the_points_are_a_copy_that_nobody_writes_to() -> None:
     other = data.X.copy()
     other[0, 1] = 7.0
     assert other[0, 1] == 7.0
-
-
-def test_the_digest_is_of_what_is_stored() -> None:
-    sparse, dense = tm.TrainingData(sp.csr_array(X), Y), tm.TrainingData(X, Y)
-    assert sparse.sha256 != dense.sha256, "zeros are not written out for it"
-    assert sparse.dense_for("a test").sha256 == sparse.sha256, "the same data, read another way"
-    assert len({tm.TrainingData(sp.csr_array(part), Y).sha256 for part in (X, -X, X.T)}) == 3
-    # Numbers of one cell that could be numbers of the next.
-    wide = [sp.csr_array(([1.0], ([0], [j])), (2, 3)) for j in range(3)]
-    assert len({tm.TrainingData(part, [1, -1]).sha256 for part in wide}) == 3
-
-
-def test_clones_and_pickles_are_the_same_data() -> None:
-    data = tm.TrainingData(sp.csr_array(X), Y)
-    data.dense_for("a test")
-    for other in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
-        assert other.sha256 == data.sha256
-        np.testing.assert_array_equal(other.X.toarray(), X)
-        assert "_dense" not in vars(other), "the copy is not carried along"
 
 
 @settings(max_examples=30 if FULL else 12)
@@ -187,3 +160,37 @@ def test_too_large_for_dense_is_refused_by_name(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match=r"method sgd needs dense points.*take method=direct"):
         tm.solve(tm.soft_margin_svc(data, ridge=1.0, intercept="none"), method="sgd")
     assert tm.solve(tm.c_svc(data, C=1.0)).certificate.verdict.closed
+
+
+# --- data of several classes ----------------------------------------------------------------------
+
+TABLE = np.arange(12.0).reshape(6, 2)
+
+
+def test_classes_are_counted_and_read_only() -> None:
+    data = MulticlassData(TABLE, [0, 1, 2, 1, 0, 1])
+    assert (data.n, data.d, data.n_classes) == (6, 2, 3)
+    assert data.counts.tolist() == [2, 3, 1]
+    assert data.classes == ("0", "1", "2")
+    with pytest.raises(ValueError, match="read-only"):
+        data.y[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        data.X[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "numbers"),
+    [
+        ([1, 2, 3, 1, 2, 3], ("1", "2", "3"), [0, 1, 2, 0, 1, 2]),
+        ([0.0, 2.0, 2.0, 0.0, 0.0, 2.0], ("0", "2"), [0, 1, 1, 0, 0, 1]),
+        ([-1, 1, 1, -1, 0, 10], ("-1", "0", "1", "10"), [0, 2, 2, 0, 1, 3]),
+        (["b", "a", "c", "a", "a", "b"], ("a", "b", "c"), [1, 0, 2, 0, 0, 1]),
+        ([True, False, True, True, True, True], ("False", "True"), [1, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_labels_of_any_kind_are_numbered_in_their_order(
+    y: list[object], classes: tuple[str, ...], numbers: list[int]
+) -> None:
+    data = MulticlassData(TABLE, y)  # type: ignore[arg-type]
+    assert data.classes == classes
+    assert data.y.tolist() == numbers

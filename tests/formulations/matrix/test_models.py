@@ -12,13 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.inside.formulations import (
-    bounded_objective,
-    checked_shape,
-    frame,
-    nearest_of_rank,
-    spread_norm,
-)
+from tests.inside.formulations import bounded_objective, checked_shape, spread_norm
 from tests.inside.solvers import projection_value
 from tests.references import matrix
 from tests.references.matrix import matrix_points
@@ -45,21 +39,6 @@ def exact(rank: int) -> SolveResult:
     return certified(
         tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape=SQUARE, rank=rank), "scip"
     )
-
-
-# --- the chain -----------------------------------------------------------------------------------
-
-
-def test_the_optimum_of_rank_one_is_proven_and_the_projection_leaves_a_quarter() -> None:
-    """Any free solver for the point, and a search of ours for the bound; SCIP claims the same."""
-    found = exact(1)
-    assert found.seconds < 120
-    assert "cones of directions" in found.certificate.bound_method
-    assert found.certificate.solver_bound == pytest.approx(found.objective, abs=1e-5)
-    bound = value("matrix_svc_projection", shape="3x3", rank=1)
-    assert 0.2 < (found.objective - bound) / found.objective < 0.3
-    assert found.certificate.facts["rank"] == 1
-    assert np.linalg.matrix_rank(found.values["w"].reshape(3, 3), tol=1e-9) == 1
 
 
 # --- each model ----------------------------------------------------------------------------------
@@ -102,22 +81,6 @@ def test_the_exact_optimum_is_that_of_every_direction_of_the_plane(mode: str) ->
 # --- checks --------------------------------------------------------------------------------------
 
 
-def test_a_point_is_judged_by_its_own_product_and_not_by_the_weights_it_states() -> None:
-    found, model = exact(1), tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="3x3", rank=1)
-    honest = checked(model, **found.values)
-    assert honest.objective == pytest.approx(found.objective, rel=1e-9)
-    full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
-    stated = checked(model, **{**found.values, "w": full.values["w"]})
-    assert stated.objective == pytest.approx(found.objective, rel=1e-9)
-    turned = checked(model, **{**found.values, "V": -2 * found.values["V"]})
-    B = -2 * np.outer(found.values["U"], found.values["V"])
-    losses = np.maximum(0, 1 - DATA.y * (DATA.X @ B.ravel() + turned.repaired["b"]))
-    assert turned.objective == pytest.approx(losses.sum() + RIDGE / 2 * (B**2).sum(), rel=1e-9)
-    U, V = turned.repaired["U"], turned.repaired["V"]
-    assert np.outer(U, V) == pytest.approx(B, abs=1e-12)
-    assert np.linalg.norm(U) == pytest.approx(1)
-
-
 @pytest.mark.parametrize(("mode", "rank"), [("free", 2), ("penalised", 1), ("none", 2)])
 def test_the_error_of_a_point_is_no_smaller_than_that_of_rational_numbers(
     rank: int, mode: str
@@ -145,23 +108,6 @@ def test_the_error_of_a_point_is_no_smaller_than_that_of_rational_numbers(
         assert abs(exact - Fraction(found.objective)) <= Fraction(found.error)
     far = checked(model, **{**values, "V": np.full((3, rank), 1e3)})
     assert far.error is None  # out of the ranges of V
-
-
-@given(seed=st.integers(0, 2**32 - 1), rank=st.integers(1, 3), tall=st.booleans())
-@settings(max_examples=25 if FULL else 15)
-def test_the_frame_of_a_matrix_is_orthonormal_triangular_and_has_its_product(
-    seed: int, rank: int, tall: bool
-) -> None:
-    m, n = (4, 3) if tall else (3, 4)
-    rng = np.random.default_rng(seed)
-    w = rng.standard_normal(12) if seed % 5 else np.zeros(12)
-    U, V = frame(w, m, n, rank)
-    left, sizes, right = np.linalg.svd(w.reshape(m, n), full_matrices=False)
-    assert (left[:, :rank] * sizes[:rank]) @ right[:rank] == pytest.approx(U @ V.T, abs=1e-10)
-    assert nearest_of_rank(w, m, n, rank) == pytest.approx((U @ V.T).ravel(), abs=1e-10)
-    np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-10)
-    assert not np.triu(U, 1).any()
-    assert (np.diag(U) >= 0).all()
 
 
 @given(
@@ -207,21 +153,6 @@ def test_any_multipliers_bound_the_projection_and_its_own_are_tight(rank: int, m
         assert projection_value(model.origin, alpha) <= found.objective * (1 + 1e-9)
 
 
-def test_facts_of_the_projection_hold_the_trace_and_the_rounded_point() -> None:
-    found = certified(tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=2))
-    facts, w = found.certificate.facts, found.values["w"]
-    assert facts["trace_P"] == pytest.approx(np.trace(found.values["P"]), rel=1e-9)
-    assert facts["trace_P"] <= 2 + 1e-9
-    assert facts["singular_values"] == pytest.approx(np.linalg.svd(w.reshape(3, 3))[1])
-    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
-    B = (left[:, :2] * sizes[:2]) @ right[:2]
-    scores = DATA.X @ B.ravel()
-    losses = [np.maximum(0, 1 - DATA.y * (scores + b)).sum() for b in DATA.y - scores]
-    assert facts["rounded_objective"] == pytest.approx(
-        min(losses) + RIDGE / 2 * (B**2).sum(), rel=1e-9
-    )
-
-
 # --- ranges, prices, refusals --------------------------------------------------------------------
 
 
@@ -251,6 +182,28 @@ def test_the_ranges_keep_every_point_that_is_no_worse_than_the_known_one(mode: s
             assert abs(better.b) <= model.b.ub
 
 
+def test_every_way_to_write_a_shape_is_taken() -> None:
+    for shape in ("3x4", " 3 X 4 ", (3, 4), [3, 4], np.array([3, 4])):
+        assert checked_shape(shape, 12) == (3, 4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="shape 3x4 has 12 entries, but the points have 9"):
+        checked_shape("3x4", 9)
+
+
+def test_facts_of_the_projection_hold_the_trace_and_the_rounded_point() -> None:
+    found = certified(tm.matrix_svc_projection(DATA, ridge=RIDGE, shape=SQUARE, rank=2))
+    facts, w = found.certificate.facts, found.values["w"]
+    assert facts["trace_P"] == pytest.approx(np.trace(found.values["P"]), rel=1e-9)
+    assert facts["trace_P"] <= 2 + 1e-9
+    assert facts["singular_values"] == pytest.approx(np.linalg.svd(w.reshape(3, 3))[1])
+    left, sizes, right = np.linalg.svd(w.reshape(3, 3))
+    B = (left[:, :2] * sizes[:2]) @ right[:2]
+    scores = DATA.X @ B.ravel()
+    losses = [np.maximum(0, 1 - DATA.y * (scores + b)).sum() for b in DATA.y - scores]
+    assert facts["rounded_objective"] == pytest.approx(
+        min(losses) + RIDGE / 2 * (B**2).sum(), rel=1e-9
+    )
+
+
 def test_a_known_point_of_too_large_a_rank_is_cut_down_before_it_is_believed() -> None:
     full = certified(tm.matrix_svc_full(DATA, ridge=RIDGE, shape="3x3"))
     w, b = full.values["w"], float(full.values["b"])
@@ -263,21 +216,3 @@ def test_a_known_point_of_too_large_a_rank_is_cut_down_before_it_is_believed() -
     reach = np.sqrt(2 * min(losses) / RIDGE + B @ B)
     assert model.V[0, 0].ub == pytest.approx(reach, rel=1e-6)
     assert RIDGE / 2 * reach**2 >= exact(1).objective
-
-
-def test_the_known_point_is_where_a_solver_starts() -> None:
-    known = tm.search.matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=2)
-    model = tm.build("matrix_svc_bilinear", SMALL, ridge=RIDGE, shape="2x3", rank=1)
-    w = np.array([v.value for v in model.w.values()])
-    assert np.linalg.matrix_rank(w.reshape(2, 3), tol=1e-9) == 1
-    loss = sum(v.value for v in model.xi.values())
-    assert loss + RIDGE / 2 * w @ w <= known.objective * 1.1
-    for row in (*model.product.values(), *model.frame.values()):
-        assert row.body() == pytest.approx(row.upper(), abs=1e-9)
-
-
-def test_every_way_to_write_a_shape_is_taken() -> None:
-    for shape in ("3x4", " 3 X 4 ", (3, 4), [3, 4], np.array([3, 4])):
-        assert checked_shape(shape, 12) == (3, 4)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="shape 3x4 has 12 entries, but the points have 9"):
-        checked_shape("3x4", 9)

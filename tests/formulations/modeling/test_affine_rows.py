@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.gdp import Disjunct, Disjunction
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from tests.inside.formulations import AffineRows, ArrayVar, dot, equal_rows, squares
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import StandardForm, representable, standard_form
-from tests.references.reference_solutions import points
 from tests.support.covering import FULL
-from tightmargin.formulations import c_svc
 from tightmargin.solvers import solve
 
 N, K = 6, 3
@@ -65,10 +61,7 @@ def skeleton(arrays: bool = False) -> pyo.ConcreteModel:
 def with_arrays() -> pyo.ConcreteModel:
     m = skeleton(arrays=True)
     m.row = AffineRows(
-        m.I,
-        [((SIGN, SIGNED), m.w), (SIGN, m.b), (m.big, m.xi), (0.7, m.z)],
-        lower=1.0,
-        upper=9.0,
+        m.I, [((SIGN, SIGNED), m.w), (SIGN, m.b), (m.big, m.xi), (0.7, m.z)], lower=1.0, upper=9.0
     )
     m.tie = equal_rows(m.I, [(sp.csr_matrix(MATRIX), m.w), (m.level, m.b), (-1.0, m.xi)], LOW)
     m.tie.deactivate()
@@ -242,54 +235,6 @@ def test_it_is_a_constraint_in_every_way_of_asking() -> None:
         del m.row["absent"]
 
 
-def test_rows_carry_values_slacks_and_sides() -> None:
-    m = with_arrays()
-    for j, value in enumerate((0.5, -1.0, 0.25)):
-        m.w[j].value = value
-    m.b.value = 0.75
-    for i in m.I:
-        m.xi[i].value = 0.1 * i
-        m.z[i].value = i % 2
-        score = MATRIX[i] @ [0.5, -1.0, 0.25] + SIGN[i] * 0.75
-        body = score + (1 + i) * 0.1 * i + 0.7 * (i % 2)
-        assert pyo.value(m.row[i].body) == pytest.approx(body)
-        assert (m.row[i].lower, m.row[i].upper) == (1.0, 9.0)
-        assert m.row[i].slack() == pytest.approx(min(body - 1, 9 - body))
-        assert m.tie[i].equality
-        assert m.tie[i].lower == m.tie[i].upper == LOW[i]
-        assert m.cap[i].lower is None
-        assert pyo.value(m.cap[i].upper) == 0.5
-
-
-def test_rows_of_words_and_of_pairs() -> None:
-    """Row k belongs to the k-th element, whatever the elements are."""
-    m = pyo.ConcreteModel()
-    m.names = pyo.Set(initialize=["left", "right"], ordered=True)
-    m.pairs = pyo.Set(initialize=[(1, "a"), (2, "b")], dimen=2)
-    m.x, m.y = pyo.Var(m.names, bounds=(0, 9)), pyo.Var(m.pairs, bounds=(0, 9))
-    m.size = pyo.Param(m.names, initialize={"left": 2.0, "right": 4.0}, mutable=True)
-    m.by_name = AffineRows(m.names, [(m.size, m.x)], lower=np.array([3.0, 8.0]))
-    m.by_pair = AffineRows(m.pairs, [(np.array([5.0, 10.0]), m.y)], lower=1.0)
-    m.goal = pyo.Objective(expr=sum(m.x.values()) + sum(m.y.values()))
-    result = solve(m)
-    np.testing.assert_allclose(result.values["x"], [1.5, 2.0], atol=1e-7)
-    np.testing.assert_allclose(result.values["y"], [0.2, 0.1], atol=1e-7)
-    m.size["right"] = 16.0
-    assert pyo.value(m.by_name["right"].body) == pytest.approx(16 * m.x["right"].value)
-    np.testing.assert_allclose(solve(m).values["x"], [1.5, 0.5], atol=1e-7)
-
-
-def test_the_arrays_given_may_change_afterwards() -> None:
-    """Rows hold a copy: filling a work array anew must not rewrite the model."""
-    m = skeleton()
-    work = MATRIX.copy()
-    m.row = AffineRows(m.I, [(work, m.w)], lower=-1.0)
-    before = standard_form(m).A.toarray()
-    work[:] = 0.0
-    np.testing.assert_array_equal(standard_form(m).A.toarray(), before)
-    np.testing.assert_array_equal(before[:, :K], MATRIX)
-
-
 def test_shapes_that_do_not_fit_are_refused() -> None:
     m = skeleton()
     for terms, sentence in (
@@ -336,91 +281,6 @@ def test_bad_numbers_in_the_arrays_are_refused_by_name(bad: float) -> None:
 # --- everybody else ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["look", "delete 2", "fix w"])
-def test_nl_files_hold_the_same_model(step: str, tmp_path: Path) -> None:
-    """Segments of the file, comments left out: the same numbers in the same places."""
-    texts = []
-    for k, m in enumerate((with_arrays(), with_rules())):
-        STEPS[step](m)
-        path = tmp_path / f"{k}.nl"
-        m.write(str(path))
-        texts.append([number_or_word(t) for t in path.read_text(encoding="utf-8").split()])
-    assert texts[0] == texts[1]
-
-
-def number_or_word(text: str) -> float | str:
-    """A zero may be written 0 or 0.0."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-@pytest.mark.parametrize("transformation", ["gdp.bigm", "gdp.hull"])
-def test_disjuncts_may_hold_array_rows(transformation: str) -> None:
-    """Either all of x_i + 2 w >= 3, or all of x_i >= 4; solved through Pyomo's own interfaces."""
-    found = []
-    for arrays in (True, False):
-        m = pyo.ConcreteModel()
-        m.I = pyo.RangeSet(0, 2)
-        m.w = pyo.Var(bounds=(0, 1))
-        m.left, m.right = Disjunct(), Disjunct()
-        if arrays:
-            m.x = ArrayVar(m.I, lower=0.0, upper=np.array([9.0, 8.0, 7.0]))
-            m.left.row = AffineRows(m.I, [(1.0, m.x), (2.0, m.w)], lower=3.0)
-            m.right.row = AffineRows(m.I, [(1.0, m.x)], lower=4.0)
-            loss = dot([1.0, 2.0, 3.0], m.x)
-        else:
-            m.x = pyo.Var(m.I, bounds={0: (0, 9), 1: (0, 8), 2: (0, 7)})
-            m.left.row = pyo.Constraint(
-                m.I, rule=lambda b, i: b.model().x[i] + 2 * b.model().w >= 3
-            )
-            m.right.row = pyo.Constraint(m.I, rule=lambda b, i: b.model().x[i] >= 4)
-            loss = m.x[0] + 2 * m.x[1] + 3 * m.x[2]
-        m.either = Disjunction(expr=[m.left, m.right])
-        m.goal = pyo.Objective(expr=loss + 20 * m.w)
-        pyo.TransformationFactory(transformation).apply_to(m)
-        pyo.SolverFactory("highs").solve(m)
-        found.append(float(pyo.value(m.goal)))
-        assert solve(m).objective == pytest.approx(found[-1], abs=1e-7)
-    assert found[0] == pytest.approx(found[1], abs=1e-9)
-    assert found[0] == pytest.approx(18.0)  # x = 3, w = 0
-
-
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        ("highs", "deactivate 3"), ("appsi_highs", "replace 4"), ("scip_direct", "delete 2"),
-        ("gurobi_direct", "fix xi"), ("appsi_highs", "bound xi"), ("gurobi_direct", "relax"),
-    ],
-)  # fmt: skip
-def test_stock_solvers_see_the_same_rows(name: str, step: str) -> None:
-    found = []
-    for m in (with_arrays(), with_rules()):
-        STEPS[step](m)
-        pyo.SolverFactory(name).solve(m)
-        found.append(float(pyo.value(m.objective)))
-    assert found[0] == pytest.approx(found[1], abs=1e-7)
-    m = with_arrays()
-    STEPS[step](m)
-    assert solve(m).objective == pytest.approx(found[1], abs=1e-6)
-
-
-def test_duals_of_array_rows_arrive_by_name() -> None:
-    """d objective / d side: by differences of two solves."""
-    m = with_arrays()
-    m.z.fix(0)
-    base = solve(m, "highs")
-    step = 1e-5
-    for i in range(N):
-        moved = with_arrays()
-        moved.z.fix(0)
-        low = moved.row[i]
-        low.set_value((1.0 + step, low.body, 9.0))
-        slope = (solve(moved, "highs").objective - base.objective) / step
-        assert base.duals["row"][i] == pytest.approx(slope, abs=1e-4)
-
-
 def test_rows_inside_a_block_are_found() -> None:
     m = pyo.ConcreteModel()
     m.inner = pyo.Block()
@@ -433,15 +293,6 @@ def test_rows_inside_a_block_are_found() -> None:
     assert solve(m).objective == pytest.approx(0.0, abs=1e-7)
     m.inner.activate()
     assert solve(m).objective == pytest.approx(7.0, abs=1e-7)
-
-
-def test_building_touches_no_row() -> None:
-    """The point of it all: neither the builder nor solve() makes a Pyomo row."""
-    model = c_svc(points("overlapping", 0), C=1.0)
-    solve(model)
-    assert model.margin.touched() == []
-    assert len(model.margin._data) == len(model.xi.touched()) == 0
-    assert list(model.margin.untouched()) == list(range(14))
 
 
 # --- the small expressions -----------------------------------------------------------------------

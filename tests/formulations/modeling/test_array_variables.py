@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from tests.inside.formulations import ArrayVar
 from tests.inside.solvers import standard_form
-from tightmargin.solvers import solve
 
 N = 5
 CAPS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -40,21 +38,6 @@ def test_it_is_a_variable_in_every_way_of_asking() -> None:
     with pytest.raises(KeyError):
         m.x[N]
     assert len(list(m.component_data_objects(pyo.Var))) == N
-
-
-def test_an_element_has_the_bounds_and_domain_of_the_arrays() -> None:
-    m = model()
-    assert [(v.lb, v.ub) for v in m.x.values()] == [(-1.0, 2.0 * cap) for cap in CAPS]
-    m.C = 3.0
-    assert m.x[4].ub == 15.0
-    m.y = ArrayVar(m.I, upper=m.C, within=pyo.NonNegativeReals)
-    assert [(v.lb, v.ub) for v in m.y.values()] == [(0.0, 3.0)] * N
-    m.z = ArrayVar(m.I, within=pyo.Binary)
-    assert m.z.arrays().integer.all()
-    assert m.z[0].is_binary()
-    m.k = ArrayVar(m.I, within=pyo.Integers, lower=0.5, upper=7.5)
-    assert m.k[1].is_integer()
-    assert (m.k.arrays().lower == 0.5).all()
 
 
 @pytest.mark.parametrize("touch", [False, True])
@@ -112,29 +95,6 @@ def test_values_come_and_go_as_arrays() -> None:
     assert m.x.extract_values(include_fixed_values=False) == {1: 2.0, 2: None, 3: 4.0, 4: 5.0}
     m.x.set_values({4: 0.5})
     assert m.x.arrays().values[4] == 0.5
-
-
-def test_solving_touches_no_element_and_its_values_are_there() -> None:
-    m = model()
-    m.goal = pyo.Objective(expr=0.0)
-    m.y = pyo.Var(bounds=(0, 1))
-    result = solve(m)
-    assert len(m.x.touched()) == 0
-    np.testing.assert_array_equal(result.values["x"], [m.x[i].value for i in m.I])
-
-
-def test_all_elements_at_once() -> None:
-    m = model()
-    m.x.setlb(0.0)
-    m.x.setub(1.0)
-    m.x.fix(0.5)
-    assert standard_form(m).n == 0
-    m.x.unfix()
-    m.x.domain = pyo.Binary
-    assert standard_form(m).integer.all()
-    out = io.StringIO()
-    m.x.pprint(ostream=out)
-    assert "x : Size=5, Index=I" in out.getvalue()
 
 
 def test_elements_cannot_be_deleted() -> None:

@@ -10,12 +10,10 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.formulations import ArrayVar, Factor, RotatedCones, complement, dot, rows_by_index
+from tests.inside.formulations import ArrayVar, RotatedCones, complement, dot
 from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import StandardForm, standard_form
-from tests.references.reference_solutions import points
-from tightmargin.formulations import conic_sdp
-from tightmargin.solvers import NumberError, solve
+from tightmargin.solvers import solve
 
 N = 5
 FEW = [0, 2, 3]
@@ -104,76 +102,7 @@ def test_stock_scip_and_gurobi_see_the_same_rows() -> None:
         assert pyo.value(m.objective) == pytest.approx(expected, abs=2e-5)
 
 
-def test_reading_and_solving_make_no_row() -> None:
-    m = conic_sdp(points("overlapping", 3), penalty=1.0)
-    result = solve(m)
-    assert len(m.inside._data) == len(m.z.touched()) == len(m.p.touched()) == 0
-    assert result.duals["inside"].shape == (len(m.I), 3)
-
-
 def test_multipliers_come_back_by_name_as_for_ordinary_rows() -> None:
     one, other = (solve(model(arrays), "clarabel").duals for arrays in (True, False))
     for name in ("inside", "outside"):
         np.testing.assert_allclose(one[name], other[name], atol=1e-5)
-
-
-def test_a_slope_and_a_constant_of_a_factor() -> None:
-    """x^2 <= s (3 - 2 t), t = 1, x >= 2: s >= 4; and at t = 0 it would be 4/3."""
-    m = pyo.ConcreteModel()
-    m.I = pyo.RangeSet(0, 0)
-    m.x, m.s = ArrayVar(m.I, lower=2.0), ArrayVar(m.I, lower=0.0)
-    m.t = ArrayVar(m.I, lower=1.0, upper=1.25)
-    m.cone = RotatedCones(m.I, m.x, m.s, Factor(m.t, -2.0, 3.0))
-    m.goal = pyo.Objective(expr=m.s[0])
-    assert solve(m).objective == pytest.approx(4.0, abs=1e-6)
-    assert str(m.cone[0].expr) == "x[0]**2  <=  s[0]*(3.0 - 2.0*t[0])"
-
-
-def scaled(arrays: bool) -> pyo.ConcreteModel:
-    """Min t sum s with x_i^2 <= t s_i and x_i >= i + 1: the sum of squares, whatever t is."""
-    m = pyo.ConcreteModel()
-    m.I = pyo.RangeSet(0, 3)
-    m.t = pyo.Param(initialize=2.5, mutable=True)
-    m.x = ArrayVar(m.I, lower=np.arange(1.0, 5.0))
-    m.s = ArrayVar(m.I)
-    m.cone = (
-        RotatedCones(m.I, m.x, m.s, m.t)
-        if arrays
-        else rows_by_index(m.I, lambda i: m.x[i] ** 2 <= m.t * m.s[i])
-    )
-    m.objective = pyo.Objective(expr=m.t * sum(m.s[i] for i in m.I))
-    return m
-
-
-@pytest.mark.parametrize(
-    ("edit", "copied"),
-    [("none", "pickle"), ("param", ""), ("fixed", "clone"), ("touched", "pickle"),
-     ("deactivated", "clone")],
-)  # fmt: skip
-def test_a_cone_scaled_by_a_param_is_the_ordinary_row(edit: str, copied: str) -> None:
-    ours, plain = scaled(arrays=True), scaled(arrays=False)
-    if copied:
-        ours = ours.clone() if copied == "clone" else pickle.loads(pickle.dumps(ours))
-    for m in (ours, plain):
-        match edit:
-            case "param":
-                m.t.set_value(0.25)
-            case "fixed":
-                m.x[1].fix(7.0)
-            case "touched":
-                m.cone[2].set_value(m.x[2] ** 2 <= m.t * m.s[2] + 1)
-            case "deactivated":
-                m.cone[3].deactivate()
-                m.s[3].setlb(0.0)
-    assert_same_rows(ours, plain)
-    expected = {"none": 30, "param": 30, "fixed": 75, "touched": 29, "deactivated": 14}[edit]
-    assert solve(ours, "clarabel").objective == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize(("number", "words"), [(np.nan, "is nan"), (None, "has no value")])
-def test_a_bad_param_of_a_cone_is_named(number: float | None, words: str) -> None:
-    m = scaled(arrays=True)
-    m.t = number
-    m.objective.set_value(m.x[0])
-    with pytest.raises(NumberError, match=rf"(row cone\[0\].*s\[0\]|Param t) {words}"):
-        solve(m)

@@ -128,12 +128,3 @@ def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
     worse = (np.full((3, 2), 9.0) * [[1], [0], [-1]], np.zeros(3))
     kept = tm.multiclass_truncated(data, **words, incumbent=worse)
     np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
-
-
-def test_reaches_are_the_farthest_points_of_own_and_other_classes() -> None:
-    data = class_points(5, n=9)
-    own, others = class_reaches(data)
-    for i in range(data.n):
-        distance = np.linalg.norm(data.X - data.X[i], axis=1)
-        assert own[i] == pytest.approx(distance[data.y == data.y[i]].max())
-        assert others[i] == pytest.approx(distance[data.y != data.y[i]].max())

@@ -97,15 +97,6 @@ def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
         assert (line[int(np.argmin(risks))] > 0) == (q[0] > q[1])
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
-    rng = np.random.default_rng(3)
-    f = np.vstack([rng.standard_normal((20, 4)), np.zeros((1, 4)), [[1.0, 1.0, -1.0, -1.0]]])
-    q = rng.random(4)
-    by_hand = [risk_by_hand(loss, -0.3, q, row) for row in f]
-    np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)
-
-
 @pytest.mark.parametrize(("K", "s", "said"), [(2, -2.0, False), (3, -0.5, False), (3, -0.6, True)])
 def test_a_solved_machine_says_when_its_truncation_is_not_consistent(
     K: int, s: float, said: bool
@@ -114,3 +105,12 @@ def test_a_solved_machine_says_when_its_truncation_is_not_consistent(
     model = tm.build("multiclass_truncated_relaxed", data, ridge=0.1, truncation=s, big_m=50.0)
     facts = tm.solve(model).certificate.facts
     assert ("not Fisher consistent" in facts.get("fisher_consistency", "")) == said
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
+    rng = np.random.default_rng(3)
+    f = np.vstack([rng.standard_normal((20, 4)), np.zeros((1, 4)), [[1.0, 1.0, -1.0, -1.0]]])
+    q = rng.random(4)
+    by_hand = [risk_by_hand(loss, -0.3, q, row) for row in f]
+    np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)

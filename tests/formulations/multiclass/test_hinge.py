@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import smallest_leads, truncated_objective
+from tests.inside.formulations import smallest_leads
 from tests.references.multiclass import class_points, hinge_of_classes, truncated_by_sets
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
@@ -80,24 +79,11 @@ def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
     assert plain.objective == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_facts_count_what_the_scores_do() -> None:
-    result = tm.solve(tm.multiclass_hinge(DATA, ridge=0.3))
-    B, b = scores(result, DATA)
-    guess = (DATA.X @ B.T + b).argmax(axis=1)
-    facts = result.certificate.facts
-    assert facts["errors"] == int((guess != DATA.y).sum()) > 0
-    by_class = [int(((guess != DATA.y) & (DATA.y == k)).sum()) for k in range(4)]
-    assert facts["errors_by_class"] == by_class
-    lead = smallest_leads(DATA, B, b)
-    assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())
-
-
 # --- truncated -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("mode", "truncation"),
-    [("free", -0.5), ("free", -2.0), ("penalised", -0.5), ("none", 0.0)],
+    ("mode", "truncation"), [("free", -0.5), ("free", -2.0), ("penalised", -0.5), ("none", 0.0)]
 )
 def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     mode: str, truncation: float
@@ -113,48 +99,13 @@ def test_the_truncated_optimum_is_that_of_all_sets_of_points_given_up(
     assert np.flatnonzero(result.values["z"] > 0.5).tolist() == list(given_up)
 
 
-def test_the_truncated_loss_is_what_the_program_charges() -> None:
-    """At fixed scores the cheapest xi and z cost min([1 - u]_+, 1 - s), by trying both z."""
-    data, s, big_m = class_points(2, n=7), -0.4, 100.0
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        B, b = 2 * rng.normal(size=(3, 2)), rng.normal(size=3)
-        u = smallest_leads(data, B, b)
-        cheapest = 0.0
-        for lead in u:
-            costs = []
-            for z in (0, 1):
-                xi = max(0.0, 1 - lead - big_m * z)
-                costs += [xi + (1 - s) * z] if xi <= 1 - s else []
-            cheapest += min(costs) / data.n
-        value = truncated_objective(data, B, b, ridge=0.1, truncation=s)
-        assert value == pytest.approx(0.1 * float((B**2).sum()) + cheapest, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("word", "value"), [("truncation", -0.2), ("class_weight", (1.0, 2.0, 1.0))]
-)
-def test_a_relaxation_of_another_problem_is_refused(word: str, value: Any) -> None:
-    data = class_points(4, n=4)
-    words = {"ridge": 0.05, "truncation": -0.5, "big_m": 50.0}
-    row = ("multiclass_truncated_relaxed", {word: value})
-    with pytest.raises(ValueError, match=f"{word}=.*it would bound another problem"):
-        tm.compare(data, [row], exact="multiclass_truncated", parameters=words)
-
-
-def test_a_model_that_is_built_starts_from_its_incumbent() -> None:
-    data = class_points(2, n=7)
-    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5}
-    model = tm.build("multiclass_truncated", data, **words, big_m="derived")
-    B, b = model.origin.parameters["incumbent"]
-    started = np.array([v.value for v in model.B.values()]).reshape(3, 2)
-    np.testing.assert_array_equal(started, B)
-    for row in itertools.chain(model.margin.values(), model.covered.values()):
-        assert row.body() >= row.lower() - 1e-9, "the start is a point of the model"
-    stated = truncated_objective(data, B, b, **words)
-    assert float(model.objective()) == pytest.approx(stated, rel=1e-9)
-    assert all(xi.bounds == (0.0, 1.5) for xi in model.xi.values())
-    assert stated <= truncated_objective(data, *hinge(data, ridge=0.05)[1:], **words) + 1e-9
-
-
-# --- refusals ------------------------------------------------------------------------------------
+def test_facts_count_what_the_scores_do() -> None:
+    result = tm.solve(tm.multiclass_hinge(DATA, ridge=0.3))
+    B, b = scores(result, DATA)
+    guess = (DATA.X @ B.T + b).argmax(axis=1)
+    facts = result.certificate.facts
+    assert facts["errors"] == int((guess != DATA.y).sum()) > 0
+    by_class = [int(((guess != DATA.y) & (DATA.y == k)).sum()) for k in range(4)]
+    assert facts["errors_by_class"] == by_class
+    lead = smallest_leads(DATA, B, b)
+    assert facts["margin_violations"] == int((lead < 1 - 1e-6).sum())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,14 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 import tightmargin as tm
-from tests.inside.experiments import load
-from tests.inside.formulations import (
-    dependent_features,
-    loss_weights,
-    normalise,
-    origin_now,
-    reduced_hulls,
-    support_value,
-)
+from tests.inside.formulations import dependent_features, loss_weights, reduced_hulls, support_value
 from tests.inside.solvers import SOLVERS, nu_bar_bounds
 from tests.references import reference_solutions
-from tests.references.reduced_hulls import all_vertices, level_by_lp
+from tests.references.reduced_hulls import all_vertices
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering
-from tightmargin.formulations import CATALOGUE, Origin, PaperCheck, orthonormal_reduction
-from tightmargin.solvers import SolveResult, Verdict, compare, nu_range, solve
+from tightmargin.formulations import CATALOGUE, Origin, orthonormal_reduction
+from tightmargin.solvers import SolveResult, Verdict, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
 GLOBAL = 2e-6
@@ -56,22 +47,6 @@ def sphere(nu: float, solver: str = "scip") -> SolveResult:
 
 
 # --- the global optimum --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("nu", "mode"), [(0.1, "none"), (BELOW, "free"), (ABOVE, "none"), (0.9, "free")]
-)
-def test_scips_optimum_is_the_best_direction_of_the_plane(nu: float, mode: str) -> None:
-    expected = reference_solutions.nu_risk_on_circle(DATA, mode, nu, uniform(DATA)).value
-    result = solve(tm.extended_nu_svc(DATA, nu=nu, intercept=mode), "scip")
-    assert result.objective == pytest.approx(expected, abs=GLOBAL)
-    w = result.values["w"]
-    assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
-    assert result.objective == pytest.approx(direction(DATA, w, nu, intercept=mode), abs=1e-14)
-    assert result.certificate.level == "paper"
-    closed = Verdict.SOLVER_BOUND if nu in (0.1, BELOW) else Verdict.CERTIFIED
-    assert result.certificate.verdict is closed
-    assert result.bound <= expected + 1e-12
 
 
 @pytest.mark.parametrize(("solver", "balance"), [("scip", "balanced"), ("gurobi", "uniform")])
@@ -115,21 +90,6 @@ def test_the_ball_is_exact_above_nu_bar_and_the_machine_is_nu_svc(nu: float) -> 
     assert ball.objective == pytest.approx(exact.objective, abs=1e-7)
     w = solve(tm.nu_svc(DATA, nu=nu)).values["w"]
     assert w / np.linalg.norm(w) == pytest.approx(ball.values["w"], abs=1e-3)
-
-
-def test_below_nu_bar_the_ball_is_a_relaxation_worth_nothing() -> None:
-    result = solve(tm.extended_nu_svc_ball(DATA, nu=BELOW))
-    assert result.objective == pytest.approx(0.0, abs=1e-8)
-    assert "the ball has the optimum 0 at w = 0" in result.message
-    assert result.certificate.facts["degenerate"].startswith("w = 0")
-    table = compare(
-        DATA,
-        ["extended_nu_svc_ball", "extended_nu_svc_reverse"],
-        exact="extended_nu_svc",
-        parameters={"nu": BELOW},
-    )
-    assert table.violations() == []
-    assert table.upper == pytest.approx(sphere(BELOW).objective, abs=GLOBAL)
 
 
 # --- the linear program --------------------------------------------------------------------------
@@ -236,27 +196,6 @@ def test_perez_cruz_scale_is_n_root_two_times_takedas(mode: str) -> None:
     assert -dual.objective == pytest.approx(theirs.objective, rel=1e-8)
 
 
-def test_norm_multiplier_is_minus_half_the_objective_of_perez_cruz() -> None:
-    """Their KKT (31)-(33) with multipliers from the linear program at its own solution:
-
-    multiplier w = sum alpha_i y_i x_i, sum alpha_i = n nu, 0 <= alpha_i <= 1.
-    """
-    for nu in (0.2, BELOW):
-        best = reference_solutions.nu_risk_on_circle(DATA, "free", nu, uniform(DATA))
-        w = np.sqrt(2) * best.w
-        result = solve(
-            tm.extended_nu_svc_linearised(DATA, nu=nu, w_ref=w, scale="perez_cruz"), "highs"
-        )
-        alpha = result.duals["margin"]
-        assert alpha.sum() == pytest.approx(DATA.n * nu, abs=1e-9)
-        assert alpha.min() > -1e-9
-        assert alpha.max() < 1 + 1e-9
-        multiplier = -result.objective / 2
-        assert (alpha * DATA.y) @ DATA.X == pytest.approx(multiplier * w, abs=1e-7)
-        assert result.certificate.facts["norm_multiplier"] == pytest.approx(multiplier, abs=1e-9)
-        assert multiplier < 0
-
-
 @pytest.mark.parametrize("nu", [BELOW, ABOVE])
 def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
     result = solve(tm.min_cvar(DATA, beta=1 - nu))
@@ -268,65 +207,6 @@ def test_min_cvar_is_the_extended_machine_over_nu(nu: float) -> None:
     shares = np.clip(nu - np.arange(DATA.n) / DATA.n, 0.0, 1 / DATA.n)
     assert result.objective == pytest.approx(shares @ errors / nu, abs=1e-10)
     assert result.certificate.facts["cvar"] == pytest.approx(result.objective, abs=1e-12)
-
-
-# --- what a solver returns, made exact -----------------------------------------------------------
-
-
-def checked(build: Any, w: Any, nu: float = BELOW, **options: Any) -> PaperCheck:
-    """The entry's check of a point that is nothing but w."""
-    check = CATALOGUE[build.__name__].check
-    return check(origin_now(build(DATA, nu=nu, **options)), {"w": np.array(w, dtype=float)})
-
-
-def assert_feasible(found: PaperCheck, nu: float, objective: float) -> None:
-    """Rows by hand at the repaired point, and its objective."""
-    w, b, rho, xi = (found.repaired[word] for word in ("w", "b", "rho", "xi"))
-    assert (DATA.y * (DATA.X @ w + b) - rho + xi).min() > -1e-12
-    assert xi.min() >= 0
-    assert -nu * rho + xi.mean() == pytest.approx(objective, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("build", "length", "expected"),
-    [
-        (tm.extended_nu_svc, 5.0, 1.0), (tm.extended_nu_svc, 0.1, 1.0),
-        (tm.extended_nu_svc_ball, 5.0, 1.0), (tm.extended_nu_svc_ball, 0.1, 0.1),
-        (tm.extended_nu_svc_reverse, 5.0, 5.0), (tm.extended_nu_svc_reverse, 0.1, 1.0),
-    ],
-)  # fmt: skip
-def test_w_is_put_onto_its_norm_row(build: Any, length: float, expected: float) -> None:
-    unit = np.array([0.6, 0.8])
-    level = level_by_lp(DATA, "free", BELOW, uniform(DATA), unit)
-    found = checked(build, length * unit)
-    assert found.violation == 0.0
-    assert np.linalg.norm(found.repaired["w"]) == pytest.approx(expected)
-    assert found.objective == pytest.approx(expected * level, abs=1e-12)
-    assert_feasible(found, BELOW, found.objective)
-
-
-def test_a_zero_w_is_feasible_in_the_ball_alone() -> None:
-    assert checked(tm.extended_nu_svc_ball, [0, 0]).violation == 0.0
-    assert checked(tm.extended_nu_svc_ball, [0, 0]).objective == 0.0
-    for build in (tm.extended_nu_svc, tm.extended_nu_svc_reverse):
-        assert checked(build, [0, 0]).violation == 1.0
-
-
-def test_w_is_put_onto_the_line_and_into_the_polytope() -> None:
-    unit = np.array([0.6, 0.8])
-    level = level_by_lp(DATA, "free", BELOW, uniform(DATA), unit)
-    assert level > 0
-    for factor in (0.3, 7.0):
-        found = checked(tm.extended_nu_svc_linearised, factor * unit, w_ref=[0.6, 0.8])
-        assert found.violation == 0.0
-        assert found.objective == pytest.approx(level, abs=1e-12)
-        assert_feasible(found, BELOW, found.objective)
-    assert checked(tm.extended_nu_svc_linearised, -unit, w_ref=[0.6, 0.8]).violation == 2.0
-    inside = checked(tm.extended_nu_svc_polar, 0.5 * unit / level)
-    outside = checked(tm.extended_nu_svc_polar, 1.5 * unit / level)
-    assert inside.objective == pytest.approx(-0.25 / level**2)
-    assert outside.objective == pytest.approx(-1 / level**2)
-    assert_feasible(outside, BELOW, 1.0)
 
 
 # --- weights -------------------------------------------------------------------------------------
@@ -442,25 +322,6 @@ def test_solve_says_which_branch_applies() -> None:
     assert "has 0.6 times this optimum" in solve(tm.min_cvar(DATA, beta=0.4)).message
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        tm.extended_nu_svc_reverse, tm.extended_nu_svc_polar, tm.extended_nu_svc_linearised,
-        tm.extended_nu_svc_linearised_dual,
-    ],
-)  # fmt: skip
-def test_the_wrong_side_of_nu_bar_is_refused(build: Any) -> None:
-    model = build(DATA, nu=ABOVE, **parameters(build))
-    with pytest.raises(ValueError, match=rf"above nu_bar .*{build.__name__} is .*extended_nu_svc_"):
-        solve(model)
-    model.nu = BELOW
-    assert solve(model).objective is not None
-    if build is tm.extended_nu_svc_polar:
-        model.nu = nu_range(DATA).nu_bar
-        with pytest.raises(ValueError, match="at nu_bar"):
-            solve(model)
-
-
 # --- rank of the features ------------------------------------------------------------------------
 
 
@@ -525,52 +386,3 @@ def test_small_features_are_no_dependent_ones() -> None:
         assert dependent_features(scaled, "free") == (2, ())
     near = tm.TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
     assert dependent_features(near, "free") == (3, ())
-
-
-@pytest.mark.parametrize("kind", ["far point", "rare"])
-def test_what_features_depend_on_is_the_same_wherever_a_point_stands(kind: str) -> None:
-    """Of many points some are looked at first; each of these has one that decides."""
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((2000, 3))
-    special = {"far point": np.full(3, 1e13), "rare": [0.3, 0.2, 1.0]}
-    X[:, 2] = {"far point": X[:, 2], "rare": 0.0}[kind]
-    y = np.where(np.arange(len(X)) % 2 == 0, 1, -1)
-    answers = []
-    for place in (0, 7, 1999):
-        X_placed = X.copy()
-        X_placed[place] = special[kind]
-        answers.append(dependent_features(tm.TrainingData(X_placed, y), "free"))
-    assert [rank for rank, _ in answers] == [1 if kind == "far point" else 3] * 3
-    assert [bool(lines) for _, lines in answers] == [kind == "far point"] * 3
-
-
-def test_a_constant_feature_is_no_trap_without_an_intercept() -> None:
-    data = tm.TrainingData(np.c_[DATA.X, np.ones(DATA.n)], DATA.y)
-    tm.extended_nu_svc(data, nu=0.3, intercept="none")
-    for mode in ("free", "penalised"):
-        with pytest.raises(ValueError, match="feature 2 is constant"):
-            tm.extended_nu_svc(data, nu=0.3, intercept=mode)
-    twice = tm.TrainingData(np.c_[DATA.X, 2 * DATA.X[:, 1]], DATA.y)
-    with pytest.raises(ValueError, match=r"linearly dependent.* = \S+ \* feature \d;"):
-        tm.extended_nu_svc(twice, nu=0.3, intercept="none")
-
-
-# --- published and recorded numbers --------------------------------------------------------------
-
-
-def test_liver_disorders_have_the_range_of_perez_cruz(data_folder: Path) -> None:
-    """Sec. 6: nu_min 0.7190, nu_max 290 / 345; the sign of the multiplier changes between."""
-    data, _ = normalise(
-        load(f"{data_folder / 'liver_disorders.csv'}", label="selector", positive="1"), "zscore"
-    )
-    found = nu_range(data)
-    assert found.nu_max == pytest.approx(290 / 345)
-    assert found.nu_bar == pytest.approx(0.7190, abs=5e-5)
-    low, high = nu_bar_bounds(data)
-    assert high - low < 1e-9
-    for nu, sign in ((0.7195, 1.0), (0.83, 1.0)):
-        result = solve(tm.extended_nu_svc_ball(data, nu=nu))
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert np.sign(result.certificate.facts["norm_multiplier"]) == sign
-    result = solve(tm.extended_nu_svc_linearised(data, nu=0.7175, w_ref="mean_difference"))
-    assert result.certificate.facts["norm_multiplier"] < 0

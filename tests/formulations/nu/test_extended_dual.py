@@ -40,21 +40,6 @@ def test_for_fixed_multipliers_lambda_is_the_root_of_40() -> None:
     assert best.x == pytest.approx(DATA.n * float(found.values["norm_multiplier"]), rel=1e-3)
 
 
-def test_the_multipliers_are_those_of_the_nu_machine_and_w_that_of_the_sphere() -> None:
-    """(41): with lambda fixed the dual is that of the nu-machine."""
-    dual = tm.solve(tm.extended_nu_svc_dual(DATA, nu=ABOVE))
-    machine = tm.solve(tm.nu_svc_dual(DATA, nu=ABOVE))
-    sphere = tm.solve(tm.extended_nu_svc(DATA, nu=ABOVE))
-    assert dual.values["v"] == pytest.approx(machine.values["v"], abs=1e-5)
-    w = dual.values["v"] / float(dual.values["norm_multiplier"])
-    assert w == pytest.approx(sphere.values["w"], abs=1e-4)
-    assert dual.objective == pytest.approx(-sphere.objective, rel=1e-6)
-    fitted = tm.FormulationClassifier("extended_nu_svc_dual", nu=ABOVE).fit(DATA.X, DATA.y)
-    assert fitted.decision_function(DATA.X) == pytest.approx(
-        DATA.X @ sphere.values["w"] + float(sphere.values["b"]), abs=1e-3
-    )
-
-
 def test_below_nu_bar_it_is_0_and_says_so() -> None:
     found = tm.solve(tm.extended_nu_svc_dual(DATA, nu=BELOW), absolute_gap=1e-8)
     assert found.certificate.verdict.value == "CERTIFIED"

@@ -35,14 +35,6 @@ def on_circle() -> float:
     return float(found.value)
 
 
-def test_the_components_are_counted_and_nu_bar_is_that_of_the_features() -> None:
-    assert CENTRED.d == 2
-    assert tm.theory.nu_range(CENTRED).nu_bar == pytest.approx(NU_BAR, rel=1e-9)
-    result = tm.solve(tm.extended_nu_svc(CENTRED, nu=BELOW))
-    assert result.certificate.facts["components"] == 2
-    assert "components" not in tm.solve(tm.extended_nu_svc(FEATURES, nu=BELOW)).certificate.facts
-
-
 @pytest.mark.parametrize(
     ("name", "words", "expected"),
     [

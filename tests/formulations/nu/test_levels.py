@@ -42,10 +42,7 @@ def test_at_a_solution_both_are_the_best_pair(seed: int) -> None:
     assert found.spread < 1e-5
     assert found.b_interval == pytest.approx((b_low, b_high), abs=1e-6)
     assert found.rho_interval == pytest.approx((rho_low, rho_high), abs=1e-6)
-    for b, rho in (
-        (found.averaged_b, found.averaged_rho),
-        (found.sorted_b, found.sorted_rho),
-    ):
+    for b, rho in ((found.averaged_b, found.averaged_rho), (found.sorted_b, found.sorted_rho)):
         assert b_low - 1e-5 <= b <= b_high + 1e-5
         assert rho_low - 1e-5 <= rho <= rho_high + 1e-5
     machine = tm.solve(tm.nu_svc(data, nu=nu))

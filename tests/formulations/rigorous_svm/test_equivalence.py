@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.svm import SVC, NuSVC
+from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.formulations import (
@@ -184,60 +184,6 @@ def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
         moved = abs(alpha.sum() / data.n - found.nu) > 1e-3 * found.nu
         turned = np.linalg.norm(unit(data.factor.T @ (data.y * alpha)) - w) > 1e-4
         assert (moved or turned) == (there in beyond), there
-
-
-# --- the degenerate zone -------------------------------------------------------------------------
-
-
-def test_small_h_leave_nu_and_d_where_they_are() -> None:
-    """13 points against 17: nu = 26 / 30 at both H, and C doubles with H."""
-    data = data_of("uneven")
-    (small, w_small), (large, w_large) = at("uneven", 0.1), at("uneven", 0.2)
-    for found in (small, large):
-        assert found.degenerate
-        assert found.nu == pytest.approx(26 / 30, rel=1e-12)
-        assert found.nu_max == 26 / 30
-        assert found.hull_bound == pytest.approx(1 / 13, rel=1e-12)
-        assert found.norm_bounds[0] == 0
-    same_direction(w_small, w_large)
-    assert pytest.approx(2 * small.C, rel=1e-6) == large.C
-    for found, w in ((small, w_small), (large, w_large)):
-        theirs = solved(tm.c_svc_dual(data, C=found.C))["alpha"]
-        w_c = data.factor.T @ (data.y * theirs)
-        same_direction(w, w_c)
-        assert np.linalg.norm(w_c) == pytest.approx(found.norm_bound, rel=1e-6)
-        low, high = found.b_interval or (math.nan, math.nan)
-        assert high - low > 1e-3
-        level = [loss_at(data, w_c, b) for b in (low, (low + high) / 2, high)]
-        assert max(level) - min(level) <= 1e-6
-        assert min(loss_at(data, w_c, low - 0.01), loss_at(data, w_c, high + 0.01)) > level[1]
-    # The nu route still has the direction, and cannot have the norm.
-    alpha = solved(tm.nu_svc_dual(data, nu=small.nu))["alpha"]
-    same_direction(w_small, data.factor.T @ (data.y * alpha))
-    with pytest.raises(ValueError, match=r"infeasible|not finite"):
-        NuSVC(nu=small.nu, kernel="linear").fit(data.factor, data.y)
-    outside, _ = at("uneven", 0.5)
-    assert not outside.degenerate
-    assert outside.nu < 26 / 30 - 0.01
-    assert outside.notes == ()
-
-
-def test_rough_multipliers_name_no_stretch() -> None:
-    """A thousandth on a point far from the margin: its level is not that of the others."""
-    data, H = data_of("separable"), 0.5
-    row = solve_rsvm(data, norm_bound=H, method="segments")
-    zeros = np.flatnonzero(row.point.alpha == 0)
-    assert zeros.size
-    alpha = row.point.alpha.copy()
-    alpha[zeros[0]] += 1e-3
-    found = equivalence(data, H, alpha)
-    assert found.norm_bounds == (H, H)
-    assert not found.flat
-    assert pytest.approx(at("separable", H)[0].C, rel=1e-2) == found.C
-
-
-def loss_at(data: tm.TrainingData | tm.GramData, w: np.ndarray, b: float) -> float:
-    return float(np.maximum(0.0, 1 - data.y * (data.factor @ w + b)).sum())
 
 
 # --- gamma = 0 -----------------------------------------------------------------------------------

@@ -89,20 +89,3 @@ def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
     )
     assert scaled.certificate.verdict is Verdict.CERTIFIED
     assert scaled.objective == pytest.approx(expected, rel=1e-5)
-
-
-def test_the_deviance_of_many_points_is_proven_with_absolute_values() -> None:
-    """Their sizes are at least 0, which no interval of the rows alone says of them."""
-    data = tm.data.outlier_data("clustered", n=300, d=10, sigma=1.0, seed=1)
-    found = tm.solve(tm.deviance_svc(data, price=0.01, regulariser="l1"))
-    assert found.certificate.verdict is Verdict.CERTIFIED
-
-
-def test_an_edited_deviance_model_is_proven_too() -> None:
-    model = tm.deviance_svc(DATA, price=PRICE)
-    model.small = pyo.Constraint(expr=model.w[0] >= 0.1)
-    found, before = tm.solve(model), tm.solve(tm.deviance_svc(DATA, price=PRICE))
-    assert before.values["w"][0] < 0.1
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.certificate.level == "model"
-    assert found.bound > before.objective

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -48,16 +47,3 @@ def test_multipliers_have_the_optimum_of_the_hyperplane(data: Any, mode: str) ->
     z = found.values["z"]
     assert ((1 - u) * (1 - z) <= 1e-9).all()
     assert ((1 - u) * z >= -1e-9).all()
-
-
-def test_an_edit_of_alpha_is_no_business_of_the_searches() -> None:
-    """A search in w would forget what an edit asks of alpha."""
-    model = tm.zero_one_kernel(DATA, penalty=PENALTY, intercept="none")
-    before = tm.solve(model)
-    model.none = pyo.Constraint(expr=sum(model.alpha.values()) <= -1.0)
-    found = tm.solve(model, time_limit=5.0)
-    assert found.values["alpha"].sum() <= -1.0 + 1e-6
-    assert found.objective >= before.objective - 1e-6
-    assert found.certificate.level == "model"
-    with pytest.raises(ValueError, match="conflict-search"):
-        tm.solve(model, method="conflict-search")

@@ -15,16 +15,18 @@ from tests.inside.formulations import TRANSFORMATIONS
 from tests.inside.solvers import (
     SOLVERS,
     hull_cuts,
-    standard_form,
     transformed,
     zero_one_enumeration,
     zero_one_incumbent,
 )
 from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
+from tests.references.disjunctive_hull import disjunctive_hull
+from tests.references.reference_solutions import INTERCEPTS
+from tests.support.certified import proven
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, TrainingData
-from tightmargin.solvers import SolverNotInstalledError, Verdict, build
+from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_disjunctive_relaxed
+from tightmargin.solvers import SolverNotInstalledError, Verdict
 
 PENALTY = 0.7
 
@@ -62,22 +64,6 @@ def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: st
             assert best.objective <= radius**2 * (1 + 1e-9), "the square of the radius is a value"
             if intercept != "none" and np.any(best.w):
                 assert model.b.lb <= best.b <= model.b.ub
-
-
-def test_a_better_incumbent_gives_a_tighter_box() -> None:
-    for intercept in reference_solutions.INTERCEPTS:
-        data = points(3)
-        plain = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept)
-        known = incumbent(data, intercept, 3.0)
-        tight = tm.zero_one_disjunctive(data, penalty=3.0, intercept=intercept, incumbent=known)
-        found = build("zero_one_disjunctive", data, penalty=3.0, intercept=intercept)
-        value = optimum(3, intercept, 3.0)
-        assert tight.w[0].ub == pytest.approx(np.sqrt(value), rel=1e-6)
-        assert tight.w[0].ub < plain.w[0].ub
-        assert found.w[0].ub == pytest.approx(tight.w[0].ub)
-        assert sum(part.binary_indicator_var.value for part in found.drop.values()) >= 1
-        if intercept == "free":
-            assert tight.b.ub < plain.b.ub
 
 
 def test_the_box_is_as_small_as_it_can_be() -> None:
@@ -216,21 +202,6 @@ def test_scip_and_gurobi_get_indicators_and_not_products(monkeypatch: pytest.Mon
     assert result.certificate.solver_bound > optimum(4, "penalised") * 1.01
 
 
-def test_an_implication_is_read_from_its_product() -> None:
-    data = points(4)
-    copy = transformed(tm.zero_one_disjunctive(data, penalty=1.0), "indicator")
-    form = standard_form(copy)
-    rules = [indicators_module.implication(form, row) for row in form.quadratic]
-    assert len(rules) == data.n
-    for i, rule in enumerate(rules):
-        assert form.columns[rule.binary].name == f"keep[{i}].binary_indicator_var"
-        names = [form.columns[j].name for j in rule.columns]
-        given = dict(zip(names, rule.a, strict=True))
-        assert given["w[0]"] == -data.y[i] * data.X[i, 0]
-        assert given["b"] == -data.y[i]
-        assert rule.side == -1.0
-
-
 def test_disjuncts_with_curved_rows_have_no_indicator() -> None:
     model = tm.zero_one_disjunctive(points(4), penalty=1.0, transformation="indicator")
     model.keep[0].curved = pyo.Constraint(expr=model.w[0] ** 2 <= 1)
@@ -253,3 +224,15 @@ def test_a_hyperplane_in_parts_is_not_shrunk() -> None:
     short = values | {"b": np.array(1 - 1e-7)}
     repaired = check(model.origin, short).repaired
     assert repaired["b"] >= 1, "a margin that falls short by a tolerance is stretched in both"
+
+
+# --- the hull of every choice ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("norm", ["disjuncts", "objective"])
+def test_the_value_is_that_of_the_hulls_written_out(mode: str, norm: str) -> None:
+    data = points(1, 7)
+    result = proven(zero_one_disjunctive_relaxed(data, penalty=1.5, intercept=mode, norm=norm))
+    expected = disjunctive_hull(data, mode, 1.5, inside=norm == "disjuncts")
+    assert result.objective == pytest.approx(expected, rel=2e-6)

@@ -18,12 +18,11 @@ from tests.inside.formulations import (
     zero_one_objective,
 )
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tests.references.reference_solutions import INTERCEPTS
 from tests.support.command_line import run, write_csv
 from tightmargin.cuts import tighten
-from tightmargin.formulations import TrainingData, zero_one_big_m, zero_one_hinge, zero_one_relaxed
+from tightmargin.formulations import TrainingData, zero_one_hinge, zero_one_relaxed
 from tightmargin.solvers import Verdict, solve
-
-INTERCEPTS = ("free", "penalised", "none")
 
 
 def overlapping(n: int, d: int, seed: int) -> TrainingData:
@@ -90,15 +89,6 @@ def test_admits_looks_at_every_statement() -> None:
         assert not replace(tight, conflicts=((0, 1),)).admits(data, far, 0.0, "free")
 
 
-def test_distances_to_the_other_class() -> None:
-    data = overlapping(9, 3, 1)
-    expected = [
-        max(np.linalg.norm(data.X[i] - data.X[k]) for k in range(9) if data.y[k] != data.y[i])
-        for i in range(9)
-    ]
-    assert other_class_reach(data) == pytest.approx(expected)
-
-
 # --- in the big-M models -------------------------------------------------------------------------
 
 DATA = overlapping(22, 2, 2)
@@ -110,23 +100,6 @@ def tightened(request: pytest.FixtureRequest) -> Setting:
     found = tighten(DATA, penalty=1.0, intercept=request.param, rounds=1)
     words = {"penalty": 1.0, "intercept": request.param, "incumbent": found.incumbent}
     return words, found.bounds
-
-
-def test_the_big_m_model_with_tightened_bounds_has_the_same_optimum(
-    tightened: Setting,
-) -> None:
-    words, bounds = tightened
-    exact = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"])
-    model = zero_one_big_m(DATA, big_m="derived", slack_bounds=bounds, **words)
-    result = solve(model, "scip")
-    assert result.certificate.unproven == ""
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(exact.objective, rel=1e-6)
-    derived = zero_one_big_m(DATA, big_m="derived", **words)
-    own, other = ([m.big_m[i].value for i in m.I] for m in (model, derived))
-    assert sum(own) < sum(other)
-    decided = bounds.kept | bounds.violated
-    assert [z.lb == z.ub for z in model.z.values()] == decided.tolist()
 
 
 def test_relaxations_at_tightened_m_are_proven_and_higher(tightened: Setting) -> None:
@@ -172,3 +145,12 @@ def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only(
     assert "no proof" in hinge_with(forged)
     forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
     assert "leave out a known point" in hinge_with(forged)
+
+
+def test_distances_to_the_other_class() -> None:
+    data = overlapping(9, 3, 1)
+    expected = [
+        max(np.linalg.norm(data.X[i] - data.X[k]) for k in range(9) if data.y[k] != data.y[i])
+        for i in range(9)
+    ]
+    assert other_class_reach(data) == pytest.approx(expected)
