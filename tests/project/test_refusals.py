@@ -339,14 +339,6 @@ def test_limits_are_numbers_of_their_range(argument: str) -> None:
     assert (result.time_limit, result.threads, result.seed) == (60.0, 1, 0)
 
 
-def test_a_refusal_comes_before_the_model_is_touched() -> None:
-    """A bad limit leaves the start values alone."""
-    model = c_svc()
-    with pytest.raises(ValueError, match="time_limit"):
-        tm.solve(model, time_limit=-1, warm_start={"b": 3.0})
-    assert model.b.value is None
-
-
 # --- the command line ----------------------------------------------------------------------------
 
 

@@ -13,8 +13,7 @@ import pytest
 from tests.inside.experiments import kind_of, tables
 from tests.inside.experiments import solve as solving
 from tests.references.reference_solutions import points
-from tests.support.command_line import ROOT, run, start, write_csv
-from tests.support.covering import FULL
+from tests.support.command_line import ROOT, run, write_csv
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, solve
 
@@ -40,16 +39,6 @@ def test_options_go_to_the_solver_or_the_method_that_is_named(file: Path) -> Non
     words = ("solve", "soft_margin_svc", "--set", "ridge=0.1", "intercept=none")
     answer = run(*words, "--data", file, "--method", "sgd", "--option", "steps=50", "--json")
     assert answer.json["solver"]["options"]["steps"] == 50
-
-
-def test_processes_go_to_the_search_that_auto_takes(file: Path) -> None:
-    """Two features are for cones, which meet no scheduler."""
-    model = ("solve", "zero_one_big_m", "--set", "penalty=1", "big_m=derived", "--data", file)
-    for name, value in (("workers", 1), ("scheduler", "tcp://HOST:8786")):
-        answer = run(*model, f"--{name}", value, "--json")
-        assert answer.code == 0, answer.complaint
-        assert answer.json["solver"]["options"] == {name: value}
-        assert answer.json["solver"]["name"] == "tightmargin"
 
 
 def test_a_saved_result_is_a_start(
@@ -175,22 +164,3 @@ def test_numbers_whose_squares_overflow_are_one_sentence(entry: str, tmp_path: P
     assert answer.complaint.endswith("add --set normalise=zscore, or take other units")
     scaled = run("solve", entry, "--data", huge, "--set", *own, "normalise=zscore")
     assert (scaled.code, scaled.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("kind", ["scip", "isolated", "sdp"] if FULL else ["isolated"])
-def test_a_command_leaves_no_temporary_files_and_no_stray_lines(
-    kind: str, file: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    prelude = f"import os, tempfile\nos.environ['TMPDIR'] = tempfile.tempdir = {str(folder)!r}"
-    words = {
-        "scip": (*ZERO_ONE, file, "--solver", "scip"),
-        "isolated": (*C_SVC, file, "--isolate"),
-        "sdp": ("solve", "conic_sdp", "--set", "penalty=1", "--data", file),
-    }[kind]
-    process = start(*words, cwd=tmp_path, prelude=prelude)
-    stdout, stderr = process.communicate(timeout=120)
-    assert (process.returncode, stderr) == (0, "")
-    assert stdout
-    assert list(folder.iterdir()) == []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_iris, load_svmlight_file, load_wine
+from sklearn.datasets import load_svmlight_file
 
 from tests.inside.experiments import (
     Points,
@@ -20,8 +20,6 @@ from tests.inside.experiments import (
     gaussian_class_probabilities,
     load,
     load_classes,
-    named,
-    numbered,
     subset,
 )
 from tightmargin.formulations import CATALOGUE, MulticlassData
@@ -62,45 +60,6 @@ def test_every_kind_of_file_gives_the_same_classes_in_the_order_of_numbers(here:
         assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
         np.testing.assert_array_equal(data.X, X, err_msg=name)
         assert data.spec == name
-
-
-def test_words_are_classes_in_the_order_of_the_alphabet_after_numbers(here: Path) -> None:
-    words = ["setosa", "7", "Iris x", "-3", "setosa", "7", "7", "-3", "-3", "Iris x", "7", "-3"]
-    write_table("d.csv", words)
-    data = load_classes("d.csv")
-    assert data.classes == ("-3", "7", "Iris x", "setosa")
-    assert [data.classes[k] for k in data.y] == words
-    np.savez("words.npz", X=X, kind=np.array(words))
-    same = load_classes("words.npz", label="kind")
-    assert (same.classes, same.sha256) == (data.classes, data.sha256)
-    np.testing.assert_array_equal(load_classes("d.csv,features=2+0").X, X[:, [2, 0]])
-    y, classes = numbered(named(["b", "10", "9.0", "9", "b"], None, "here"))
-    assert (classes, y.tolist()) == (("9", "10", "b"), [2, 1, 0, 0, 2])
-    for spec, word in (("d.csv,positive=7", None), ("d.csv", "7"), ("sklearn:iris", "setosa")):
-        with pytest.raises(ValueError, match=r"positive=\w+ makes two classes of all: leave"):
-            load_classes(spec, positive=word)
-
-
-def test_signs_are_two_classes_too(here: Path) -> None:
-    np.savez("d.npz", X=X, y=np.where(CODES == 9, 1, -1))
-    data, two = load_classes("d.npz"), load("d.npz")
-    assert data.classes == ("-1", "1")
-    np.testing.assert_array_equal(2 * data.y - 1, two.y)
-    drawn = load_classes("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
-    signs = load("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
-    np.testing.assert_array_equal(2 * drawn.y - 1, signs.y)
-    np.testing.assert_array_equal(drawn.X, signs.X)
-
-
-@pytest.mark.parametrize(("name", "bunch"), [("iris", load_iris()), ("wine", load_wine())])
-def test_data_sets_of_scikit_learn_keep_the_names_of_their_classes(
-    name: str, bunch: object
-) -> None:
-    data = load_classes(f"sklearn:{name}")
-    np.testing.assert_array_equal(data.y, bunch.target)  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(data.X, bunch.data)  # type: ignore[attr-defined]
-    assert data.classes == tuple(bunch.target_names)  # type: ignore[attr-defined]
-    assert load_classes("sklearn:digits,n=50,stratify").classes == tuple("0123456789")
 
 
 @pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])

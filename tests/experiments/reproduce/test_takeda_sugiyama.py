@@ -82,23 +82,6 @@ def test_figure_1_has_one_cvar_in_four_ways(distribution: Report) -> None:
             assert row.cells["tail mean"].ours == pytest.approx(mean, rel=1e-5)
 
 
-def test_the_histogram_has_every_point_and_the_tail_from_the_var_on(distribution: Report) -> None:
-    assert distribution.figure is not None
-    above, below = (axes for axes in distribution.figure.axes if axes.get_visible())
-    for axes, nu in ((above, 0.3), (below, 0.1)):
-        assert f"nu = {nu:g}" in axes.get_title()
-        hatched = [bar for bar in axes.patches if bar.get_hatch()]
-        plain = [bar for bar in axes.patches if not bar.get_hatch()]
-        counted = sum(bar.get_height() for bar in hatched)
-        assert counted + sum(bar.get_height() for bar in plain) == 569
-        # Up to d + 1 = 4 points are tied at the level of the machine.
-        assert nu <= counted / 569 <= nu + 4 / 569
-        lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
-        first = min(bar.get_x() for bar in hatched if bar.get_height())
-        assert first == pytest.approx(lines["VaR"], abs=1e-12)
-        assert lines["VaR"] < lines["CVaR"]
-
-
 @pytest.mark.parametrize(("change", "complaint"), [
     ({"(12)": 0.4}, "the mean of the tail by sorting"), ({"(6)": 0.4}, "Theorem 1"),
     ({"(3)/nu": 0.4}, "Theorem 1"), ({"VaR": 2.0}, "(5)"), ({"rho": -0.6}, "-rho of the solved"),
@@ -161,18 +144,6 @@ def test_the_cvar_through_nu_svc_and_zeta_are_those_of_libsvm() -> None:
     svc = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
     assert zeta == pytest.approx(np.abs(svc.dual_coef_).sum() / (10.0 * data.n), 1e-4)
     assert nu_range(data).nu_bar < zeta
-
-
-def test_the_picture_of_the_profile_has_its_marks(profile: Report) -> None:
-    assert profile.figure is not None
-    (axes,) = profile.figure.axes
-    mark = next(line for line in axes.lines if line.get_label() == "nu_bar")
-    bar = profile.tables[1].rows[0].cells["nu_bar"].ours
-    assert mark.get_xdata()[0] == bar
-    (solved,) = [line for line in axes.lines if line.get_label() == "solved"]
-    shown = {(float(row.key[1]), row.cells["CVaR"].ours) for row in profile.tables[0].rows}
-    assert set(map(tuple, solved.get_xydata().tolist())) == shown
-    assert [text.get_text() for text in axes.texts] == [f"nu_bar = {bar:.4f}"]
 
 
 def small_profile(**changed: Any) -> Numbers:

@@ -84,20 +84,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_tasks_run_on_the_workers_with_one_thread_each(address: str) -> None:
-    from distributed import Client
-
-    with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=30)
-        workers = set(client.run(os.getpid).values())
-    asked = [(number,) for number in range(6)]
-    study = run_study(where, asked, name="n", backend="dask", scheduler=address)
-    assert list(study.complete()) == asked
-    assert {value["process"] for value in study.values.values()} == workers
-    assert {tuple(value["threads"]) for value in study.values.values()} <= {(1,), ()}
-    assert {value["omp"] for value in study.values.values()} == {"1"}
-
-
 def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     killed: list[int] = []
 

@@ -202,27 +202,6 @@ def stored_tasks(store: Path) -> set[int]:
     return {json.loads(task)[1] for (task,) in rows}
 
 
-@pytest.mark.slow("a process of its own is killed in the middle of a study")
-@pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
-def test_a_killed_study_goes_on_where_it_was(
-    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the killed process leaves its folder
-    store = tmp_path / "s.sqlite"
-    process = begin("marked", tmp_path, store, 8, jobs)
-    wait_for("^3 of 8 runs done", process.stdout)
-    process.kill()
-    finish(process)
-    kept = stored_tasks(store)
-    assert 3 <= len(kept) < 8
-    study = run_study(marked, tasks(tmp_path, 8), name="marks", store=store, jobs=jobs)
-    assert [value["square"] for value in study.complete().values()] == [k * k for k in range(8)]
-    begun = marks(tmp_path, "begun")
-    assert {begun[number] for number in kept} == {1}
-    assert sum(begun.values()) <= 8 + 2 * jobs
-    assert stored_tasks(store) == set(range(8))
-
-
 @pytest.mark.slow("Ctrl-C is pressed in a process of its own")
 @pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
 def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
