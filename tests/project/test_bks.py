@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from benchmarks.bks import __main__ as table
-from benchmarks.bks import counting, rows, rungs
+from benchmarks.bks import counting, rungs
 from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.page import disagreements, known, page
 from benchmarks.bks.planes import objective_of
 from benchmarks.bks.rows import CLOSED, STORE, Row, kept, relative_gap
 from benchmarks.bks.submissions import FOLDER, check_folder, parsed, recomputed, submitted
-from tests.inside.solvers import zero_one_enumeration
 from tests.support.covering import FULL
 from tightmargin.solvers import Verdict
 
@@ -31,28 +30,6 @@ ROW = Row(
 
 
 # --- rows ----------------------------------------------------------------------------------------
-
-
-METHODS = ["cones-then-conflicts", *(["conflict-search"] if FULL else [])]  # the second is slow
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_row_is_the_enumerated_optimum_and_its_proof_file_is_checked(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rows, "PROOFS", tmp_path)
-    monkeypatch.setattr(rows, "METHOD", method)
-    instance = INSTANCES["clustered-n60d2"]
-    row = rows.solved(instance, 0.5, 20.0, proof_below=20.0)
-    exact = zero_one_enumeration(instance.data(), penalty=1.0, intercept="free")
-    assert row.objective == pytest.approx(exact.objective / 2, rel=1e-6)
-    assert row.bound <= exact.objective / 2 * (1 + 1e-12)
-    assert row.gap <= CLOSED
-    assert row.method == ("conflicts" if method == "conflict-search" else "cones")
-    assert row.proof is not None
-    assert rows.file_of(row.instance, 0.5).parent == tmp_path
-    assert row.proof[0] <= exact.objective / 2 * (1 + 1e-12)
-    assert relative_gap(row.proof[1], row.proof[0]) <= 1.001e-6
 
 
 def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:

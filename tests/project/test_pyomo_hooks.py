@@ -14,7 +14,7 @@ from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.constraint import ConstraintData, IndexedConstraint
 from pyomo.core.base.indexed_component import IndexedComponent
 from pyomo.core.base.var import IndexedVar
-from pyomo.core.expr.numeric_expr import ExternalFunctionExpression, LinearExpression
+from pyomo.core.expr.numeric_expr import ExternalFunctionExpression
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,3 @@ def test_a_component_keeps_its_elements_in_data_and_a_row_its_relation_in_expr()
     e = m.f(m.x[0])
     assert isinstance(e, ExternalFunctionExpression)
     assert e._fcn._fcn is float
-
-
-def test_a_linear_expression_is_its_list_of_terms_and_their_number() -> None:
-    """`dot` puts a list of its own in place of this one; Pyomo asks for no other attribute."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1])
-    e = LinearExpression(linear_coefs=[1.0, 2.0], linear_vars=list(m.x.values()))
-    assert len(e._args_) == e._nargs == e.nargs() == 2
-    slots = {name for kind in LinearExpression.__mro__ for name in getattr(kind, "__slots__", ())}
-    assert slots == {"_args_", "_nargs"}

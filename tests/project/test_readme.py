@@ -71,26 +71,6 @@ def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here():
     assert value < 0.7 * small[0]["objective"]
 
 
-def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
-    section = GUIDE.partition("## Capacity set by hand")[2].partition("\n## ")[0]
-    command = section.partition("```\n")[2].split("\n")[0].split()
-    assert command[:3] == ["tightmargin", "path", "rsvm"]
-    answer = run(*command[1 : command.index("--plot")], "--json")
-    assert answer.code == 0, answer.err
-    table = section.partition("<!-- capacity: begin -->")[2].partition("<!-- capacity: end -->")[0]
-    _, _, *lines = table.strip().splitlines()
-    printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    rows = answer.json["rows"]
-    assert [float(line[0]) for line in printed] == pytest.approx([row["capacity"] for row in rows])
-    words = ("norm_bound", "objective", "C", "nu", "hull_bound", "ridge")
-    for line, row in zip(printed, rows, strict=True):
-        for cell, word in zip(line[1:7], words, strict=True):
-            digits = len(cell.partition("e")[0].partition(".")[2])
-            shown = f"{row[word]:.{digits}{'e' if 'e' in cell else 'f'}}"
-            assert shown == cell, (word, row["capacity"])
-        assert line[7:] == [str(row["support_vectors"]), str(row["errors"]), row["verdict"]]
-
-
 def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
     code = GUIDE.partition("## Capacity set by hand")[2].partition("```python\n")[2]
     data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)

@@ -16,7 +16,6 @@ import pytest
 from pyomo.core.base.matrix_constraint import MatrixConstraint
 from pyomo.core.base.range import NumericRange
 from pyomo.gdp import Disjunction
-from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
 
 import tightmargin as tm
@@ -133,18 +132,6 @@ def with_param(value: float) -> pyo.ConcreteModel:
     return m
 
 
-def with_sos() -> pyo.ConcreteModel:
-    m = small_lp()
-    m.special = pyo.SOSConstraint(var=m.x, sos=1)
-    return m
-
-
-def with_complementarity() -> pyo.ConcreteModel:
-    m = small_lp()
-    m.pair = Complementarity(expr=complements(m.x[0] >= 0, m.x[1] >= 0))
-    return m
-
-
 def with_logic() -> pyo.ConcreteModel:
     m = small_lp()
     m.y = pyo.BooleanVar()
@@ -214,26 +201,17 @@ MODELS: dict[str, Refusal] = {
         r"^highs cannot take SDP models; installed solvers that can: clarabel",
     ),
     "unknown solver": (lambda: tm.solve(c_svc(), "higs"), ValueError, "'higs'.*did you mean highs"),
-    "no name": (lambda: tm.solve(c_svc(), ["highs"]), ValueError, r"\['highs'\]; choose auto"),
     "coefficient": (
         lambda: tm.solve(tm.c_svc(TINY, C=1.0), "highs"), NumberError,
         r"highs would silently drop .*1e-10 of w\[0\] in row margin\[0\].*clarabel",
     ),
     "nan": (lambda: tm.TrainingData(spoilt(NAN), DATA.y), ValueError, "nan in row 2, column 1"),
-    "infinity": (lambda: tm.TrainingData(spoilt(INF), DATA.y), ValueError, "inf in row 2, column"),
     "nan param": (
         lambda: tm.solve(with_param(NAN)), NumberError, r"row priced: coefficient of x\[0\] is nan"
-    ),
-    "infinite param": (
-        lambda: tm.solve(with_param(INF)), NumberError, r"row priced: coefficient of x\[0\] is inf"
     ),
     "objectives": (
         lambda: tm.solve(two_objectives()), ValueError,
         r"2 objectives are active \(objective, second\): deactivate all but one",
-    ),
-    "sos": (lambda: tm.solve(with_sos()), ValueError, "of type SOSConstraint cannot be read"),
-    "complementarity": (
-        lambda: tm.solve(with_complementarity()), ValueError, "of type Complementarity cannot be"
     ),
     "logic": (lambda: tm.solve(with_logic()), ValueError, "of type LogicalConstraint cannot be"),
     "arc": (lambda: tm.solve(with_arc()), ValueError, "type Arc .*network.expand_arcs"),
@@ -247,9 +225,6 @@ MODELS: dict[str, Refusal] = {
     "disjunction": (
         lambda: tm.solve(either()), ValueError,
         "Disjunction d cannot be switched off, since x has no lower bound and x has no upper"
-    ),
-    "disjunction on one side": (
-        lambda: tm.solve(either(-5.0)), ValueError, "since x has no upper bound: give"
     ),
     "disjunction without limits": (
         lambda: tm.solve(either(0.0, lambda m: 1 / m.x <= 3)), ValueError, "since x has no upper"
@@ -276,9 +251,6 @@ MODELS: dict[str, Refusal] = {
     "any domain": (
         lambda: tm.solve(on_x(within=pyo.Any)), DomainError, "domain of x, Any,.* within=pyo.Reals"
     ),
-    "words": (
-        lambda: tm.solve(on_x(within=["a"], bounds=None)), DomainError, "'a', which is no number"
-    ),
     "two intervals": (
         lambda: tm.solve(on_x(within=pyo.RangeSet(ranges=PARTS))), DomainError,
         "write with binaries in which of its parts"
@@ -290,9 +262,6 @@ MODELS: dict[str, Refusal] = {
     "start": (lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"),
     "options": (
         lambda: tm.solve(c_svc(), options=["max_iter"]), ValueError, "options must map"  # type: ignore[arg-type]
-    ),
-    "option": (
-        lambda: tm.solve(c_svc(), options={3: 1}), ValueError, "a name is a string, got 3"  # type: ignore[dict-item]
     ),
     "formulation": (lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"),
     "suffix": (
@@ -317,9 +286,9 @@ def test_models_and_numbers(case: str) -> None:
 
 
 BAD_NUMBERS = {
-    "time_limit": [-1, 0, 0.0, NAN, INF, -INF, "3", "soon", True, [1]],
-    "threads": [-1, 0, 1.5, NAN, INF, "2", "two", True, 2**31],
-    "seed": [-1, 1.5, NAN, INF, "2", "two", True, 2**31],
+    "time_limit": [-1, 0, NAN, INF, "3", True],
+    "threads": [0, 1.5, INF, "2", True, 2**31],
+    "seed": [-1, 1.5, NAN, "2", True, 2**31],
 }
 SAID = {
     "time_limit": "^time_limit must be positive and finite, in seconds, got ",

@@ -24,7 +24,7 @@ from tests.inside.experiments import (
 )
 from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
 from tests.inside.formulations import Array, loss_weights, support_value
-from tests.references.polytope_corners import corners, gauss, levels
+from tests.references.polytope_corners import corners, gauss
 from tests.support.covering import FULL
 from tightmargin.cuts import cutting_plane
 from tightmargin.solvers import nu_range
@@ -75,28 +75,6 @@ def test_pieces_are_the_polygon_again_and_nothing_is_left_after_a_proof(
     assert sum(area(piece.polygon) for piece in run.pieces) == pytest.approx(area(run.corners))
     assert sum(len(piece.corners) for piece in run.pieces) == len(run.corners)
     assert all(area(piece.polygon) > 0 for piece in run.pieces)
-
-
-def test_each_piece_is_what_its_cut_is_the_first_to_remove(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    """Points of P drawn at random lie in the piece of the first cut that they violate."""
-    caps = loss_weights(result.problem.data, "uniform")
-    rng = np.random.default_rng(0)
-    points = rng.uniform(-run.gamma, run.gamma, (4000, 2))
-    points = points[levels(result.problem.data, result.problem.nu, caps, points) <= 1]
-    shares = np.zeros(len(run.pieces))
-    for point in points:
-        values = result.problem.point(point)
-        first = next(k for k, cut in enumerate(result.cuts) if cut.violation(values) > 0)
-        shares[first] += 1
-        polygon = run.pieces[first].polygon
-        ahead = np.roll(polygon, -1, axis=0) - polygon
-        to_point = point - polygon
-        turn = ahead[:, 0] * to_point[:, 1] - ahead[:, 1] * to_point[:, 0]
-        assert turn.min() > -1e-6 * run.gamma**2
-    areas = np.array([area(piece.polygon) for piece in run.pieces])
-    np.testing.assert_allclose(shares / len(points), areas / areas.sum(), atol=0.05)
 
 
 def test_what_a_run_leaves_is_shown_and_named() -> None:

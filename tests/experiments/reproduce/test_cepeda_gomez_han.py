@@ -370,13 +370,7 @@ def real_found(change: dict[tuple[str, str, str], float]) -> list[Found]:
 
 def test_table_3_allows_a_printed_standard_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
     folder_of_real_data()
-    as_printed = reported(monkeypatch, table3, real_found({}))
-    assert as_printed.complaints == []
-    # With equal deviations of 0; 23.48 and 23.52 at 0.1 are both 23.5 in the print.
-    assert (
-        "here its average is the smaller one at tau 0.2, 0.3, and its average deviation at "
-        "tau (none)"
-    ) in " ".join(as_printed.notes)
+    assert reported(monkeypatch, table3, real_found({})).complaints == []
     inside = {("german", "hinge", "0.3"): 2.3, ("sonar", "conic", "0.1"): -6.0}
     assert reported(monkeypatch, table3, real_found(inside)).complaints == []
     outside = {("german", "hinge", "0.3"): 2.5, ("sonar", "conic", "0.1"): -6.2}

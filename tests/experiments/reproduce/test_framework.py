@@ -33,7 +33,6 @@ from tests.inside.experiments import (
     reaches,
     reproduction,
     run_tasks,
-    runs,
     save,
     show,
     within,
@@ -335,24 +334,6 @@ def test_without_a_name_it_lists_what_there_is() -> None:
     assert all(one.name in unknown for one in everything())
     with pytest.raises(ValueError, match="bi-vapnik-table2 is registered twice"):
         reproduction(NAME, "", source="", quick="")(table2.run)
-
-
-# --- what the papers print -----------------------------------------------------------------------
-
-
-def test_a_task_is_run_again_where_the_print_has_changed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It says which cases some tasks solve."""
-    print_, said = tmp_path / "published.toml", list[str]()
-    monkeypatch.setattr(runs, "printed_files", lambda: [print_])
-    how = Effort(study="a", store=tmp_path / "a.sqlite", report=said.append)
-    for text in ("nu = 1", "nu = 1", "nu = 2"):
-        print_.write_text(text)
-        assert run_tasks(floordiv, [(4, 2)], how).results == (2,)
-    assert said[0] == "1 of 1 tasks were finished before"
-    assert "run again" in said[1]
-    assert len(said) == 2
 
 
 # --- tasks ---------------------------------------------------------------------------------------

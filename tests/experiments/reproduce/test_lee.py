@@ -419,19 +419,3 @@ def test_a_small_run_fits_together(
     written = save(report, tmp_path)
     assert {Path(file).suffix for file in written} == {".csv", ".tex", ".png"}
     json.dumps(to_json(report, written, 1.0), allow_nan=False)
-
-
-def test_ctrl_c_leaves_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = matrix_runs.work
-
-    def stopped(what: str, *words: Any) -> dict[str, Any]:
-        if words:
-            raise KeyboardInterrupt
-        return done(what, *words)
-
-    monkeypatch.setattr(matrix, "work", stopped)
-    report = matrix.run(Effort(quick=True))
-    assert report.unfinished == "1 of 10 runs"
-    assert report.figure is None
-    assert not report.complaints
-    assert {row.words[-1] for row in report.tables[1].rows} >= {HOLDS, COUNTEREXAMPLE}

@@ -19,8 +19,7 @@ import pytest
 
 from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
 from tests.support.command_line import ROOT, run
-from tests.support.study_tasks import deadly, marked, marks, running, where
-from tightmargin import worker_processes
+from tests.support.study_tasks import deadly, marked, marks, running
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
@@ -187,18 +186,3 @@ def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
         with pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"):
             run_study(marked, [(str(tmp_path), 0, 0.0)], **words)
         assert marks(tmp_path, "ended") == {0: 1}
-
-
-def test_what_a_cluster_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_processes, "PATIENCE", 1)
-    words: dict[str, Any] = {"name": "n", "backend": "dask"}
-    with pytest.raises(ConnectionError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)
-    with (
-        cluster(tmp_path, 0) as (address, _),
-        pytest.raises(ConnectionError, match=f"{address} has no workers: start some with `dask"),
-    ):
-        run_study(where, [(1,)], scheduler=address, **words)
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ValueError, match=r'pip install "\.\[cluster\]"'):
-        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)
