@@ -104,22 +104,6 @@ def test_stratified_classes_keep_their_shares_and_the_order_of_rows(
         assert (abs(drawn - exact) < 1).all()
 
 
-@given(n=st.integers(2, 30), seed=st.integers(0, 99), stratified=st.booleans())
-@settings(deadline=None, max_examples=30)
-def test_two_classes_draw_the_rows_that_signs_draw(n: int, seed: int, stratified: bool) -> None:
-    signs = np.where(np.arange(31) % 3 == 1, 1.0, -1.0)
-    options = {"n": str(n), "seed": str(seed)} | ({"stratify": ""} if stratified else {})
-    rows, names = np.arange(31)[:, None], np.where(signs > 0, "1", "-1")
-    drawn = np.random.default_rng(seed).choice(31, n, replace=False)
-    if not stratified and len(np.unique(signs[drawn])) < 2:
-        for y, words in ((signs, "are all labelled"), (names, "hold no point of the class")):
-            with pytest.raises(ValueError, match=words):
-                subset(Points(rows, y), options)
-        return
-    expected = subset(Points(rows, signs), options).X
-    np.testing.assert_array_equal(subset(Points(rows, names), options).X, expected)
-
-
 def test_a_draw_that_loses_a_class_names_it(here: Path) -> None:
     np.savez("rare.npz", X=np.arange(100.0)[:, None], y=["rare"] + ["often", "seldom", "x"] * 33)
     with pytest.raises(ValueError, match="the 9 rows drawn hold no point of the class rare: add"):
