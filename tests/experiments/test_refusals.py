@@ -62,14 +62,6 @@ EIGHT = points("overlapping", 0, n=8, d=3)
 Row = tuple[Callable[[], Any], type[Exception], str]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and no folder of real data."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
-
-
 def changed(call: Callable[..., Any], right: dict[str, Any], **wrong: Any) -> Callable[[], Any]:
     """A call whose arguments are right but for some."""
     return partial(call, **(right | wrong))

@@ -29,13 +29,6 @@ CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
 GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
-
-
 def write_table(name: str, labels: list[str]) -> None:
     with Path(name).open("w", newline="", encoding="utf-8") as stream:
         table = csv.writer(stream)

@@ -38,14 +38,6 @@ def real():
     return folder_of_real_data()
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty working folder, and no folder of real data."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
-
-
 def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path.name

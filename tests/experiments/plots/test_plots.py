@@ -37,21 +37,12 @@ def drawn(figure: Figure) -> Figure:
     return figure
 
 
-def test_bars_are_as_long_as_the_gaps(study: GapStudy) -> None:
+def test_each_rung_has_its_gap_in_words_and_none_is_no_bound(study: GapStudy) -> None:
     (axes,) = gap_figure([study]).axes
-    labels = [text.get_text() for text in axes.get_yticklabels()]
-    assert labels == [rung.name for rung in study.rungs]
-    comparison = study.comparison
+    assert [text.get_text() for text in axes.get_yticklabels()] == [r.name for r in study.rungs]
     texts = {round(t.get_position()[1]): t.get_text() for t in axes.texts[:-1]}
-    for position, row in enumerate(comparison.rows[: len(RELAXATIONS)]):
-        gap = comparison.relative_gap(row)
-        assert gap is not None
-        centres = [
-            bar for bar in axes.patches
-            if abs(bar.get_y() + bar.get_height() / 2 - position) < 1e-9
-        ]  # fmt: skip
-        assert min(bar.get_width() for bar in centres) == pytest.approx(100 * gap)
-        assert texts[position] == f"{100 * gap:.1f} %"
+    for position, row in enumerate(study.comparison.rows[: len(RELAXATIONS)]):
+        assert texts[position] == f"{100 * study.comparison.relative_gap(row):.1f} %"
     (bar,) = [bar for bar in axes.patches if bar.get_hatch()]  # of the row without a bound
     assert bar.get_y() + bar.get_height() / 2 == pytest.approx(len(RELAXATIONS))
     assert bar.get_width() == 100

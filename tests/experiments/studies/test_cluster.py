@@ -9,8 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import pytest
 
 from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
 from tests.support.command_line import ROOT, run
-from tests.support.study_tasks import deadly, marked, marks, running
+from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
@@ -43,14 +42,6 @@ def started(*words: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("60 seconds are over")
 
 
 @contextmanager

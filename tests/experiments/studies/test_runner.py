@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +32,7 @@ from tests.inside.experiments import (
 )
 from tests.support.covering import FULL
 from tests.support.long_runs import Process, data, finish, press, start, wait_for
-from tests.support.study_tasks import deadly, marked, marks, running
+from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 
 SECONDS = 0.25
 
@@ -44,14 +43,6 @@ def square(number: int) -> dict[str, Any]:
 
 def tasks(folder: Path, count: int, seconds: float = SECONDS) -> list[tuple[str, int, float]]:
     return [(str(folder), number, seconds) for number in range(count)]
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("30 seconds are over")
 
 
 # --- results -------------------------------------------------------------------------------------
