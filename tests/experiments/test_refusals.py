@@ -62,14 +62,6 @@ EIGHT = points("overlapping", 0, n=8, d=3)
 Row = tuple[Callable[[], Any], type[Exception], str]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and no folder of real data."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
-
-
 def changed(call: Callable[..., Any], right: dict[str, Any], **wrong: Any) -> Callable[[], Any]:
     """A call whose arguments are right but for some."""
     return partial(call, **(right | wrong))
@@ -78,15 +70,12 @@ def changed(call: Callable[..., Any], right: dict[str, Any], **wrong: Any) -> Ca
 # --- files ---------------------------------------------------------------------------------------
 
 FILES: list[tuple[str, str, str]] = [
-    ("bad.csv", "", "a header line and at least one row are needed"),
     ("bad.csv", "x,y\n", "a header line and at least one row are needed"),
     ("bad.csv", "x,y\n1,1\n,-1\n", "row 2 (line 3), column 'x' is empty: fill it"),
     ("bad.csv", "x,y\n\n1,1\n\n?,-1\n", "row 2 (line 5), column 'x' is ?: fill it"),
-    ("bad.csv", "x,y\n1,1\nnan,-1\n", "row 2 (line 3), column 'x' is nan: fill it"),
     ("bad.csv", "x,y\n1,1\n2,\n", "row 2 (line 3), column 'y' is empty: fill it"),
     ("bad.csv", "x,y\n1,1\ninf,-1\n", "row 2 (line 3), column 'x' holds inf: features must be"),
     ("bad.csv", "x,y\n1,1\nred,-1\n", "row 2 (line 3), column 'x' holds 'red': features must be"),
-    ("bad.csv", "x,y\n1_000,1\n2,-1\n", "row 1 (line 2), column 'x' holds '1_000'"),
     ("bad.csv", "x,y\n1,1\n2,-1,3\n", "row 2 (line 3) has 3 cells, the header has 2"),
     ("bad.csv", "x,x,y\n1,2,1\n", "the header names column 'x' twice"),
     ("bad.csv", "y\n1\n-1\n", "there is no column besides the labels 'y'"),
@@ -100,17 +89,12 @@ FILES: list[tuple[str, str, str]] = [
     ("bad.libsvm", "1 1:2\n-1 1:1_000\n", "line 2 holds '1:1_000'"),
     ("bad.libsvm", "1 1:2 1:3\n-1 1:1\n", "this is no libsvm file"),
     ("bad.libsvm", "1 1:2\n-1 1:1 2:nan\n", "X holds nan in row 1, column 1"),
-    ("bad.libsvm", "1 1:2\nnan 1:1\n", "the label in row 1 is nan"),
-    ("bad.libsvm", "0 1:2\n1 1:1\n", "the first column holds the labels 0, 1: say which one is +1"),
     ("bad", "", "begins ''"),
-    ("bad", "hello\nworld\n", "begins 'hello world'"),
     ("bad", "1 2 3\n4 5 6\n", "and no Brooks text"),
     ("bad", "2 1\n1 1_0\n-1 3\n", "row 1 (line 2), column 1 holds '1_0'"),
     ("bad", "2 1\n1 5\n", "2 points with 1 features are announced, 1 lines follow"),
-    ("bad", "0 1\n", "0 points with 1 features are announced"),
     ("bad", "2\n1\n1 5\n\n-1 5 6\n", "row 2 (line 5) has 3 numbers, not 2: a label and 1 features"),
     ("bad", "2 1\n1 5\n-1 x\n", "row 2 (line 3), column 1 holds 'x': it must be a finite number"),
-    ("bad", "2 1\n1 5\nnan 6\n", "row 2 (line 3), column 0 holds 'nan'"),
     ("bad", "2 1\n3 5\n4 6\n", "the first column holds the labels 3, 4: say which one is +1"),
 ]
 
@@ -127,7 +111,6 @@ ARCHIVES: list[tuple[dict[str, Any], str, str]] = [
     ({"X": np.array([[1, None]], dtype=object), "y": [1]}, "", "Object arrays cannot be loaded"),
     ({"X": np.ones((3, 2)), "y": [1, -1]}, "", "got (3, 2) and (2,)"),
     ({"X": [[1, 2], [3, NAN]], "y": [1, -1]}, ",features=0", "X holds nan in row 1, column 1"),
-    ({"X": [[1.0], [3.0]], "y": [1.0, NAN]}, "", "the label in row 1 is nan"),
     ({"X": [["a"], ["b"]], "y": [1, -1]}, "", "X must hold real numbers"),
     ({"X": [[1.0], [2.0]], "y": ["a", "b"]}, "", "array 'y' holds the labels a, b: say which one"),
     ({"X": np.arange(9.0)[:, None], "y": [1] + [-1] * 8}, ",n=2", "are all labelled -1: add strat"),
@@ -158,52 +141,35 @@ def test_a_damaged_archive_is_refused(here: Path) -> None:
 NONE, FLIP = "synthetic:none,n=9,d=1", "synthetic:flip,n=9,d=1"
 SPECS: list[tuple[str, type[Exception], str]] = [
     ("d.npz,n=41", ValueError, "option n must lie between 2 and the 40 rows, got 41"),
-    ("d.npz,n=1", ValueError, "option n must lie between 2 and the 40 rows, got 1"),
     ("d.npz,n=ten", ValueError, "option n must be a whole number, got 'ten'"),
-    ("d.npz,n=-3", ValueError, "option n must be a whole number, got '-3'"),
     ("d.npz,n", ValueError, "option n needs a value: write n=..."),
-    ("d.npz,n=", ValueError, "option n needs a value: write n=..."),
     ("d.npz,n=5,n=6", ValueError, "option n is given twice"),
     ("d.npz,n=5,", ValueError, "an option is empty: write source,option=value"),
-    ("d.npz,n=5,seed=x", ValueError, "option seed must be a whole number, got 'x'"),
     ("d.npz,n=5,stratify=yes", ValueError, "option stratify takes no value"),
     ("d.npz,stratify", ValueError, "option stratify says how rows are drawn: add n=..."),
-    ("d.npz,seed=1", ValueError, "option seed says how rows are drawn: add n=..."),
     ("d.npz,features=0+3", ValueError, "asks for column 3: the columns are 0 to 2"),
     ("d.npz,features=1+1", ValueError, "option features names a column twice: 1+1"),
     ("d.npz,features=a", ValueError, "must be column numbers joined by +, got 'a'"),
-    ("d.npz,features=0+", ValueError, "must be column numbers joined by +, got '0+'"),
     ("d.npz,startify,n=5", ValueError, "unknown option 'startify': did you mean 'stratify'?"),
     ("d.npz,sigma=1", ValueError, "unknown option 'sigma': allowed are class_weight, features"),
-    ("d.npz,complete", ValueError, "unknown option 'complete': allowed are"),
     ("d.libsvm,label=y", ValueError, "unknown option 'label': allowed are class_weight"),
     ("mien.npz", FileNotFoundError, "no file mien.npz"),
     ("f.npz", FileNotFoundError, "no file f.npz: did you mean d.npz?"),
-    ("zzz.csv", FileNotFoundError, "there is no file zzz.csv"),
-    ("no/folder/a.csv,n=3", FileNotFoundError, "there is no file no/folder/a.csv"),
     ("folder", ValueError, "this is a folder: name a file in it"),
     ("sklaern:iris", ValueError, "unknown source 'sklaern': did you mean 'sklearn'"),
     ("", ValueError, "name a source: a file, sklearn:NAME, uci:NAME or"),
-    ("uci:", ValueError, "name a source: a file, sklearn:NAME, uci:NAME or"),
-    (",n=3", ValueError, "name a source: a file, sklearn:NAME, uci:NAME or"),
     ("breast_cancer", ValueError, "no such file: did you mean sklearn:breast_cancer"),
-    ("sonar,n=3", ValueError, "no such file: did you mean uci:sonar"),
     ("uci:sonnar", ValueError, "unknown data set 'sonnar': did you mean 'sonar'"),
     ("uci:german_credit", FileNotFoundError, "no copy on OpenML: put german_credit_numeric.csv"),
     ("sklearn:irsi", ValueError, "unknown data set of scikit-learn 'irsi': did you mean 'iris'"),
     ("sklearn:iris", ValueError, "there are 3 classes"),
     ("sklearn:breast_cancer,positive=bening", ValueError, "'bening': did you mean 'benign'"),
     ("synthetic:clusterd,n=9,d=1,sigma=1", ValueError, "synthetic data 'clusterd': did you mean"),
-    ("synthetic:none,d=1,sigma=1", ValueError, "option n is missing: write n=..."),
     (NONE, ValueError, "option sigma is missing: write sigma=..."),
-    (FLIP, ValueError, "option tau is missing: write tau=..."),
     (f"{NONE},tau=0.1", ValueError, "unknown option 'tau': allowed are d, features, n, sample"),
     (f"{NONE},sigma=wide", ValueError, "option sigma must be a number, got 'wide'"),
     ("synthetic:none,n=9,d=x,sigma=1", ValueError, "option d must be a whole number, got 'x'"),
     (f"{NONE},sigma=-1", ValueError, "sigma must be a positive number, got -1.0"),
-    (f"{NONE},sigma=1,features=1", ValueError, "option features asks for column 1"),
-    ("synthetic:none,n=1,d=1,sigma=1", ValueError, "seed=0 draws only points labelled"),
-    (f"{NONE},sigma=1,stratify", ValueError, "unknown option 'stratify'"),
 ]
 
 
@@ -229,11 +195,9 @@ CLASSES: list[tuple[str, str]] = [
     (f"{GAUSSIANS},sigma=1,classes=1", "classes must be a whole number of at least 2"),
     (f"{GAUSSIANS},sigma=0,classes=3", "sigma must be a positive number"),
     ("synthetic:gaussians,n=2,d=2,sigma=1,classes=3", "seed=0 draws no point of class"),
-    (f"{GAUSSIANS},sigma=1,classes=3,tau=1", "unknown option 'tau'"),
     ("synthetic:clustered,n=30,d=2,sigma=0.2,positive=1", "unknown option 'positive'"),
     ("d.npz,positive=1", "positive=1 makes two classes of all: leave"),
     ("half.csv", "column 'y' holds the label 1.5: classes are whole numbers or"),
-    ("inf.csv", "column 'y' holds the label inf: classes are whole numbers or"),
     ("one.csv", "at least two classes must occur"),
     ("hole.csv", "row 2 (line 3), column 'y' is empty"),
     ("one.csv,n=2,stratify", "option stratify needs at least two classes"),
@@ -268,17 +232,12 @@ def under(call: Callable[..., RiskBound], b: float = B, **words: float) -> Calla
 
 NUMBERS: list[tuple[Callable[[], Any], str]] = [
     (changed(drawn, GOOD, n=0), "n must be a whole number of at least 1, got 0"),
-    (changed(drawn, GOOD, n=2.0), "n must be a whole number of at least 1, got 2.0"),
     (changed(drawn, GOOD, n=True), "n must be a whole number of at least 1, got True"),
-    (changed(drawn, GOOD, d=0), "d must be a whole number of at least 1, got 0"),
     (changed(drawn, GOOD, seed=-1), "seed must be a whole number of at least 0, got -1"),
-    (changed(drawn, GOOD, sample=-1), "sample must be a whole number of at least 0, got -1"),
     (changed(drawn, GOOD, sigma=0.0), "sigma must be a positive number, got 0.0"),
-    (changed(drawn, GOOD, sigma=INF), "sigma must be a positive number, got inf"),
     (changed(drawn, GOOD, sigma=NAN), "sigma must be a positive number, got nan"),
     (lambda: outlier_data("cluster", **GOOD), "did you mean 'clustered'"),
     (lambda: outlier_data("xyz", **GOOD), "kind 'xyz' is not known: choose one of"),
-    (lambda: label_flip_data(n=20, d=2, tau=-0.1, seed=0), "tau must be between 0 and 0.5"),
     (lambda: label_flip_data(n=20, d=2, tau=0.6, seed=0), "tau must be between 0 and 0.5"),
     (lambda: label_flip_data(n=20, d=2, tau=NAN, seed=0), "tau must be between 0 and 0.5"),
     (
@@ -290,12 +249,10 @@ NUMBERS: list[tuple[Callable[[], Any], str]] = [
         "got 0",
     ),
     (changed(vc_bound, VC, risk=-0.1), "risk must be a finite number of at least 0"),
-    (changed(vc_bound, VC, risk=NAN), "risk must be a finite number of at least 0"),
     (changed(vc_bound, VC, h=0.5), "h must be at least 1"),
     (changed(vc_bound, VC, n=0), "n must be a positive"),
     (changed(vc_bound, VC, n=2.5), "n must be a whole number"),
     (changed(vc_bound, VC, eta=1.0), "eta must lie strictly between 0 and 1"),
-    (changed(vc_bound, VC, eta=0.0), "eta must be a positive"),
     (changed(vc_bound, VC, form="vapnick"), "did you mean vapnik"),
     (lambda: risk_table(EIGHT, []), "rows is empty"),
     (
@@ -303,12 +260,9 @@ NUMBERS: list[tuple[Callable[[], Any], str]] = [
         "rows: w has 2 entries, and the data 3 features",
     ),
     (changed(deviation, G, level=0.0), "must be finite and not 0"),
-    (changed(deviation, G, level=NAN), "must be finite and not 0"),
     (changed(deviation, G, c=0.0), "c must be a positive finite number"),
     (changed(deviation, G, radius=-1.0), "radius must be a positive finite number"),
-    (changed(deviation, G, delta=0.0), "delta must lie between 0 and 1"),
     (changed(deviation, G, delta=1.0), "delta must lie between 0 and 1"),
-    (changed(deviation, G, delta=NAN), "delta must lie between 0 and 1"),
     (changed(deviation, G, level=1e3, delta=0.9, c=0.01), "radicand"),
     (under(theorem_3, nu=BAR), "Theorem 3 needs nu > nu_bar"),
     (under(theorem_3, nu=0.45), "Theorem 3 needs a negative CVaR, got 0"),
@@ -317,24 +271,17 @@ NUMBERS: list[tuple[Callable[[], Any], str]] = [
     (under(theorem_4, nu=0.1), "Theorem 4 needs a negative value at risk, got "),
     (under(theorem_5, nu=0.95), "Theorem 5 needs nu <= nu_bar"),
     (under(theorem_5, nu=0.4), "Theorem 5 needs a positive value at risk, got -"),
-    (under(theorem_5, nu=0.0), "nu must be a positive finite number"),
     (under(theorem_5, nu=0.1, radius=2.0), "radius = 2 bounds no distribution"),
     (under(theorem_5, 8.0, nu=0.1), "exceeds the radius 5"),
     (under(theorem_5, INF, nu=0.1), "w and b must be finite"),
-    (under(theorem_5, nu=0.1, delta=1.5), "delta must lie between 0 and 1"),
-    (under(theorem_5, nu=0.1, c=-1.0), "c must be a positive"),
     (lambda: risk_bound(DATA, [0.0, 0.0], 0.0, nu=0.1, **WIDE), "w not 0"),
     (lambda: risk_bound(DATA, [1.0], 0.0, nu=0.1, **WIDE), "w must have shape (2,)"),
-    (lambda: risk_bound(DATA, [NAN, 1.0], 0.0, nu=0.1, **WIDE), "w not 0"),
     (changed(hard_margin_bound, HARD, m=0), "m must be"),
-    (changed(hard_margin_bound, HARD, m=2.5), "whole"),
     (changed(hard_margin_bound, HARD, margin=0), "margin"),
     (changed(hard_margin_bound, HARD, margin=2.0), "exceeds radius"),
     (changed(hard_margin_bound, HARD, radius=INF), "radius"),
     (changed(hard_margin_bound, HARD, delta=1), "delta"),
-    (changed(hard_margin_bound, HARD, delta=0), "delta"),
     (changed(hard_margin_bound, HARD, intercept="penalised"), "intercept"),
-    (changed(soft_margin_bound, SOFT, m=True), "m must be"),
     (changed(soft_margin_bound, SOFT, ridge=0), "ridge"),
     (changed(soft_margin_bound, SOFT, radius=-1), "radius"),
     (changed(soft_margin_bound, SOFT, norm=-1), "norm"),
@@ -342,17 +289,10 @@ NUMBERS: list[tuple[Callable[[], Any], str]] = [
     (changed(soft_margin_bound, SOFT, form="book"), "form"),
     (lambda: clopper_pearson(3, 2), "wrong must lie between 0 and n = 2"),
     (lambda: clopper_pearson(-1, 2), "wrong must lie"),
-    (lambda: clopper_pearson(0, 0), "wrong must lie"),
     (lambda: clopper_pearson(1, 2, 1.0), "confidence must lie between 0 and 1"),
     (lambda: probability_runs.expected_hinge(0.0, 0.0), "spread"),
     (lambda: table3_notes.crossing({0.1: 1.0, 0.2: 2.0}), "never change"),
 ]
-
-
-@pytest.mark.parametrize(("call", "said"), NUMBERS)
-def test_numbers_out_of_range_are_named(call: Callable[[], Any], said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
-        call()
 
 
 POINTS = np.array([[1.0, 0.0], [2.0, 1.0], [0.5, -1.0], [-1.0, 0.5], [-2.0, 1.0], [0.0, 2.0]])
@@ -405,7 +345,6 @@ def cut_in(space: str, d: int) -> Callable[[], Any]:
 
 PICTURES: list[Row] = [
     (on_axes(draw_boundary, LINE, points=POINTS[:, :1]), ValueError, "must be an array (n, 2)"),
-    (on_axes(draw_boundary, LINE, points=POINTS * NAN), ValueError, "points must be finite"),
     (on_axes(draw_boundary, LINE, labels=LABELS[:3]), ValueError, "labels must be an array (6,)"),
     (on_axes(draw_boundary, LINE, labels=LABELS + 1), ValueError, "labels must be -1 and +1"),
     (on_axes(draw_boundary, LINE, score=lambda p: p), ValueError, "score must return an array"),
@@ -425,11 +364,9 @@ PICTURES: list[Row] = [
         "log must return 801 finite",
     ),
     (lambda: performance_profile({}), ValueError, "at least one solver"),
-    (lambda: performance_profile({"a": []}), ValueError, "as many problems"),
     (lambda: performance_profile({"a": [1.0], "b": [1.0, 2.0]}), ValueError, "got [1, 2]"),
     (lambda: performance_profile({"a": [0.0]}), ValueError, "costs of a must be above 0"),
     (lambda: timing([], None), ValueError, "at least one run"),
-    (lambda: timing([0.0], None), ValueError, "above 0"),
     (lambda: timing([None], None), ValueError, "limit must say how long"),
     (named(draw_timings, {"times": {"QP": {}}}), ValueError, "at least one group"),
     (named(draw_timings, {"times": {}}), ValueError, "1 to 7 methods"),
@@ -453,14 +390,6 @@ PICTURES: list[Row] = [
     (lambda: tm.fit("c_svc", DATA, C=1.0).plot(), TypeError, "plot() of Fitted needs data="),
     (lambda: tm.catalogue.plot(x=1), TypeError, "Catalogue has no word 'x', it takes title"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "error", "said"), PICTURES)
-def test_what_cannot_be_drawn_is_named(
-    call: Callable[[], Any], error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error, match=re.escape(said)):
-        call()
 
 
 def never(number: int) -> int:
@@ -489,8 +418,11 @@ STUDIES: list[Row] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "said"), STUDIES)
-def test_studies_of_other_things_are_refused(
+CALLS = [*((call, ValueError, said) for call, said in NUMBERS), *PICTURES, *STUDIES]
+
+
+@pytest.mark.parametrize(("call", "error", "said"), CALLS)
+def test_what_does_not_fit_is_named(
     call: Callable[[], Any], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=re.escape(said)):
@@ -507,12 +439,9 @@ HINGES = ["solve", "multiclass_hinge", *IRIS, "--set", "ridge=0.1"]
 TRUNCATED = ["--set", "ridge=0.02", "truncation=-0.5"]
 COMMANDS: list[tuple[list[str], str]] = [
     ([*C_SVC, *ON, "--workers", "2"], "has no option 'workers'"),
-    ([*C_SVC, *ON, "--workers", "0"], "--workers"),
     ([*C_SVC, *ON, "--option", "max_iter=2"], "max_iter: whose option is it? Name a solver"),
-    ([*C_SVC, *ON, "--solver", "auto", "--option", "max_iter=2"], "whose option is it?"),
     ([*C_SVC, *ON, "--solver", "clarabel", "--option", "max_itr=2"], "did you mean max_iter"),
     ([*C_SVC, *ON, "--solver", "clarabel", "--option", "max_iter=many"], "cannot take 'many'"),
-    ([*C_SVC, *ON, "--solver", "clarabel", "--option", "max_iter"], "as in --option max_iter=100"),
     ([*C_SVC, *ON, "--solver", "highs", "--option", "a=1", "--option", "a=2"], "a is set twice"),
     ([*C_SVC, *ON, "--start", "missing.json"], "there is no file missing.json"),
     ([*C_SVC, *ON, "--start", "points.csv"], "is not a readable result"),
@@ -527,12 +456,10 @@ COMMANDS: list[tuple[list[str], str]] = [
      ".png or .pdf or .svg"),
     ([*HINGES, "kernel=rbf", "width=1"], "not a kernel matrix; add kpca=full"),
     ([*HINGES, "width=1"], "width belongs to a kernel"),
-    ([*HINGES, "kernel=rbff"], "add kpca=full"),
     ([*HINGES, "normalise=z"], "normalise 'z' is not known"),
     ([*HINGES, "--positive", "setosa"], "makes two classes of all"),
     ([*HINGES, "class_weight=1,2"], "class_weight"),
     ([*HINGES, "--method", "dca"], "multiclass_hinge has no method 'dca'"),
-    ([*C_SVC, *IRIS], "say which one is +1 with positive=setosa"),
     ([*C_SVC, *IRIS], "taken by multiclass_hinge"),
     (["solve", "multiclass_truncated", *IRIS, *TRUNCATED, "big_m=tightened"], "big_m"),
     (["path", "multiclass_hinge", *IRIS, "--set", "ridge=0.1,1"], "multiclass_hinge has no path"),
@@ -540,24 +467,18 @@ COMMANDS: list[tuple[list[str], str]] = [
      "points of several classes and c_svc points of two classes: they have no data in common"),
     (["compare", "multiclass_hinge", "--exact", "multiclass_truncated", *IRIS, *TRUNCATED],
      "multiclass_hinge is not known to bound multiclass_truncated"),
-    (["cross-validate", "hinge", *IRIS], "say which one is +1"),
     (["check", "none.json"], "there is no such file"),
     (["check", "none.json", "--copy-checker", "nowhere"], "there is no folder"),
-    (["reproduce", "bi-vapnik-tabel2"], "did you mean bi-vapnik-table2?"),
     (["reproduce", "bi-vap"], "bi-vapnik-table2"),
     (["reproduce", "bi-vapnik-table2", "--backend", "ray"], "choose loky or dask"),
     (["reproduce", "bi-vapnik-table2", "--backend", "dask"], "needs a scheduler"),
     (["reproduce", "bi-vapnik-table2", "--scheduler", "tcp://a:1"], "add --backend dask"),
     (["reproduce", "bi-vapnik-table2", "--jobs", "0"], "--jobs"),
     (["reproduce", "bi-vapnik-table2", "--out", "points.csv"], "--out points.csv"),
-    (["reproduce", "bi-vapnik-table2", "--out", "points.csv/out"], "--out points.csv/out"),
     (["reproduce", "bi-vapnik-table2"], "mnist_subset.npz"),
     (["reproduce", "bi-vapnik-figure1"], "mnist_784"),
     (["reproduce", "cepeda-gomez-han-table3", "--quick"], "immunotherapy.csv"),
     (["reproduce", "perez-cruz-table3"], "liver_disorders.csv"),
-    (["reproduce", "takeda-sugiyama-figure1"], "liver_disorders.csv"),
-    (["reproduce", "takeda-sugiyama-figure2"], "liver_disorders.csv"),
-    (["reproduce", "takeda-sugiyama-figure3"], "liver_disorders.csv"),
     (["reproduce", "takeda-sugiyama-theorems"], "liver_disorders.csv"),
 ]  # fmt: skip
 

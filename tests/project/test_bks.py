@@ -8,20 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from benchmarks.bks import __main__ as table
-from benchmarks.bks import counting, rows, rungs
+from benchmarks.bks import counting, rungs
 from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.page import disagreements, known, page
 from benchmarks.bks.planes import objective_of
 from benchmarks.bks.rows import CLOSED, STORE, Row, kept, relative_gap
 from benchmarks.bks.submissions import FOLDER, check_folder, parsed, recomputed, submitted
-from tests.inside.formulations import zero_one_objective
-from tests.inside.solvers import zero_one_enumeration
 from tests.support.covering import FULL
-from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -33,57 +29,7 @@ ROW = Row(
 )  # fmt: skip
 
 
-def points(seed: int) -> TrainingData:
-    """Fourteen points on a grid, with ties and repetitions."""
-    rng = np.random.default_rng(seed)
-    y = np.array([1.0, -1.0] * 7)
-    return TrainingData(rng.integers(-2, 3, size=(14, 2)) + 0.5 * y[:, None], y)
-
-
-# --- what a hyperplane is worth ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(4 if FULL else 2))
-def test_no_hyperplane_is_worth_less_than_the_enumerated_optimum(seed: int) -> None:
-    data, C = points(seed), 0.5
-    best = zero_one_enumeration(data, penalty=2 * C, intercept="free")
-    assert 2 * objective_of(data, best.w, best.b, C) == pytest.approx(best.objective, rel=1e-7)
-    rng = np.random.default_rng(seed)
-    for plane in rng.normal(size=(30, 3)):
-        w, b = plane[:2].tolist(), float(plane[2])
-        value = 2 * objective_of(data, w, b, C)
-        assert best.objective * (1 - 1e-7) <= value
-        stretched = zero_one_objective(data, plane[:2], b, penalty=2 * C, intercept="free")
-        assert value <= stretched * (1 + 1e-12), "a multiple of it, and the best"
-    # A margin missed by rounding is stretched, and one missed by more is paid for.
-    pair = TrainingData([[1.0], [-1.0]], [1, -1])
-    assert objective_of(pair, [1 - 1e-12], 0.0, C=10) == 0.5
-    assert objective_of(pair, [1 - 1e-6], 0.0, C=10) == 20.0
-
-
 # --- rows ----------------------------------------------------------------------------------------
-
-
-METHODS = ["cones-then-conflicts", *(["conflict-search"] if FULL else [])]  # the second is slow
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_row_is_the_enumerated_optimum_and_its_proof_file_is_checked(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rows, "PROOFS", tmp_path)
-    monkeypatch.setattr(rows, "METHOD", method)
-    instance = INSTANCES["clustered-n60d2"]
-    row = rows.solved(instance, 0.5, 20.0, proof_below=20.0)
-    exact = zero_one_enumeration(instance.data(), penalty=1.0, intercept="free")
-    assert row.objective == pytest.approx(exact.objective / 2, rel=1e-6)
-    assert row.bound <= exact.objective / 2 * (1 + 1e-12)
-    assert row.gap <= CLOSED
-    assert row.method == ("conflicts" if method == "conflict-search" else "cones")
-    assert row.proof is not None
-    assert rows.file_of(row.instance, 0.5).parent == tmp_path
-    assert row.proof[0] <= exact.objective / 2 * (1 + 1e-12)
-    assert relative_gap(row.proof[1], row.proof[0]) <= 1.001e-6
 
 
 def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:

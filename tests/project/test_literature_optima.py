@@ -16,7 +16,7 @@ from tests.inside.experiments import load
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.covering import FULL
 from tightmargin.formulations import zero_one_relaxed
-from tightmargin.solvers import Verdict, build, solve
+from tightmargin.solvers import build, solve
 
 SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
 
@@ -40,23 +40,6 @@ def published(data_folder: Path) -> dict[str, Published]:
         )
         for row in rows
     }
-
-
-@pytest.mark.usefixtures("no_search_of_ours")
-@pytest.mark.parametrize("name", SMALL[:5] if FULL else SMALL[:1])
-def test_scip_proves_the_published_optimum(
-    name: str, data_folder: Path, published: dict[str, Published]
-) -> None:
-    data = load(str(data_folder / "hard_margin_loss" / name))
-    optimum = published[name].upper
-    assert published[name].lower == pytest.approx(optimum, rel=1e-6)
-    model = build("zero_one_big_m", data, penalty=2.0, big_m="derived", intercept="free")
-    # SCIP's cutting planes only slow these models down: ten times and more.
-    result = solve(model, "scip", threads=1, options={"separating/maxrounds": 0})
-    assert result.objective / 2 == pytest.approx(optimum, rel=1e-4)
-    assert result.certificate.solver_bound / 2 == pytest.approx(optimum, rel=1e-4)
-    assert result.certificate.verdict is Verdict.SOLVER_BOUND
-    assert result.certificate.unproven == ""
 
 
 @pytest.mark.parametrize("name", SMALL if FULL else SMALL[::5])

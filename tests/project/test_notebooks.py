@@ -28,11 +28,6 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         },
         r"zero_one_relaxed  bound (\S+) -> \1, gap (\S+%) -> \2\n(.|\n)*big_m=10.0: no bound",
     ),
-    "fewer cuts": (
-        "01_extended_nu_and_cuts", "01 12 13",
-        {"taken = len(found.cuts)": "taken = 2"},
-        r"2 cuts: .* gap 4.5%",
-    ),
     "other caps": (
         "02_rigorous_svm_and_equivalences", "01 14 17 18",
         {"for share in (1.0, 0.85, 0.7):": "for share in (0.75, 2.0):"},
@@ -42,11 +37,6 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         "03_robust_svm_and_ladder", "01 08 16 18",
         {"mine = np.exp(-distance)": "mine = np.ones(data.n)"},
         r"all equal +(bound .*)\nmine +\1\n",
-    ),
-    "near after far": (
-        "04_classes_probabilities_matrices", "01 03 08 09",
-        {"for distance in (1.5, 3.0, 7.0, 14.0):": "for distance in (14.0, 0.0):"},
-        r"distance 14.0: optimum 0.22874.*\ndistance  0.0: ",
     ),
     "one large M": (
         "05_your_own_formulation", "01 03 05 07 09 14 16 17 19 22 24",
@@ -60,14 +50,6 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         "06_gallery_of_edits", "01 03 05 09",
         {"k = 2  #": "k = 3  #", "epsilon = 0.2": "epsilon = 0.0"},
         r"optimum 8\.197\d, CERTIFIED by branch(.|\n)*optimum 8\.813\d, CERTIFIED",
-    ),
-    "a cheaper point, and another one that is kept": (
-        "09_one_separator_every_engine", "01 03 05 06 10 11",
-        {
-            "price = 3.0  # of a point": "price = 1.0  # of a point",
-            "must = int(given_up[0])": "must = int(given_up[-1])",
-        },
-        r"branch-and-bound +optimum (\d\.\d{4})(.|\n)*big-M model +optimum \1\d*, CERTIFIED",
     ),
     "two of the cuts": (
         "07_cuts_for_a_problem_of_your_own", "01 03 05 09 11",

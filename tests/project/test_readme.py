@@ -10,41 +10,17 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import (
-    INSTANCES,
-    LADDER,
-    LADDER_INSTANCES,
-    RELAXATIONS,
     everything,
     load,
     outlier_data,
     prepare,
 )
-from tests.references.matrix import matrix_points
 from tests.support.command_line import run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 GUIDE = (ROOT / "docs" / "guide.md").read_text()
 CERTIFICATES = (ROOT / "docs" / "certificates.md").read_text()
-
-
-@pytest.mark.parametrize(("marker", "rungs"), [("gaps", RELAXATIONS), ("ladder", LADDER)])
-def test_its_gap_tables_have_the_rungs_of_the_code_in_their_order(marker, rungs):
-    table = GUIDE.partition(f"<!-- {marker}: begin -->")[2].partition(f"<!-- {marker}: end -->")[0]
-    head, _, *rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
-    ]
-    assert [row[0] for row in rows] == [*(rung.name for rung in rungs), "0-1 optimum (exact)"]
-    instances = INSTANCES if marker == "gaps" else LADDER_INSTANCES
-    names = [cell.removesuffix(": proven bound") for cell in head if cell.endswith("proven bound")]
-    assert names == [instance.name for instance in instances]
-    # Every printed gap is that of the printed bound.
-    for column in range(1, 2 * len(instances), 2):
-        upper = float(rows[-1][column])
-        for row in rows[:-1]:
-            if row[column] != "-":
-                gap = float(row[column + 1].removesuffix(" %"))
-                assert gap == pytest.approx(100 * (1 - float(row[column]) / upper), abs=0.06)
 
 
 def test_files_it_links_to_exist():
@@ -95,26 +71,6 @@ def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here():
     assert value < 0.7 * small[0]["objective"]
 
 
-def test_its_table_of_capacities_is_what_the_command_above_it_prints() -> None:
-    section = GUIDE.partition("## Capacity set by hand")[2].partition("\n## ")[0]
-    command = section.partition("```\n")[2].split("\n")[0].split()
-    assert command[:3] == ["tightmargin", "path", "rsvm"]
-    answer = run(*command[1 : command.index("--plot")], "--json")
-    assert answer.code == 0, answer.err
-    table = section.partition("<!-- capacity: begin -->")[2].partition("<!-- capacity: end -->")[0]
-    _, _, *lines = table.strip().splitlines()
-    printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    rows = answer.json["rows"]
-    assert [float(line[0]) for line in printed] == pytest.approx([row["capacity"] for row in rows])
-    words = ("norm_bound", "objective", "C", "nu", "hull_bound", "ridge")
-    for line, row in zip(printed, rows, strict=True):
-        for cell, word in zip(line[1:7], words, strict=True):
-            digits = len(cell.partition("e")[0].partition(".")[2])
-            shown = f"{row[word]:.{digits}{'e' if 'e' in cell else 'f'}}"
-            assert shown == cell, (word, row["capacity"])
-        assert line[7:] == [str(row["support_vectors"]), str(row["errors"]), row["verdict"]]
-
-
 def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
     code = GUIDE.partition("## Capacity set by hand")[2].partition("```python\n")[2]
     data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
@@ -123,22 +79,6 @@ def test_its_machines_of_equal_capacity_are_one_hyperplane() -> None:
     w = tm.solve(tm.c_svc(data, C=space["same"].C)).values["w"]
     assert w == pytest.approx(space["row"].point.w, rel=1e-5)
     assert [row.point.norm_bound for row in space["path"].rows] == [0.5, 1.0, 2.0]
-
-
-def test_its_table_of_matrix_machines_is_what_they_give() -> None:
-    section = GUIDE.partition("## Several classes, matrices, probabilities")[2].partition("\n## ")
-    rows = [line.strip("|").split("|") for line in section[0].splitlines() if line[:1] == "|"]
-    printed = {row[0].split(",")[0].strip(): (row[1].strip(), row[2].strip()) for row in rows[2:]}
-    data, given = matrix_points(2), {"shape": (3, 3), "rank": 1, "ridge": 0.5}
-    names = ["matrix_svc_full", "matrix_svc_projection"]
-    found = tm.compare(data, names, exact="matrix_svc_bilinear", parameters=given)
-    assert found.upper == pytest.approx(float(printed["exact"][0]), abs=6e-6)
-    for row, label in zip(found.rows[:2], ("no bound on the rank", "projection SDP"), strict=True):
-        value, gap = printed[label]
-        assert row.bound == pytest.approx(float(value), abs=6e-6)
-        assert 100 * (1 - row.bound / found.upper) == pytest.approx(float(gap[:-1]), abs=0.06)
-    alternating = tm.search.matrix_alternating(data, **given, starts=10)
-    assert alternating.objective == pytest.approx(float(printed["alternating"][0]), abs=6e-6)
 
 
 def test_papers_on_tap_and_notebooks_are_those_that_there_are() -> None:

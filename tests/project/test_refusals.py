@@ -16,7 +16,6 @@ import pytest
 from pyomo.core.base.matrix_constraint import MatrixConstraint
 from pyomo.core.base.range import NumericRange
 from pyomo.gdp import Disjunction
-from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
 
 import tightmargin as tm
@@ -133,18 +132,6 @@ def with_param(value: float) -> pyo.ConcreteModel:
     return m
 
 
-def with_sos() -> pyo.ConcreteModel:
-    m = small_lp()
-    m.special = pyo.SOSConstraint(var=m.x, sos=1)
-    return m
-
-
-def with_complementarity() -> pyo.ConcreteModel:
-    m = small_lp()
-    m.pair = Complementarity(expr=complements(m.x[0] >= 0, m.x[1] >= 0))
-    return m
-
-
 def with_logic() -> pyo.ConcreteModel:
     m = small_lp()
     m.y = pyo.BooleanVar()
@@ -214,26 +201,17 @@ MODELS: dict[str, Refusal] = {
         r"^highs cannot take SDP models; installed solvers that can: clarabel",
     ),
     "unknown solver": (lambda: tm.solve(c_svc(), "higs"), ValueError, "'higs'.*did you mean highs"),
-    "no name": (lambda: tm.solve(c_svc(), ["highs"]), ValueError, r"\['highs'\]; choose auto"),
     "coefficient": (
         lambda: tm.solve(tm.c_svc(TINY, C=1.0), "highs"), NumberError,
         r"highs would silently drop .*1e-10 of w\[0\] in row margin\[0\].*clarabel",
     ),
     "nan": (lambda: tm.TrainingData(spoilt(NAN), DATA.y), ValueError, "nan in row 2, column 1"),
-    "infinity": (lambda: tm.TrainingData(spoilt(INF), DATA.y), ValueError, "inf in row 2, column"),
     "nan param": (
         lambda: tm.solve(with_param(NAN)), NumberError, r"row priced: coefficient of x\[0\] is nan"
-    ),
-    "infinite param": (
-        lambda: tm.solve(with_param(INF)), NumberError, r"row priced: coefficient of x\[0\] is inf"
     ),
     "objectives": (
         lambda: tm.solve(two_objectives()), ValueError,
         r"2 objectives are active \(objective, second\): deactivate all but one",
-    ),
-    "sos": (lambda: tm.solve(with_sos()), ValueError, "of type SOSConstraint cannot be read"),
-    "complementarity": (
-        lambda: tm.solve(with_complementarity()), ValueError, "of type Complementarity cannot be"
     ),
     "logic": (lambda: tm.solve(with_logic()), ValueError, "of type LogicalConstraint cannot be"),
     "arc": (lambda: tm.solve(with_arc()), ValueError, "type Arc .*network.expand_arcs"),
@@ -247,9 +225,6 @@ MODELS: dict[str, Refusal] = {
     "disjunction": (
         lambda: tm.solve(either()), ValueError,
         "Disjunction d cannot be switched off, since x has no lower bound and x has no upper"
-    ),
-    "disjunction on one side": (
-        lambda: tm.solve(either(-5.0)), ValueError, "since x has no upper bound: give"
     ),
     "disjunction without limits": (
         lambda: tm.solve(either(0.0, lambda m: 1 / m.x <= 3)), ValueError, "since x has no upper"
@@ -276,9 +251,6 @@ MODELS: dict[str, Refusal] = {
     "any domain": (
         lambda: tm.solve(on_x(within=pyo.Any)), DomainError, "domain of x, Any,.* within=pyo.Reals"
     ),
-    "words": (
-        lambda: tm.solve(on_x(within=["a"], bounds=None)), DomainError, "'a', which is no number"
-    ),
     "two intervals": (
         lambda: tm.solve(on_x(within=pyo.RangeSet(ranges=PARTS))), DomainError,
         "write with binaries in which of its parts"
@@ -290,9 +262,6 @@ MODELS: dict[str, Refusal] = {
     "start": (lambda: tm.solve(c_svc(), warm_start={"v": 1.0}), ValueError, "no variable 'v'"),
     "options": (
         lambda: tm.solve(c_svc(), options=["max_iter"]), ValueError, "options must map"  # type: ignore[arg-type]
-    ),
-    "option": (
-        lambda: tm.solve(c_svc(), options={3: 1}), ValueError, "a name is a string, got 3"  # type: ignore[dict-item]
     ),
     "formulation": (lambda: tm.build("c_scv", DATA, C=1.0), ValueError, "did you mean c_svc"),
     "suffix": (
@@ -317,9 +286,9 @@ def test_models_and_numbers(case: str) -> None:
 
 
 BAD_NUMBERS = {
-    "time_limit": [-1, 0, 0.0, NAN, INF, -INF, "3", "soon", True, [1]],
-    "threads": [-1, 0, 1.5, NAN, INF, "2", "two", True, 2**31],
-    "seed": [-1, 1.5, NAN, INF, "2", "two", True, 2**31],
+    "time_limit": [-1, 0, NAN, INF, "3", True],
+    "threads": [0, 1.5, INF, "2", True, 2**31],
+    "seed": [-1, 1.5, NAN, "2", True, 2**31],
 }
 SAID = {
     "time_limit": "^time_limit must be positive and finite, in seconds, got ",
@@ -339,14 +308,6 @@ def test_limits_are_numbers_of_their_range(argument: str) -> None:
     assert (result.time_limit, result.threads, result.seed) == (60.0, 1, 0)
 
 
-def test_a_refusal_comes_before_the_model_is_touched() -> None:
-    """A bad limit leaves the start values alone."""
-    model = c_svc()
-    with pytest.raises(ValueError, match="time_limit"):
-        tm.solve(model, time_limit=-1, warm_start={"b": 3.0})
-    assert model.b.value is None
-
-
 # --- the command line ----------------------------------------------------------------------------
 
 
@@ -355,36 +316,21 @@ def csv_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("refusals") / "points.csv", DATA)
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("files")
-    (folder / "nan.csv").write_text("x0,x1,y\n1,2,1\n3,nan,-1\n")
-    (folder / "words.csv").write_text("x0,x1,y\n1,2,1\n3,many,-1\n")
-    (folder / "one.csv").write_text("x0,y\n1,1\n2,1\n")
-    (folder / "empty.csv").write_text("")
-    write_csv(folder / "tiny.csv", TINY)
-    return folder
-
-
 C_SVC = ["solve", "c_svc", "--set", "C=1"]
-COMMANDS: dict[str, tuple[list[str], str, str]] = {
-    "nan": (C_SVC, "nan.csv", "nan.csv"),
-    "one class": (C_SVC, "one.csv", "both labels"),
-    "empty": (C_SVC, "empty.csv", "empty.csv"),
-    "negative limit": ([*C_SVC, "--time-limit", "-1"], "", "time_limit must be positive"),
-    "seed": ([*C_SVC, "--seed", "-1"], "", "--seed"),
-    "option": ([*C_SVC, "--sover", "highs"], "", "--solver"),
-    "suffix": ([*C_SVC, "--out", "fit.txt"], "", "must end in .json"),
-    "export class": (["export", "conic_sdp", "model.lp", "--set", "penalty=1"], "", "semidefinite"),
-}
+COMMANDS: list[tuple[list[str], str]] = [
+    ([*C_SVC, "--time-limit", "-1"], "time_limit must be positive"),
+    ([*C_SVC, "--seed", "-1"], "--seed"),
+    ([*C_SVC, "--sover", "highs"], "--solver"),
+    ([*C_SVC, "--out", "fit.txt"], "must end in .json"),
+    (["export", "conic_sdp", "model.lp", "--set", "penalty=1"], "semidefinite"),
+]
 
 
-@pytest.mark.parametrize("case", COMMANDS)
+@pytest.mark.parametrize(("words", "expected"), COMMANDS)
 def test_commands_are_refused_with_code_2_and_one_line(
-    case: str, csv_file: Path, files: Path
+    words: list[str], expected: str, csv_file: Path
 ) -> None:
-    words, name, expected = COMMANDS[case]
-    answer = run(*words, "--data", files / name if name else csv_file)
+    answer = run(*words, "--data", csv_file)
     assert answer.code == 2
     assert answer.complaint.startswith("tightmargin: ")
     assert expected in answer.complaint

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -68,43 +65,6 @@ def leaves(tree: Any) -> Iterator[str]:
         return
     for branch in tree.values():
         yield from leaves(branch)
-
-
-def rounds(ours: float, print_: str) -> bool:
-    """Whether a number is the print to half of its last digit, in decimal arithmetic."""
-    half = Decimal(5).scaleb(Decimal(print_).as_tuple().exponent - 1)  # type: ignore[operator]
-    return abs(Decimal(ours) - Decimal(print_)) <= half * (1 + Decimal("1e-8"))
-
-
-def test_the_summary_counts_what_the_files_of_the_records_say() -> None:
-    text = (FOLDER / "index.md").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
-    for name, cells in re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) \|(.*)\|$", text, re.MULTILINE):
-        found.setdefault(name, [cell.strip() for cell in cells.split("|")])
-    sums = [0, 0, 0]
-    for name in RECORDS:
-        plain = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-        cells = found[name]
-        if plain["unfinished"]:
-            assert cells[0] == f"not finished: {plain['unfinished']}"
-            continue
-        pairs = [
-            cell for table in plain["tables"] if table["name"] != "cepeda-gomez-han-table1-shares"
-            for row in table["rows"] for cell in row["cells"].values() if isinstance(cell, list)
-        ]  # fmt: skip
-        if name == "takeda-sugiyama-figure2":  # its text prints one number, and two rows have it
-            assert [print_ for _, print_, *_ in pairs] == ["1", "1"]
-            del pairs[1:]
-        numbers = [int(word or 0) for word in cells[:6]]
-        assert numbers[0] == len(pairs) == sum(numbers[1:]), name
-        equal = sum(rounds(ours, print_) for ours, print_, *_ in pairs)
-        assert numbers[1] <= equal <= numbers[1] + numbers[5], "agree, or stand beside no like"
-        claims = plain["claims"]
-        held = f"{sum(claim['holds'] for claim in claims)} of {len(claims)}"
-        assert cells[6] == (held if claims else "")
-        sums = [a + b for a, b in zip(sums, [1, *numbers[:2]], strict=True)]
-    assert f"{sums[0]} of {len(NAMES)} are finished" in text
-    assert f"Of the {sums[1]} numbers that the papers print in them {sums[2]} agree" in text
 
 
 def test_what_differs_or_does_not_hold_has_a_stated_reason_and_every_reason_a_number() -> None:

@@ -60,20 +60,6 @@ def module_name(path: Path) -> str:
     return ".".join(installed_path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
-def test_files_that_texts_name_are_there() -> None:
-    """A docstring that sends its reader to a file of the project names one that exists."""
-    tree = [f"/{path}" for path in source_files()]
-    texts = {str(path): (ROOT / path).read_text("utf-8") for path in source_files()}
-    texts["the ways"] = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = [
-        (path, word)
-        for path, text in texts.items()
-        for word in re.findall(r"\b((?:\w+/)*\w+\.py)\b", text)
-    ]
-    assert len(named) > 40, "the search finds them"
-    assert [one for one in named if not any(path.endswith(f"/{one[1]}") for path in tree)] == []
-
-
 # --- who may import whom -------------------------------------------------------------------------
 
 

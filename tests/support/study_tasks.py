@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def running(folder: Path) -> dict[int, int]:
     return begun
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("60 seconds are over")
+
+
 def marked(folder: str, number: int, seconds: float) -> dict[str, Any]:
     """Take some time."""
     mark(folder, "begun", number)
@@ -51,15 +60,6 @@ def stubborn(folder: str, number: int, seconds: float) -> dict[str, Any]:
         return {"number": number, "half": True}
     mark(folder, "ended", number)
     return {"number": number, "half": False}
-
-
-def where(number: int) -> dict[str, Any]:
-    """The process, and the threads that it may use."""
-    from threadpoolctl import threadpool_info
-
-    time.sleep(0.1)
-    threads = sorted({pool["num_threads"] for pool in threadpool_info()})
-    return {"process": os.getpid(), "threads": threads, "omp": os.environ["OMP_NUM_THREADS"]}
 
 
 def deadly(folder: str, number: int, seconds: float, times: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_iris, load_svmlight_file, load_wine
+from sklearn.datasets import load_svmlight_file
 
 from tests.inside.experiments import (
     Points,
@@ -20,8 +20,6 @@ from tests.inside.experiments import (
     gaussian_class_probabilities,
     load,
     load_classes,
-    named,
-    numbered,
     subset,
 )
 from tightmargin.formulations import CATALOGUE, MulticlassData
@@ -29,13 +27,6 @@ from tightmargin.formulations import CATALOGUE, MulticlassData
 X = np.random.default_rng(5).normal(size=(12, 3))
 CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
 GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
 
 
 def write_table(name: str, labels: list[str]) -> None:
@@ -62,45 +53,6 @@ def test_every_kind_of_file_gives_the_same_classes_in_the_order_of_numbers(here:
         assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
         np.testing.assert_array_equal(data.X, X, err_msg=name)
         assert data.spec == name
-
-
-def test_words_are_classes_in_the_order_of_the_alphabet_after_numbers(here: Path) -> None:
-    words = ["setosa", "7", "Iris x", "-3", "setosa", "7", "7", "-3", "-3", "Iris x", "7", "-3"]
-    write_table("d.csv", words)
-    data = load_classes("d.csv")
-    assert data.classes == ("-3", "7", "Iris x", "setosa")
-    assert [data.classes[k] for k in data.y] == words
-    np.savez("words.npz", X=X, kind=np.array(words))
-    same = load_classes("words.npz", label="kind")
-    assert (same.classes, same.sha256) == (data.classes, data.sha256)
-    np.testing.assert_array_equal(load_classes("d.csv,features=2+0").X, X[:, [2, 0]])
-    y, classes = numbered(named(["b", "10", "9.0", "9", "b"], None, "here"))
-    assert (classes, y.tolist()) == (("9", "10", "b"), [2, 1, 0, 0, 2])
-    for spec, word in (("d.csv,positive=7", None), ("d.csv", "7"), ("sklearn:iris", "setosa")):
-        with pytest.raises(ValueError, match=r"positive=\w+ makes two classes of all: leave"):
-            load_classes(spec, positive=word)
-
-
-def test_signs_are_two_classes_too(here: Path) -> None:
-    np.savez("d.npz", X=X, y=np.where(CODES == 9, 1, -1))
-    data, two = load_classes("d.npz"), load("d.npz")
-    assert data.classes == ("-1", "1")
-    np.testing.assert_array_equal(2 * data.y - 1, two.y)
-    drawn = load_classes("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
-    signs = load("synthetic:clustered,n=30,d=2,sigma=0.2,seed=1")
-    np.testing.assert_array_equal(2 * drawn.y - 1, signs.y)
-    np.testing.assert_array_equal(drawn.X, signs.X)
-
-
-@pytest.mark.parametrize(("name", "bunch"), [("iris", load_iris()), ("wine", load_wine())])
-def test_data_sets_of_scikit_learn_keep_the_names_of_their_classes(
-    name: str, bunch: object
-) -> None:
-    data = load_classes(f"sklearn:{name}")
-    np.testing.assert_array_equal(data.y, bunch.target)  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(data.X, bunch.data)  # type: ignore[attr-defined]
-    assert data.classes == tuple(bunch.target_names)  # type: ignore[attr-defined]
-    assert load_classes("sklearn:digits,n=50,stratify").classes == tuple("0123456789")
 
 
 @pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])
@@ -143,22 +95,6 @@ def test_stratified_classes_keep_their_shares_and_the_order_of_rows(
     assert (drawn >= 1).all()
     if (exact >= 1).all():
         assert (abs(drawn - exact) < 1).all()
-
-
-@given(n=st.integers(2, 30), seed=st.integers(0, 99), stratified=st.booleans())
-@settings(deadline=None, max_examples=30)
-def test_two_classes_draw_the_rows_that_signs_draw(n: int, seed: int, stratified: bool) -> None:
-    signs = np.where(np.arange(31) % 3 == 1, 1.0, -1.0)
-    options = {"n": str(n), "seed": str(seed)} | ({"stratify": ""} if stratified else {})
-    rows, names = np.arange(31)[:, None], np.where(signs > 0, "1", "-1")
-    drawn = np.random.default_rng(seed).choice(31, n, replace=False)
-    if not stratified and len(np.unique(signs[drawn])) < 2:
-        for y, words in ((signs, "are all labelled"), (names, "hold no point of the class")):
-            with pytest.raises(ValueError, match=words):
-                subset(Points(rows, y), options)
-        return
-    expected = subset(Points(rows, signs), options).X
-    np.testing.assert_array_equal(subset(Points(rows, names), options).X, expected)
 
 
 def test_a_draw_that_loses_a_class_names_it(here: Path) -> None:

@@ -56,16 +56,6 @@ def test_columns_of_a_frame_are_paired_by_name(kind: str) -> None:
             values(bad)
 
 
-def test_names_on_one_side_alone_leave_the_order() -> None:
-    bare = tm.fit("c_svc", tm.TrainingData(FRAME.to_numpy(), Y), C=1.0)
-    named = tm.fit("c_svc", DATA, C=1.0)
-    expected = named.decision_values(NEW)
-    np.testing.assert_array_equal(bare.decision_values(NEW), expected)
-    np.testing.assert_array_equal(named.decision_values(NEW.to_numpy()), expected)
-    numbered = NEW.set_axis([0, 1, 2], axis=1)
-    np.testing.assert_array_equal(named.decision_values(numbered), expected)
-
-
 def test_the_centred_kernel_has_one_column_more() -> None:
     names = [f"p{k}" for k in range(4)]
     gram = pd.DataFrame(FRAME.to_numpy() @ FRAME.to_numpy().T, columns=names)

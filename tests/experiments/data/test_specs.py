@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 
 from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
@@ -36,14 +36,6 @@ reuse_folder = settings(
 @pytest.fixture
 def real():
     return folder_of_real_data()
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty working folder, and no folder of real data."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIGHTMARGIN_DATA", raising=False)
-    return tmp_path
 
 
 def write(path, text):
@@ -119,18 +111,6 @@ def test_files_are_read_as_spreadsheets_write_them(here):
 
 
 # Labels
-
-
-def test_labels_other_than_signs_only_through_positive(here):
-    write(here / "zero_one.csv", "x,y\n1,0\n2,1\n3,1\n")
-    for given_ in ({"positive": "1"}, {"positive": "1.0"}):
-        assert load("zero_one.csv", **given_).y.tolist() == [-1, 1, 1]
-    assert load("zero_one.csv,positive=0").y.tolist() == [1, -1, -1]
-    assert load("zero_one.csv,positive=0", positive="0").y.tolist() == [1, -1, -1]
-    with pytest.raises(ValueError, match="positive is '0' in the spec but '1' in the call"):
-        load("zero_one.csv,positive=0", positive="1")
-    write(here / "signs.csv", "x,y\n1,1\n2,-1\n3,-1\n")
-    assert load("signs.csv", positive="-1").y.tolist() == [-1, 1, 1]
 
 
 def test_one_class_against_the_others_and_a_named_label_column(here):
@@ -253,20 +233,6 @@ def test_a_file_of_another_name_is_known_by_what_it_holds(here, name, text):
 
 
 # scikit-learn
-
-
-def test_breast_cancer_is_positive_where_malignant():
-    X, target = load_breast_cancer(return_X_y=True)
-    spec = "sklearn:breast_cancer"
-    # scikit-learn codes malignant as 0 and benign as 1: 212 and 357 of them.
-    data = load(spec)
-    assert_same(data, X, np.where(target == 0, 1, -1), spec)
-    assert (data.n_pos, data.n_neg) == (212, 357)
-    for positive in ("benign", "1"):
-        np.testing.assert_array_equal(load(spec, positive=positive).y, -data.y)
-    small = load(f"{spec},n=120,features=0+1,stratify,seed=0")
-    # 120 * 212 / 569 = 44.7
-    assert (small.n, small.d, small.n_pos) == (120, 2, 45)
 
 
 def test_more_than_two_classes_need_positive():
@@ -452,35 +418,3 @@ def test_real_sets_have_their_published_sizes(real, name):
     data = load(f"uci:{name},complete" if name == "breast_cancer_ljubljana" else f"uci:{name}")
     assert (data.n_pos, data.n_neg, data.d) == SIZES[name]
     assert (UCI[name].n, UCI[name].d) == (data.n, data.d)
-
-
-def test_one_hot_columns_are_those_of_the_encoded_file(real):
-    """The 196 x 36 file holds the complete rows without recurrence, in the same order."""
-    raw = load("uci:breast_cancer_ljubljana,complete,label=irradiat,positive=yes")
-    recurred, X = raw.X[:, 0] == 1, raw.X[:, 1:]
-    kept = X[~recurred]
-    # No such row has 24 to 26 nodes: the encoded file lacks that column of zeros.
-    encoded = load("uci:breast_cancer_irradiat")
-    np.testing.assert_array_equal(kept[:, kept.any(axis=0)], encoded.X)
-    np.testing.assert_array_equal(raw.y[~recurred], encoded.y)
-
-
-def test_both_copies_of_a_real_set_agree(real):
-    """The text file forgets the last column, which holds zeros only."""
-    archive = load("uci:adult_a4a")
-    text = load(str(real / "a4a.libsvm"))
-    assert sp.issparse(text.X), "one cell of nine is stored"
-    np.testing.assert_array_equal(text.X.toarray(), archive.X[:, : text.d])
-    np.testing.assert_array_equal(text.y, archive.y)
-    assert not archive.X[:, text.d :].any()
-
-
-@pytest.mark.parametrize(("n", "d"), covering((60, 100, 200), (2, 5, 10), strength=1))
-def test_brooks_files_have_the_size_in_their_names(real, n, d):
-    path = real / "hard_margin_loss" / f"n{n}d{d}ATj3"
-    data = load(str(path))
-    assert (data.n, data.d) == (n, d)
-    # Read once more, by numpy.
-    numbers = np.loadtxt(path, skiprows=2)
-    np.testing.assert_array_equal(np.column_stack([data.y, data.X]), numbers)
-    assert load(f"{path},n=30,stratify,features=0+1").X.shape == (30, 2)

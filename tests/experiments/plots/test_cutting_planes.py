@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Circle
 
-from tests.inside.cuts import CuttingPlaneResult, Kind, polar_problem
+from tests.inside.cuts import CuttingPlaneResult, polar_problem
 from tests.inside.experiments import (
     CUT_STYLES,
     PlaneRun,
@@ -24,7 +24,7 @@ from tests.inside.experiments import (
 )
 from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
 from tests.inside.formulations import Array, loss_weights, support_value
-from tests.references.polytope_corners import corners, gauss, levels
+from tests.references.polytope_corners import corners, gauss
 from tests.support.covering import FULL
 from tightmargin.cuts import cutting_plane
 from tightmargin.solvers import nu_range
@@ -75,53 +75,6 @@ def test_pieces_are_the_polygon_again_and_nothing_is_left_after_a_proof(
     assert sum(area(piece.polygon) for piece in run.pieces) == pytest.approx(area(run.corners))
     assert sum(len(piece.corners) for piece in run.pieces) == len(run.corners)
     assert all(area(piece.polygon) > 0 for piece in run.pieces)
-
-
-def test_each_piece_is_what_its_cut_is_the_first_to_remove(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    """Points of P drawn at random lie in the piece of the first cut that they violate."""
-    caps = loss_weights(result.problem.data, "uniform")
-    rng = np.random.default_rng(0)
-    points = rng.uniform(-run.gamma, run.gamma, (4000, 2))
-    points = points[levels(result.problem.data, result.problem.nu, caps, points) <= 1]
-    shares = np.zeros(len(run.pieces))
-    for point in points:
-        values = result.problem.point(point)
-        first = next(k for k, cut in enumerate(result.cuts) if cut.violation(values) > 0)
-        shares[first] += 1
-        polygon = run.pieces[first].polygon
-        ahead = np.roll(polygon, -1, axis=0) - polygon
-        to_point = point - polygon
-        turn = ahead[:, 0] * to_point[:, 1] - ahead[:, 1] * to_point[:, 0]
-        assert turn.min() > -1e-6 * run.gamma**2
-    areas = np.array([area(piece.polygon) for piece in run.pieces])
-    np.testing.assert_allclose(shares / len(points), areas / areas.sum(), atol=0.05)
-
-
-def test_the_best_weight_is_the_longest_corner_and_on_the_circle(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    data = result.problem.data
-    every = corners(data, nu_range(data).nu_bar / 2, loss_weights(data, "uniform"))
-    longest = every[np.argmax(np.linalg.norm(every, axis=1))]
-    np.testing.assert_allclose(run.best, longest, rtol=1e-8)
-    assert run.gamma == pytest.approx(float(np.linalg.norm(longest)), rel=1e-5)
-
-
-def test_a_facial_cut_removes_a_part_of_one_side_without_a_corner(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    facial = [piece for piece in run.pieces if piece.cut.kind is Kind.FACIAL]
-    assert len(facial) == 2
-    data, nu = result.problem.data, result.problem.nu
-    caps = loss_weights(data, "uniform")
-    for piece in facial:
-        assert len(piece.corners) == 0
-        (segment,) = piece.on_boundary
-        for share in (0.0, 0.5, 1.0):
-            point = segment[0] + share * (segment[1] - segment[0])
-            assert levels(data, nu, caps, point[None])[0] == pytest.approx(1, abs=1e-6)
 
 
 def test_what_a_run_leaves_is_shown_and_named() -> None:

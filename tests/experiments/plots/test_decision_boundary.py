@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -20,7 +20,6 @@ from tests.inside.experiments import (
     new_figure,
     shared_legend,
 )
-from tests.inside.experiments import DECISION_BOUNDARY_CLASSES as CLASSES
 from tests.support.figure_checks import faults_of, lines_of, series
 
 Array = NDArray[np.float64]
@@ -90,18 +89,6 @@ def test_the_shades_meet_at_the_line() -> None:
     assert positive.contains_points(POINTS).tolist() == (score(POINTS) > 0).tolist()
 
 
-def lightness(colour: str) -> float:
-    return float(np.dot(to_rgb(colour), [0.299, 0.587, 0.114]))
-
-
-def test_classes_differ_without_colour() -> None:
-    assert POSITIVE.shape != NEGATIVE.shape
-    assert abs(lightness(POSITIVE.shade) - lightness(NEGATIVE.shade)) > 0.05
-    assert len({mark.shape for mark in CLASSES}) == len(CLASSES)
-    shades = sorted(lightness(mark.shade) for mark in CLASSES[:3])
-    assert min(np.diff(shades)) > 0.03
-
-
 def nearest(places: Array) -> Array:
     """The class whose centre is nearest."""
     centres = np.array([[2.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]])
@@ -115,21 +102,6 @@ def regions(**given: Any) -> Any:
     words: dict[str, Any] = {"points": points, "labels": nearest(points), **given}
     draw_regions(axes, words.pop("points"), words.pop("labels"), nearest, **words)
     return axes
-
-
-def test_a_region_holds_the_places_of_its_class() -> None:
-    axes = regions()
-    (filled,) = [drawn for drawn in axes.collections if drawn.filled]
-    found = series(axes)
-    for k, path in enumerate(filled.get_paths()):
-        points = found[f"class {k}"].get_xydata()
-        step = np.diff(axes.get_xlim())[0] / 200
-        clear = [
-            point for point in points
-            if len(set(nearest(point + step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])))) == 1
-        ]  # fmt: skip
-        assert len(clear) > 5
-        assert path.contains_points(clear).all()
 
 
 def test_borders_lie_between_two_classes() -> None:
@@ -169,16 +141,3 @@ def test_a_figure_of_several_panels_is_readable_and_explains_everything_once() -
     words = [text.get_text() for text in legend.get_texts()]
     assert words.count("score = 0") == 1
     assert {"class +1", "class -1", "class 2", "support vector", "score = 0.5"} <= set(words)
-
-
-def test_what_asks_whether_letters_are_readable_sees_when_they_are_not() -> None:
-    figure = new_figure(COLUMN, 2.0)
-    axes = figure.subplots()
-    axes.text(0.5, 0.5, "one", fontsize=9)
-    axes.text(0.5, 0.5, "two", fontsize=9)
-    axes.text(0.1, 0.8, "small", fontsize=5)
-    figure.text(0.99, 0.5, "beyond the edge", fontsize=9)
-    found = faults_of(figure)
-    assert "'one' lies on 'two'" in found
-    assert "'small' has 5 points" in found
-    assert "'beyond the edge' is cut off" in found

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
@@ -24,8 +23,6 @@ from tests.support.command_line import run, write_csv
 from tests.support.figure_checks import faults_of, lines_of, series
 from tightmargin.formulations import MulticlassData, TrainingData
 from tightmargin.solvers import class_probabilities, conic_path, rsvm_path
-
-Array = NDArray[np.float64]
 
 DATA = clusters(0, 30)
 LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
@@ -96,14 +93,6 @@ def test_names_are_drawn_as_they_are_spelt() -> None:
     assert not figure.axes[0].title.get_parse_math()
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert shown == [r"\$x^\$", "class _left", r"cost in \$"]
-
-
-def test_a_long_title_is_folded_into_the_picture() -> None:
-    figure = machine_figure(fit("c_svc", DATA, C=1.0), DATA, LONG)
-    assert faults_of(figure) == []
-    lines = figure.axes[0].get_title().splitlines()
-    assert "".join(lines).replace(" ", "") == LONG.replace(" ", "")
-    assert all(line.endswith(",") for line in lines[:-1])
 
 
 # --- the command ----------------------------------------------------------------------------------

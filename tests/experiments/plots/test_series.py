@@ -51,18 +51,6 @@ def test_a_loss_is_what_its_formula_says_and_its_line_the_loss(name: str) -> Non
     assert values == pytest.approx(np.asarray(loss(places)))
 
 
-def test_a_jump_is_a_gap_with_a_hollow_and_a_filled_end() -> None:
-    axes = drawn(draw_losses, {"0-1": loss_plot.zero_one()}, jumps={"0-1": 1.0})
-    places, values = series(axes)["0-1"].get_data()
-    (gap,) = np.flatnonzero(np.isnan(values))
-    assert places[gap - 1] == pytest.approx(1.0)
-    assert (values[gap - 1], values[gap + 1]) == (1.0, 0.0)
-    assert (np.diff(np.delete(places, gap)) >= 0).all()
-    ends = [line for line in axes.lines if len(line.get_xdata()) == 1]
-    faces = {float(line.get_ydata()[0]): line.get_markerfacecolor() for line in ends}
-    assert faces == {1.0: "white", 0.0: LOOKS[0].colour}
-
-
 # --- performance profiles -------------------------------------------------------------------------
 
 # Four problems; the last one nobody solves. Ratios a: 1, 2, -; b: 3, 1, -; c: -, 4, 1.

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import product
-from math import log10
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from sklearn.svm import LinearSVC
 
 from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
-    SPECS,
     Done,
     Report,
     Samples,
@@ -26,7 +22,6 @@ from tests.inside.experiments import (
     clustered_points,
     label_flip_data,
     label_flip_hyperplane,
-    load,
     machine,
     noisy_split,
     outlier_data,
@@ -46,7 +41,6 @@ from tests.inside.experiments import cepeda_gomez_han_samples as samples
 from tests.inside.experiments import cepeda_gomez_han_table1 as table1
 from tests.inside.experiments import cepeda_gomez_han_table2 as table2
 from tests.inside.experiments import cepeda_gomez_han_table3 as table3
-from tests.inside.formulations import conic_loss
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict
 
@@ -127,34 +121,6 @@ def test_samples_of_another_share_train_validate_and_test_apart() -> None:
     assert found.exact is not None
     assert usual.exact is not None
     assert found.exact(w, 0.1) == usual.exact(w, 0.1)
-
-
-def test_a_split_has_the_paper_s_shares_and_clean_test_points(data_folder: Path) -> None:
-    data = load(SPECS["sonar"])
-    labels = {row.tobytes(): y for row, y in zip(data.X, data.y, strict=True)}
-    assert len(labels) == data.n
-    before: set[bytes] = set()
-    for tau in (0.0, 0.1, 0.3):
-        found = noisy_split("sonar", tau, 4)
-        parts = (found.train, found.validation, found.test)
-        assert [part.n for part in parts] == [73, 73, 62]
-        seen = [row.tobytes() for part in parts for row in part.X]
-        assert sorted(seen) == sorted(labels), "every point once"
-        flipped = {
-            row.tobytes()
-            for part in parts
-            for row, y in zip(part.X, part.y, strict=True)
-            if labels[row.tobytes()] != y
-        }
-        assert not flipped & {row.tobytes() for row in found.test.X}
-        assert before <= flipped, "a label stays flipped as the noise grows"
-        deviation = np.sqrt(tau * (1 - tau) * 146)
-        assert abs(len(flipped) - tau * 146) <= 3 * deviation
-        before = flipped
-    assert before
-    assert not np.allclose(
-        noisy_split("sonar", 0.0, 5).train.X, noisy_split("sonar", 0.0, 4).train.X
-    )
 
 
 def test_a_split_without_both_classes_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,34 +300,6 @@ def test_an_ordering_or_a_mean_that_our_runs_do_not_bear_out_is_a_complaint(
     assert any(words in line for line in found)
 
 
-@pytest.mark.parametrize("steady", [True, False])
-def test_where_the_hinge_is_the_steadier_machine_a_note_says_so(
-    steady: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It breaks down in every run: the smaller deviation is no merit."""
-    hinge = [50.0, 50.2] if steady else [1.0, 50.0]
-    runs = [
-        outlier_found("clustered", 0.5, 100, 3, seed, rate, 16.0 + 8 * seed)
-        for seed, rate in enumerate(hinge)
-    ]
-    notes = reported(monkeypatch, table1, runs).notes
-    found = [note for note in notes if note.startswith("the paper finds smaller deviations")]
-    assert len(found) == steady
-    assert all("sigma 0.5 (5.7 against 0.1)" in note for note in found)
-
-
-def test_the_note_counts_the_runs_in_which_the_hinge_breaks_down(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rates = [1.0, 30.0, 55.0, 60.0, 1.0]
-    runs = [outlier_found("clustered", 0.2, 100, 3, k, r, 1.0) for k, r in enumerate(rates)]
-    runs[4]["away"] = True
-    report = reported(monkeypatch, table1, runs, quick=True)
-    (note,) = [note for note in report.notes if note.startswith("10 % clustered")]
-    assert "hinge 3 (2 of them above 50 %), conic 0 (0 of them above 50 %)" in note
-    assert "3 of 4 where sum y_i x_i points away, 0 of 1 elsewhere" in note
-
-
 def test_the_picture_hides_no_run_behind_a_mean_or_beyond_its_axis() -> None:
     rates = [(90.0, 5.0), (10.0, 5.0), (50.0, 5.0)]
     runs = [outlier_found("clustered", 0.2, 100, 3, k, *pair) for k, pair in enumerate(rates)]
@@ -432,13 +370,7 @@ def real_found(change: dict[tuple[str, str, str], float]) -> list[Found]:
 
 def test_table_3_allows_a_printed_standard_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
     folder_of_real_data()
-    as_printed = reported(monkeypatch, table3, real_found({}))
-    assert as_printed.complaints == []
-    # With equal deviations of 0; 23.48 and 23.52 at 0.1 are both 23.5 in the print.
-    assert (
-        "here its average is the smaller one at tau 0.2, 0.3, and its average deviation at "
-        "tau (none)"
-    ) in " ".join(as_printed.notes)
+    assert reported(monkeypatch, table3, real_found({})).complaints == []
     inside = {("german", "hinge", "0.3"): 2.3, ("sonar", "conic", "0.1"): -6.0}
     assert reported(monkeypatch, table3, real_found(inside)).complaints == []
     outside = {("german", "hinge", "0.3"): 2.5, ("sonar", "conic", "0.1"): -6.2}
@@ -457,26 +389,6 @@ def test_table_3_allows_a_printed_standard_deviation(monkeypatch: pytest.MonkeyP
             if one["data"] == "immunotherapy" and one["tau"] in (0.0, 0.2)]  # fmt: skip
     (line,) = reported(monkeypatch, table3, part, quick=True).complaints
     assert "method conic, tau=0.2: paper 21.1, ours 27.2" in line
-
-
-def test_stored_runs_of_table_3_belong_to_the_files_that_they_read(
-    monkeypatch: pytest.MonkeyPatch, data_folder: Path
-) -> None:
-    asked: list[list[Path]] = []
-
-    def given(*args: Any, reads: list[Path]) -> Done:
-        asked.append(reads)
-        return Done(tuple(real_found({})))
-
-    monkeypatch.setattr(table3, "run_tasks", given)
-    table3.run(Effort())
-    table3.run(Effort(quick=True))
-    names = [[path.name for path in reads] for reads in asked]
-    assert names == [
-        ["breast_cancer_196x36_inferred.csv", "german_credit_numeric.csv", "immunotherapy.csv",
-         "ionosphere.csv", "sonar.csv"],
-        ["immunotherapy.csv"],
-    ]  # fmt: skip
 
 
 def flip_found(means: dict[str, tuple[float, float]]) -> list[Found]:
@@ -502,23 +414,6 @@ def test_table_4_stands_beside_the_print(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # --- Figure 1 ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gamma", [0.3, 1.0, 5.0])
-def test_proposition_1_is_what_a_minimiser_finds(gamma: float) -> None:
-    """With the terms of (9) and (10) written out again."""
-    penalty = 1.7
-    for u in (-2.0, 0.1, 0.6, 0.95):
-        v = 1 - u
-
-        def value(exponent: float, v: float = v) -> float:
-            z = 10.0**exponent
-            return penalty * z + gamma * v**2 / z - gamma * v**2
-
-        found = minimize_scalar(value, bounds=(log10(1e-6), 0.0), options={"xatol": 1e-10})
-        least = min(found.fun, value(0.0))
-        assert float(conic_loss(v, gamma, penalty)) == pytest.approx(least, rel=1e-6)
-    assert float(conic_loss(-0.5, gamma, penalty)) == 0.0
 
 
 def test_figure_1_holds_and_a_wrong_formula_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

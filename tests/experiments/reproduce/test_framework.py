@@ -33,7 +33,6 @@ from tests.inside.experiments import (
     reaches,
     reproduction,
     run_tasks,
-    runs,
     save,
     show,
     within,
@@ -47,7 +46,6 @@ from tests.inside.solvers import SCHEMA
 from tests.support.command_line import Answer, run
 from tightmargin.solvers import Verdict
 
-ROOT = Path(__file__).resolve().parents[3]
 NAME = "bi-vapnik-table2"
 PRINT = table2.table2
 
@@ -95,22 +93,6 @@ def test_what_is_allowed_beyond_rounding() -> None:
 ])  # fmt: skip
 def test_ours_is_written_so_that_a_difference_is_seen(ours: float, printed: str, text: str) -> None:
     assert ours_text(Cell(ours, printed)) == text
-
-
-def test_a_table_names_what_differs_and_what_is_not_proven() -> None:
-    cells = {"R": Cell(16.12, "16.0", 0.15), "C": Cell(4.6, "4.50", 0.02)}
-    rows = (
-        Row(("200", "0.1"), cells, 1e-12, Verdict.CERTIFIED),
-        Row(("200", "0.2"), {"R": Cell(1.0, "1.0"), "C": Cell(2.0)}, 0.3, Verdict.NOT_CERTIFIED),
-    )
-    columns = (Column("R", "$R$"), Column("C", "$C$"))
-    table = Table("t", "", (Column("l", ""), Column("H", "")), columns, rows)
-    first, second = table.differences()
-    assert first.startswith("l 200, H 0.1, R: paper 16.0, ours 16.120")
-    assert second.startswith("l 200, H 0.1, C: paper 4.50, ours 4.6000")
-    wrong, unproven = table.complaints()
-    assert wrong.startswith("l 200, H 0.1, C: paper 4.50, ours 4.6000, and 0.02 is allowed")
-    assert unproven == "l 200, H 0.2: NOT_CERTIFIED, relative gap 0.3"
 
 
 NU = 0.7451669595782073  # rounded to six digits a nu next to nu_max would lie above it
@@ -258,24 +240,6 @@ def test_ctrl_c_in_the_second_table_keeps_the_first(
     assert (answer.code, answer.complaint) == (130, "tightmargin: interrupted")
 
 
-def test_files_have_the_print_as_printed_and_ours_in_full(
-    reproduce: Reproduce, tmp_path: Path
-) -> None:
-    changed = replace(ROWS[5], test=Rates(16.12, 0.0, 0.0), C=0.98196971)
-    reproduce(rows=(*ROWS[:5], changed, *ROWS[6:]))
-    with (tmp_path / "a" / "b" / f"{NAME}.csv").open(encoding="utf-8", newline="") as stream:
-        row = list(csv.DictReader(stream))[5]
-    assert (row["l"], row["H^2/l"]) == ("200", "0.25")
-    assert (row["R_tst paper"], row["R_tst ours"]) == ("16.0", "16.12")
-    assert (row["C paper"], row["C ours"]) == ("0.982", "0.98196971")
-    assert row["verdict"] == "CERTIFIED"
-    text = (tmp_path / "a" / "b" / f"{NAME}.tex").read_text(encoding="utf-8")
-    (line,) = [line for line in text.splitlines() if line.startswith("200 & 0.25 &")]
-    assert r"& 16.0 & \textbf{16.120} & 0.982 & 0.982 &" in line
-    (head,) = [line for line in text.splitlines() if line.startswith(r"$\ell$ &")]
-    assert head.count("&") == line.count("&") == 13
-
-
 @pytest.mark.parametrize("wide", [True, False])
 def test_both_numbers_are_on_the_page(
     wide: bool, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
@@ -370,24 +334,6 @@ def test_without_a_name_it_lists_what_there_is() -> None:
     assert all(one.name in unknown for one in everything())
     with pytest.raises(ValueError, match="bi-vapnik-table2 is registered twice"):
         reproduction(NAME, "", source="", quick="")(table2.run)
-
-
-# --- what the papers print -----------------------------------------------------------------------
-
-
-def test_a_task_is_run_again_where_the_print_has_changed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It says which cases some tasks solve."""
-    print_, said = tmp_path / "published.toml", list[str]()
-    monkeypatch.setattr(runs, "printed_files", lambda: [print_])
-    how = Effort(study="a", store=tmp_path / "a.sqlite", report=said.append)
-    for text in ("nu = 1", "nu = 1", "nu = 2"):
-        print_.write_text(text)
-        assert run_tasks(floordiv, [(4, 2)], how).results == (2,)
-    assert said[0] == "1 of 1 tasks were finished before"
-    assert "run again" in said[1]
-    assert len(said) == 2
 
 
 # --- tasks ---------------------------------------------------------------------------------------

@@ -43,7 +43,6 @@ from tests.inside.experiments import (
     soft_margin,
     statement_claim,
     statement_table,
-    statements,
     verdict_of,
 )
 from tests.inside.experiments import PUBLISHED_CLASSES as CLASSES
@@ -87,23 +86,6 @@ def test_a_verdict_that_the_list_does_not_have_is_named() -> None:
     rows = statement_table("t", "", listed, broken).rows
     assert [row.words[-1] for row in rows] == [FAILS, MISPRINT, NOT_CHECKABLE]
     assert rows[2].verdict is None
-
-
-def test_json_and_csv_have_the_finding_and_the_verdict_of_the_certificate(tmp_path: Path) -> None:
-    listed = (Statement("a", "sec 1", "", HOLDS),)
-    found = finding("a", stated=1, ours=1, holds=True) | {"proofs": ["CERTIFIED"], "gaps": [1e-9]}
-    report = Report("r", "", (statement_table("t", "", listed, [found]),))
-    (row,) = to_json(report, (), 0.0)["tables"][0]["rows"]
-    assert (row["finding"], row["verdict"]) == (HOLDS, "CERTIFIED")
-    (written,) = (file for file in save(report, tmp_path) if file.endswith(".csv"))
-    head = Path(written).read_text().splitlines()[0].split(",")
-    assert len(set(head)) == len(head)
-    open_one = found | {"proofs": ["NOT_CERTIFIED"], "gaps": [0.1]}
-    (line,) = statement_table("t", "", listed, [open_one]).complaints()
-    assert "NOT_CERTIFIED" in line
-    assert statements.same(1.0, 1.0 + 1e-6)
-    assert statements.same(0.0, 1e-6)
-    assert not statements.same(100.0, 100.1)
 
 
 CHECKS: dict[str, tuple[tuple[Statement, ...], list[Callable[[], list[Finding]]]]] = {
@@ -180,15 +162,6 @@ def test_the_printed_kernel_problem_has_the_value_of_scikit_learn() -> None:
     value = ridge * float(signed @ gram @ signed) + float(losses.sum()) / 2
     (printed,) = [one for one in soft_margin.kernel_findings() if one["key"] == "kernel"]
     assert printed["stated"] == pytest.approx(value, rel=1e-6)
-
-
-def test_algorithm_4_on_a_linear_kernel_is_algorithm_3() -> None:
-    data = soft_margin.overlapping(6, n=20, d=2)
-    draws = np.random.default_rng(0).integers(data.n, size=300)
-    points = sgd_runs._points(data, 0.1, draws, signed=True)
-    assert sgd_runs._kernel(data, 0.1, draws, every=False) == pytest.approx(points, rel=1e-9)
-    # The test of the text never stops the points of label -1 from moving theta.
-    assert sgd_runs._points(data, 0.1, draws, signed=False) > 2 * points
 
 
 def test_the_two_rules_are_run_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,19 +419,3 @@ def test_a_small_run_fits_together(
     written = save(report, tmp_path)
     assert {Path(file).suffix for file in written} == {".csv", ".tex", ".png"}
     json.dumps(to_json(report, written, 1.0), allow_nan=False)
-
-
-def test_ctrl_c_leaves_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = matrix_runs.work
-
-    def stopped(what: str, *words: Any) -> dict[str, Any]:
-        if words:
-            raise KeyboardInterrupt
-        return done(what, *words)
-
-    monkeypatch.setattr(matrix, "work", stopped)
-    report = matrix.run(Effort(quick=True))
-    assert report.unfinished == "1 of 10 runs"
-    assert report.figure is None
-    assert not report.complaints
-    assert {row.words[-1] for row in report.tables[1].rows} >= {HOLDS, COUNTEREXAMPLE}

@@ -20,7 +20,6 @@ from tests.inside.experiments import (
     Cell,
     clusters,
     figure4,
-    files_of,
     pictures,
     print_laws,
     section6_error,
@@ -451,15 +450,3 @@ def test_a_fold_of_the_livers_is_near_the_print(monkeypatch: pytest.MonkeyPatch)
     convex = part["rows"][2]
     assert convex["rho"] == pytest.approx(SQRT2 / np.linalg.norm(other.coef_), rel=1e-4)
     assert convex["test"] == pytest.approx(1 - other.score(test.X, test.y))
-
-
-def test_folds_are_five_and_hold_every_row_once(
-    data_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parts = [samples.liver_split(2, fold) for fold in range(samples.FOLDS)]
-    rows = np.vstack([test.X for _, test in parts])
-    assert rows.shape == (345, 6)
-    assert sorted(rows.tolist()) == sorted(samples.liver().X.tolist())
-    assert files_of([samples.LIVER, "sklearn:iris"]) == [data_folder / "liver_disorders.csv"]
-    monkeypatch.delenv("TIGHTMARGIN_DATA")
-    assert files_of([samples.LIVER]) == []

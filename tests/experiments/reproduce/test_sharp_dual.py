@@ -18,7 +18,7 @@ def kernel_of(seed: int) -> GramData:
     return gram_data(circles_and_disks(seed), kernel="rbf", width=WIDTH)
 
 
-@pytest.mark.parametrize(("seed", "nu"), [(2, 0.6), (0, 0.8)])
+@pytest.mark.parametrize(("seed", "nu"), [(2, 0.6)])
 def test_support_vectors_are_counted_as_libsvm_finds_them(seed: int, nu: float) -> None:
     """At the solver's accuracy there were up to three more."""
     kernel = kernel_of(seed)

@@ -36,7 +36,7 @@ from tests.inside.experiments import takeda_sugiyama_figure2 as figure2
 from tests.inside.experiments import takeda_sugiyama_figure3 as figure3
 from tests.inside.formulations import loss_weights
 from tests.inside.solvers import StopReason
-from tests.references.polytope_corners import corners, levels
+from tests.references.polytope_corners import corners
 from tightmargin.cuts import InvalidCutError
 from tightmargin.formulations import TrainingData, c_svc_dual
 from tightmargin.solvers import Status, Verdict, nu_range
@@ -80,23 +80,6 @@ def test_figure_1_has_one_cvar_in_four_ways(distribution: Report) -> None:
             other = NuSVC(nu=nu, kernel="linear", tol=1e-10).fit(data.X, data.y)
             mean = tail_of(other, data, nu)
             assert row.cells["tail mean"].ours == pytest.approx(mean, rel=1e-5)
-
-
-def test_the_histogram_has_every_point_and_the_tail_from_the_var_on(distribution: Report) -> None:
-    assert distribution.figure is not None
-    above, below = (axes for axes in distribution.figure.axes if axes.get_visible())
-    for axes, nu in ((above, 0.3), (below, 0.1)):
-        assert f"nu = {nu:g}" in axes.get_title()
-        hatched = [bar for bar in axes.patches if bar.get_hatch()]
-        plain = [bar for bar in axes.patches if not bar.get_hatch()]
-        counted = sum(bar.get_height() for bar in hatched)
-        assert counted + sum(bar.get_height() for bar in plain) == 569
-        # Up to d + 1 = 4 points are tied at the level of the machine.
-        assert nu <= counted / 569 <= nu + 4 / 569
-        lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
-        first = min(bar.get_x() for bar in hatched if bar.get_height())
-        assert first == pytest.approx(lines["VaR"], abs=1e-12)
-        assert lines["VaR"] < lines["CVaR"]
 
 
 @pytest.mark.parametrize(("change", "complaint"), [
@@ -161,18 +144,6 @@ def test_the_cvar_through_nu_svc_and_zeta_are_those_of_libsvm() -> None:
     svc = SVC(C=10.0, kernel="linear", tol=1e-6).fit(data.X, data.y)
     assert zeta == pytest.approx(np.abs(svc.dual_coef_).sum() / (10.0 * data.n), 1e-4)
     assert nu_range(data).nu_bar < zeta
-
-
-def test_the_picture_of_the_profile_has_its_marks(profile: Report) -> None:
-    assert profile.figure is not None
-    (axes,) = profile.figure.axes
-    mark = next(line for line in axes.lines if line.get_label() == "nu_bar")
-    bar = profile.tables[1].rows[0].cells["nu_bar"].ours
-    assert mark.get_xdata()[0] == bar
-    (solved,) = [line for line in axes.lines if line.get_label() == "solved"]
-    shown = {(float(row.key[1]), row.cells["CVaR"].ours) for row in profile.tables[0].rows}
-    assert set(map(tuple, solved.get_xydata().tolist())) == shown
-    assert [text.get_text() for text in axes.texts] == [f"nu_bar = {bar:.4f}"]
 
 
 def small_profile(**changed: Any) -> Numbers:
@@ -241,29 +212,10 @@ def test_the_drawn_run_has_every_kind_of_cut_and_ends_with_the_longest_corner(
         rebuilt(figure3.points("60"), one["run"])
 
 
-def test_faces_left_are_those_of_points_on_the_boundary(
-    literal: tuple[Numbers, CuttingPlaneResult], every_corner: np.ndarray
-) -> None:
-    """Corners by their own values; sides by points along them that no cut has removed yet."""
+def test_faces_left_are_those_of_a_square(literal: tuple[Numbers, CuttingPlaneResult]) -> None:
+    """The last side may be left in part."""
     one, result = literal
-    problem, shares = result.problem, np.linspace(0.0, 1.0, 2001)[1:-1, None]
-    left = np.ones(len(every_corner), dtype=bool)
-    ahead = np.roll(every_corner, -1, axis=0)
-    pairs = zip(every_corner, ahead, strict=True)
-    along = [corner + shares * (end - corner) for corner, end in pairs]
-    caps = loss_weights(problem.data, "uniform")
-    middle = np.array([side[1000] for side in along])
-    assert levels(problem.data, problem.nu, caps, middle) == pytest.approx(1.0, abs=1e-9)
-    inside = [np.ones(len(side), dtype=bool) for side in along]
-    for cut, (corners_left, sides_left) in zip(result.cuts, one["left"], strict=True):
-        row = problem.weight_part(cut.coefficients)
-        left &= every_corner @ row <= cut.rhs + 1e-9
-        for kept, side in zip(inside, along, strict=True):
-            kept &= side @ row <= cut.rhs
-        assert corners_left == left.sum()
-        assert sides_left == sum(kept.any() for kept in inside)
     assert one["left"][-1] == [0, 0]
-    # The last side may be left in part, as of the square with the corners (+-1, +-1).
     square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     for row, side, expected in (
         ([1, 0], 2.0, (4, 4)), ([1, 0], 0.5, (2, 3)), ([1, 1], 1.0, (3, 4)),
@@ -484,15 +436,6 @@ def test_a_row_of_several_splits_has_the_worst_of_each(theorem: int, side: str, 
     assert (row.verdict, row.relative_gap) == (Verdict.CERTIFIED, 1e-7)
     group[0]["verdict"] = "NOT_CERTIFIED"
     assert theorems._rows(group)[0].verdict is Verdict.NOT_CERTIFIED
-
-
-def test_the_note_says_which_constants_are_asked_for() -> None:
-    found = small_bounds()
-    assert "3 of 3 bounds" in theorems.constant_note(found)
-    found[1]["c from"] = 0.25
-    text = theorems.constant_note(found)
-    assert "2 of 3 bounds" in text
-    assert text.endswith("the least c that suffices for the others is 0.25")
 
 
 # --- Ctrl-C, and the command ---------------------------------------------------------------------

@@ -20,7 +20,6 @@ from tests.inside.experiments import (
     theorem_5,
     value_at_risk,
 )
-from tests.inside.formulations import best_levels, reduced_hulls, support_value
 from tests.references.reference_solutions import points
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
@@ -69,20 +68,6 @@ def test_cvar_of_whole_points_is_the_mean_of_the_worst(f: np.ndarray, count: int
     assert value_at_risk(np.arange(10.0), 0.7) == 2.0
 
 
-@given(seed=st.integers(0, 10**6), nu=st.floats(0.05, 0.95))
-@settings(max_examples=40)
-def test_the_extended_machine_minimises_this_cvar(seed: int, nu: float) -> None:
-    """nu CVaR at the best intercept is the support function, and no intercept has less."""
-    w = np.random.default_rng(seed).standard_normal(2)
-    hulls = reduced_hulls(DATA, nu=nu)
-    best, _, _ = best_levels(hulls, w)
-    least = support_value(hulls, w / np.linalg.norm(w))
-    found = conditional_value_at_risk(margin_errors(DATA, w, best), nu)
-    assert nu * found == pytest.approx(least, abs=1e-12)
-    for b in (best - 0.4, best + 0.1, 0.0):
-        assert nu * conditional_value_at_risk(margin_errors(DATA, w, b), nu) >= least - 1e-12
-
-
 def test_errors_are_distances_to_the_wrong_side() -> None:
     data = TrainingData([[3.0, 4.0], [0.0, 0.0], [3.0, 4.0]], [1, -1, -1])
     assert margin_errors(data, [0.6, 0.8], -1.0) == pytest.approx([-4.0, -1.0, 4.0])
@@ -101,25 +86,8 @@ def test_g_by_hand() -> None:
     assert small == pytest.approx(1.0, rel=1e-14)
 
 
-BASE = {"level": -0.5, "m": 100, "radius": 1.0, "c": 1.0, "delta": 0.05}
-
-
 def _g(level: float, **options: Any) -> float:
     return deviation(level, **options)
-
-
-def test_limits_of_g() -> None:
-    assert _g(**(BASE | {"m": 10**15})) < 1e-5
-    # Capacity outgrows the rest, and G falls as sqrt(log m / m).
-    sizes = [10**12, 10**14]
-    one, other = (_g(**(BASE | {"m": m, "c": 1e6})) for m in sizes)
-    expected = math.sqrt(math.log2(2 * sizes[0]) / math.log2(2 * sizes[1]) * 100)
-    assert one / other == pytest.approx(expected, rel=1e-9)
-    # Without capacity the sign of the level is nothing, and delta is all there is.
-    far = _g(**(BASE | {"level": 1e9}))
-    assert far == pytest.approx(math.sqrt(2 / 100 * (math.log(40) - 1)), rel=1e-12)
-    assert _g(**(BASE | {"level": 0.5})) == _g(**BASE)
-    assert math.isinf(_g(**(BASE | {"level": 1e-200})))
 
 
 # --- theorems ------------------------------------------------------------------------------------

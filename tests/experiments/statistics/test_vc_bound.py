@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +11,9 @@ from hypothesis import strategies as st
 
 from tests.inside.experiments import ERROR_RATE, MEAN_HINGE, risk_table, vc_bound
 from tests.inside.experiments import VC_BOUND_FORMS as FORMS
-from tests.inside.formulations import fit_normaliser
 from tests.inside.solvers import RsvmPoint, point_by_formula
 from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import solve_rsvm
 
 ETA = 4 * math.exp(-2)  # ln(eta/4) = -2
 # Bi & Vapnik 2003, Table 2: H^2 / n and R_trn in percent, for n = 200 and n = 1000.
@@ -134,22 +131,3 @@ def test_the_least_bound_may_be_anywhere_and_differ_by_risk() -> None:
     table = risk_table(data, [point(1.0, [0.25], 0.0), point(1.0, [1.0], -1.0)])
     assert table.best == dict.fromkeys(FORMS, 0)
     assert table.best_by_hinge == dict.fromkeys(FORMS, 1)
-
-
-@pytest.mark.full("twelve machines of two hundred digits; Table 2 solves them as well")
-def test_solved_rows_of_the_digits_choose_the_smallest_h_by_either_risk(data_folder: Path) -> None:
-    """Our own solutions of Table 2, left; R_trn as printed, h as the paper's H^2 + 1."""
-    file = np.load(data_folder / "mnist_subset.npz")
-    X = file["X_first1000"][:200].astype(float)
-    y = np.where(file["y_first1000"][:200] % 2 == 1, 1.0, -1.0)
-    data = TrainingData(fit_normaliser("zscore_unit", X).apply(X), y)
-    rows = [
-        solve_rsvm(data, norm_bound=math.sqrt(ratio * 200), method="segments") for ratio in RATIOS
-    ]
-    table = risk_table(data, rows)
-    assert table.best == table.best_by_hinge == dict.fromkeys(FORMS, 0)
-    percents = [round(100 * row.error_rate, 1) for row in table.rows]
-    assert percents == list(PRINTED_RISKS[200])
-    assert [row.h for row in table.rows] == pytest.approx([200 * r + 1 for r in RATIOS])
-    assert table.rows[0].bounds[ERROR_RATE, "vapnik"].bound == pytest.approx(1.011, abs=5e-4)
-    assert all(row.mean_hinge >= row.error_rate for row in table.rows)

@@ -9,8 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ import pytest
 
 from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
 from tests.support.command_line import ROOT, run
-from tests.support.study_tasks import deadly, marked, marks, running, where
-from tightmargin import worker_processes
+from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
@@ -44,14 +42,6 @@ def started(*words: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("60 seconds are over")
 
 
 @contextmanager
@@ -82,20 +72,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a cluster of two workers with one thread each."""
     with cluster(tmp_path_factory.mktemp("dask"), 2) as (address, _):
         yield address
-
-
-def test_tasks_run_on_the_workers_with_one_thread_each(address: str) -> None:
-    from distributed import Client
-
-    with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=30)
-        workers = set(client.run(os.getpid).values())
-    asked = [(number,) for number in range(6)]
-    study = run_study(where, asked, name="n", backend="dask", scheduler=address)
-    assert list(study.complete()) == asked
-    assert {value["process"] for value in study.values.values()} == workers
-    assert {tuple(value["threads"]) for value in study.values.values()} <= {(1,), ()}
-    assert {value["omp"] for value in study.values.values()} == {"1"}
 
 
 def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
@@ -201,18 +177,3 @@ def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
         with pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"):
             run_study(marked, [(str(tmp_path), 0, 0.0)], **words)
         assert marks(tmp_path, "ended") == {0: 1}
-
-
-def test_what_a_cluster_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_processes, "PATIENCE", 1)
-    words: dict[str, Any] = {"name": "n", "backend": "dask"}
-    with pytest.raises(ConnectionError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)
-    with (
-        cluster(tmp_path, 0) as (address, _),
-        pytest.raises(ConnectionError, match=f"{address} has no workers: start some with `dask"),
-    ):
-        run_study(where, [(1,)], scheduler=address, **words)
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ValueError, match=r'pip install "\.\[cluster\]"'):
-        run_study(where, [(1,)], scheduler="tcp://127.0.0.1:9", **words)

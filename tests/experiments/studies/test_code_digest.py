@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from tests.inside.experiments import StudyError, run_study, sources_digest
 from tests.inside.experiments import TaskStep as Step
 from tests.inside.experiments import code_digest_code_digest as code_digest
 from tests.inside.experiments import studies_code_digest as module
-from tests.support.command_line import ROOT
 from tightmargin.formulations import c_svc
 
 THEIRS = "from their_helpers import helped\ndef work(n):\n    return helped(n)\n"
@@ -95,21 +93,6 @@ def test_an_edit_of_any_file_of_the_packages_is_other_code(
     assert code_digest(c_svc) == before
 
 
-def test_a_file_that_comes_goes_or_moves_is_other_code(
-    ours: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = [code_digest(c_svc)]
-    loop = ours / "cuts" / "loop.py"
-    for other in (ours / "cuts" / "rounds.py", ours / "solvers" / "rounds.py"):
-        loop = loop.rename(other)
-        load_anew(monkeypatch)
-        found.append(code_digest(c_svc))
-    loop.unlink()
-    load_anew(monkeypatch)
-    found.append(code_digest(c_svc))
-    assert len(set(found)) == 4
-
-
 def test_every_package_of_ours_is_counted() -> None:
     files = [Path(path) for path in module._package_files()]
     counted = {path.relative_to(module.ROOT).parts[0] for path in files}
@@ -143,35 +126,6 @@ def test_code_beside_the_file_of_the_function_counts_where_it_is_named(
     assert values == [1, -1]
 
 
-SCRIPT = """
-import sys
-from tests.inside.experiments import run_study
-
-def work(number):
-    return [number, 10]
-
-if __name__ == "__main__":
-    study = run_study(work, [(1,), (2,)], name="n", store=sys.argv[1], jobs=2, report=print)
-    print(list(study.complete().values()))
-"""
-
-
-@pytest.mark.slow("three interpreters, each with two processes of its own")
-def test_a_script_is_a_file_and_its_function_is_sent_to_processes(tmp_path: Path) -> None:
-    def run(text: str) -> str:
-        (tmp_path / "script.py").write_text(text)
-        return subprocess.run(
-            [sys.executable, "script.py", "s.sqlite"], cwd=tmp_path, check=True, text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
-        ).stdout  # fmt: skip
-
-    assert run(SCRIPT) == "[[1, 10], [2, 10]]\n"
-    assert run(SCRIPT) == "2 of 2 tasks were finished before\n[[1, 10], [2, 10]]\n"
-    assert run(SCRIPT.replace("10", "20")) == (
-        "2 finished tasks were made by other code and are run again\n[[1, 20], [2, 20]]\n"
-    )
-
-
 # --- edits while something runs ------------------------------------------------------------------
 
 
@@ -194,22 +148,6 @@ def test_a_formulation_edited_after_it_was_loaded_is_refused(ours: Path, tmp_pat
         run_study(c_svc, [(1,)], name="n", store=tmp_path / "s.sqlite")
     outcome = Step(c_svc, (1,), 0, sources)()
     assert re.match(r"RuntimeError: process \d+ on .*c_svc\.py: edited after", outcome.error)
-
-
-def test_a_process_that_begins_after_an_edit_runs_nothing(somebody: Any, tmp_path: Path) -> None:
-    store, path = tmp_path / "s.sqlite", tmp_path / "their_study.py"
-
-    def edit(said: str) -> None:
-        if said.startswith("0 of"):  # processes are started after it
-            path.write_text(THEIRS.replace("helped(n)", "-helped(n)"))
-            edited(path)
-
-    tasks = [(1,), (2,)]
-    study = run_study(somebody, tasks, name="n", store=store, progress=edit, jobs=2)
-    assert study.values == {}
-    assert "has another edition of tightmargin, of the file" in study.failures[0].message
-    path.write_text(THEIRS)
-    assert run_study(somebody, tasks, name="n", store=store).values == {(1,): 1, (2,): 2}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
