@@ -338,17 +338,6 @@ def test_points_and_their_kernel_matrix_agree(monkeypatch: pytest.MonkeyPatch) -
         assert found.point.alpha == pytest.approx(few.point.alpha, abs=1e-5)
 
 
-def test_no_more_rows_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = linear(True)
-    monkeypatch.setattr(rows, "CACHE", 8 * data.n * 3)
-    kernel = rows.KernelRows(data)
-    centred = data.X - data.X.mean(axis=0)
-    for i in (0, 1, 2, 0, 3):
-        assert kernel.row(i) == pytest.approx(centred @ centred[i], abs=1e-13)
-        assert len(kernel._kept) <= 3
-    assert set(kernel._kept) == {0, 2, 3}
-
-
 # --- starts, limits and bad arguments ------------------------------------------------------------
 
 

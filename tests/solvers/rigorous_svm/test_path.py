@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from tests.inside.solvers import (
     RsvmRow,
     by_fits,
     libsvm_fits,
+    rsvm_point,
     single_bound,
 )
 from tests.inside.solvers import path_path_rows as path_rows
@@ -309,3 +311,46 @@ def test_an_interrupted_solver_interrupts_the_row(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(single_bound, "solve", lambda *given, **named: result)
     row = solve_rsvm(kernel("rbf"), norm_bound=2.0, method="socp")
     assert (row.stop, row.steps) == ("interrupted", 1)
+
+
+# --- the point that every method ends in ---------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.floats(0.01, 30.0))
+@settings(max_examples=30)
+def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bound: float) -> None:
+    data = points("overlapping", seed % 7, n=12)
+    rng = np.random.default_rng(seed)
+    found = rsvm_point(
+        data, bound, rng.uniform(-0.2, 1.2, data.n), (5 * rng.standard_normal(2), rng.normal())
+    )
+    value = least_loss(data, "free", bound).value
+    assert found.bound <= value + 1e-7 * max(1.0, value)
+    assert found.objective >= value - 1e-7 * max(1.0, value)
+    assert float(found.alpha.min()) >= 0
+    assert float(found.alpha.max()) <= 1
+    assert abs(data.y @ found.alpha) <= 1e-12
+
+
+@pytest.mark.parametrize("far", [0.0, 2.0**27])
+def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> None:
+    """w.x and b cancel there; a loss from rounded sums was 0 with a certificate, and is not."""
+    data = points("separable", 4, n=16)
+    placed = TrainingData(data.X + far, data.y)
+    alpha = np.full(data.n, 0.1)
+    for norm_bound in (0.3, 20.0, 1e3):
+        found = rsvm_point(placed, norm_bound, alpha)
+        w, b = [Fraction(float(v)) for v in found.w], Fraction(found.b)
+        exact = Fraction(0)
+        for x, y in zip(placed.X, placed.y, strict=True):
+            score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
+            exact += max(Fraction(0), 1 - int(y) * score)
+        assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
+
+
+def test_a_wrong_multiplier_is_not_certified() -> None:
+    data = points("overlapping", 5, n=14)
+    point = certified(solve_rsvm(data, norm_bound=0.7)).point
+    wrong = point.alpha - 1e-3 * (np.arange(data.n) == int(np.argmax(point.alpha)))
+    found = rsvm_point(data, 0.7, wrong, (point.w, point.b))
+    assert found.verdict is Verdict.NOT_CERTIFIED

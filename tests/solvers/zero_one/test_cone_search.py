@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import StopReason, ramp_enumeration, zero_one_enumeration
+from tests.inside.solvers import (
+    StopReason,
+    ramp_enumeration,
+    zero_one_enumeration,
+    zero_one_incumbent,
+)
 from tests.inside.solvers import zero_one_methods as methods
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tests.support.covering import FULL
@@ -218,3 +223,13 @@ def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_wei
         for points in (data, weighted)
     ]
     assert engines == ["conflict-search", "cone-search"]
+
+
+def test_the_clustered_instance_of_another_solver() -> None:
+    """39.981219: optimum and bound of Gurobi 13.0.3 on Cepeda, Gomez & Han's instance."""
+    data = tm.data.outlier_data("clustered", n=100, d=3, sigma=0.5, seed=7)
+    point = zero_one_incumbent(data, penalty=1.0, intercept="penalised")
+    assert point.objective == pytest.approx(39.981219, abs=1e-6)
+    found = cone_search(data, penalty=1.0, intercept="penalised")
+    assert found.objective == pytest.approx(39.981219, rel=1e-6)
+    assert found.bound == pytest.approx(39.981219, rel=2e-6)
