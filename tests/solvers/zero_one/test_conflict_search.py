@@ -116,31 +116,28 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
 # --- limits --------------------------------------------------------------------------------------
 
 
-def test_an_interrupt_keeps_the_incumbent_and_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, real = overlapping(24, 3, 8), growing.bounded
+@pytest.mark.parametrize(
+    ("at", "name"), [(1, "bounded"), (3, "bounded"), (1, "zero_one_incumbent")]
+)
+def test_an_interrupt_keeps_the_incumbent_and_the_bound(
+    at: int, name: str, monkeypatch: Any
+) -> None:
+    data, real, calls = overlapping(24, 3, 8), growing.bounded, itertools.count(1)
     optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
 
-    def stopped(at: int, name: str, **words: Any) -> ConflictSearch:
-        calls = itertools.count(1)
+    def pressed(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
 
-        def pressed(*args: Any, **kwargs: Any) -> Any:
-            if next(calls) == at:
-                raise KeyboardInterrupt
-            return real(*args, **kwargs)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(growing, name, pressed)
-            found = conflict_search(data, penalty=1.0, intercept="free", **words)
-        assert found.stop is StopReason.INTERRUPTED
-        check_result(data, 1.0, "free", found)
-        assert found.bound <= optimum
-        return found
-
-    for at in (1, 3):
-        found = stopped(at, "bounded", incumbent=(np.zeros(3), 1.0))
-        assert (found.bound > 0) == (at > 1)
-    heuristic = stopped(1, "zero_one_incumbent")
-    assert (heuristic.objective, heuristic.bound) == (min(data.n_pos, data.n_neg), 0.0)
+    monkeypatch.setattr(growing, name, pressed)
+    given_point = {"incumbent": (np.zeros(3), 1.0)} if name == "bounded" else {}
+    found = conflict_search(data, penalty=1.0, intercept="free", **given_point)
+    assert found.stop is StopReason.INTERRUPTED
+    check_result(data, 1.0, "free", found)
+    assert (0 < found.bound <= optimum) if at > 1 else found.bound == 0
+    if name != "bounded":
+        assert found.objective == min(data.n_pos, data.n_neg)
 
 
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any) -> None:

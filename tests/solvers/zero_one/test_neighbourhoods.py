@@ -41,9 +41,9 @@ def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: li
     assert found.bound <= exact * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("what", ["Ctrl-C", "time"])
+@pytest.mark.parametrize("what", [StopReason.INTERRUPTED, StopReason.TIME_LIMIT])
 def test_a_look_that_is_stopped_leaves_the_bound_and_the_best_hyperplane(
-    what: str, early: list[int], monkeypatch: pytest.MonkeyPatch
+    what: StopReason, early: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = clustered(36, 3, 0)
     exact = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
@@ -51,13 +51,13 @@ def test_a_look_that_is_stopped_leaves_the_bound_and_the_best_hyperplane(
 
     def stopped(tree: Tree) -> None:
         if len(early) > 1:
-            if what == "Ctrl-C":
+            if what is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             tree.until = 0.0
         real(tree)
 
     monkeypatch.setattr(Tree, "expand", stopped)
     found = conflict_search(data, penalty=1.0, intercept="free")
-    assert found.stop is (StopReason.INTERRUPTED if what == "Ctrl-C" else StopReason.TIME_LIMIT)
+    assert found.stop is what
     assert 0 < found.bound <= exact * (1 + 1e-12)
     assert exact * (1 - 1e-12) <= found.objective <= 36.0
