@@ -167,19 +167,6 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
 # --- as a solver ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["none"])
-def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
-    model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode)
-    found = solve(model, method="matrix-search", seed=3, threads=1)
-    assert (found.status, found.solver) == (Status.OPTIMAL, "tightmargin")
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
-    assert found.objective == pytest.approx(best, rel=2e-6)
-    assert found.bound <= best * (1 + 1e-9)
-    assert [v.value for v in model.w.values()] == found.values["w"].tolist()
-    assert (found.seed, found.threads) == (3, 1)
-
-
 def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     model = tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape="3x3", rank=1)
     found = solve(model, method="matrix-search", time_limit=1e-6)

@@ -88,24 +88,6 @@ def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
     assert rsvm_at_limit(LINE, 2.0, limit).length == 0.0
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "loss"),
-    [
-        ([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1], 4),
-        ([[3.3, 0.1], [3.3, 0.1], [3.3, 0.1]], [1, 1, -1], 2),
-        ([[0.5], [1.5], [2.5], [0.5], [1.5], [2.5]], [1, 1, 1, -1, -1, -1], 6),
-    ],
-)
-def test_data_that_no_direction_helps_have_the_limit_0(X: Any, y: Any, loss: float) -> None:
-    data = TrainingData(X, y)
-    limit = norm_limit(data)
-    consistent(data, limit)
-    assert (limit.value, limit.lower, limit.upper) == (0, 0, 0)
-    assert limit.least_loss == pytest.approx(loss, rel=1e-14)
-    assert limit.least_loss_bound == pytest.approx(loss, rel=1e-14)
-    certified_at(data, 1e-3, limit)
-
-
 # --- exact witnesses
 
 
@@ -357,34 +339,6 @@ def test_multipliers_out_of_balance_prove_no_norm() -> None:
     square = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1], [0, 0]], [1, 1, -1, -1, 1])
     assert norm_limit(square).value == 0
     assert Proofs(square).norm_below(np.ones(5), Fraction(4)) == 0
-
-
-def test_weak_duality_holds_for_any_multipliers_and_any_hyperplane() -> None:
-    rng = np.random.default_rng(3)
-    data = points("overlapping", 2, n=10)
-    proofs = Proofs(data)
-    for _ in range(20):
-        alpha = np.where(rng.random(10) < 0.3, 0.0, rng.random(10))
-        mass, length = proofs.weak_duality(alpha)
-        w, b = rng.standard_normal(2) * 10.0 ** rng.integers(-2, 3), rng.standard_normal()
-        norm = Fraction(float(np.linalg.norm(w)) * (1 + 1e-15))
-        assert proofs.loss(exact_hyperplane(w, b, np.zeros(2))) >= mass - norm * length
-
-
-def test_a_row_that_rounding_cannot_tell_is_told_exactly() -> None:
-    proofs = Proofs(line([1, -1], [1, -1]))
-    assert proofs.loss(plane_of(1 - 2.0**-53, 0.0)) == Fraction(2) / 2**53
-    assert proofs.loss(plane_of(1.0, 0.0)) == 0
-
-
-def test_an_exact_point_off_the_face_is_no_solution() -> None:
-    """u = 1 at 0 and 1 is w = 2; the third point is on its side of it or not."""
-    active = np.array([True, True, False])
-    for third, loss in ((0.5, 1), (1.5, 0)):
-        proofs = Proofs(line([0, 1, third], [-1, 1, 1]))
-        found = proofs.on_active_rows(plane_of(1.9, -1.0), active)
-        assert found.w == (2,)
-        assert proofs.loss(found) == loss
 
 
 @pytest.mark.parametrize("power", [-300, 40])

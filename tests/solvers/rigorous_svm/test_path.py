@@ -25,7 +25,7 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import path_path_rows as path_rows
 from tests.references.reference_solutions import capacity_dual, least_loss, points
-from tests.support.covering import FULL, covering
+from tests.support.covering import covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
 
@@ -120,22 +120,6 @@ def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: s
 
 
 # --- where H is small, or too large --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("method", "norm_bound"),
-    [(name, bound) for name in METHODS for bound in ((1e-12, 1e-5) if FULL else (1e-9,))],
-)
-def test_at_a_tiny_norm_bound_the_nearest_point_is_found(method: str, norm_bound: float) -> None:
-    """Any direction has the least loss to 1e-8 there, and only one the gamma and the C.
-
-    The one positive point is at its cap, and sqrt(S) its distance to the hull of the others.
-    """
-    data = TrainingData([[0.0, 0], [1, -1], [1, 1], [3, 0]], [1, -1, -1, -1])
-    row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
-    assert row.point.length == pytest.approx(1.0, rel=1e-5)
-    assert row.point.w == pytest.approx([-norm_bound, 0], rel=1e-5, abs=1e-5 * norm_bound)
-    assert row.stop == ""
 
 
 def test_coinciding_class_means_leave_nothing_to_find() -> None:
