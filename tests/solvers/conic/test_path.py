@@ -367,17 +367,6 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
 Array = np.ndarray
 
 
-def rosenbrock(x: Array) -> tuple[float, Array]:
-    a, b = x
-    slope = [-400 * a * (b - a * a) - 2 * (1 - a), 200 * (b - a * a)]
-    return float(100 * (b - a * a) ** 2 + (1 - a) ** 2), np.array(slope)
-
-
-def rosenbrock_hessian(x: Array) -> Array:
-    a, b = x
-    return np.array([[1200 * a * a - 400 * b + 2, -400 * a], [-400 * a, 200.0]])
-
-
 def bowl(x: Array) -> tuple[float, Array]:
     """Least value -1 wherever the norm is 1; a saddle at 0, as turning x changes nothing."""
     square = float((x * x).sum())
@@ -387,13 +376,6 @@ def bowl(x: Array) -> tuple[float, Array]:
 def bowl_hessian(x: Array) -> Array:
     flat = x.ravel()
     return 4 * (flat @ flat - 1) * np.eye(flat.size) + 8 * np.outer(flat, flat)
-
-
-def test_the_valley_of_rosenbrock_ends_at_one() -> None:
-    found = newton(rosenbrock, rosenbrock_hessian, np.array([-1.2, 1.0]))
-    assert found.settled
-    assert found.point == pytest.approx([1.0, 1.0], abs=1e-9)
-    assert found.value == pytest.approx(rosenbrock(found.point)[0], abs=1e-20)
 
 
 def test_negative_curvature_and_a_flat_direction_do_not_stop_it() -> None:
@@ -412,9 +394,9 @@ def test_lbfgs_finds_the_same() -> None:
 @pytest.mark.parametrize("late", [True, False])
 def test_a_deadline_that_is_past_leaves_the_start(late: bool) -> None:
     deadline = time.perf_counter() + (-1.0 if late else 1e6)
-    start = np.array([-1.2, 1.0])
-    found = newton(rosenbrock, rosenbrock_hessian, start, deadline)
+    start = np.full((2, 3), 0.05)
+    found = newton(bowl, bowl_hessian, start, deadline)
     assert found.settled is not late
     assert np.array_equal(found.point, start) is late
-    other = quasi_newton(rosenbrock, start, deadline)
-    assert (other.value > 1e-6) is late
+    other = quasi_newton(bowl, start, deadline)
+    assert (other.value > -0.9) is late

@@ -251,19 +251,6 @@ def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> Non
         rsvm_path(data, bounds, method="segments")
 
 
-def test_ctrl_c_leaves_a_single_solve_with_its_best_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = kernel("rbf")
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
-    row = solve_rsvm(data, norm_bound=2.0, method="segments")
-    assert (row.stop, row.verdict) == ("interrupted", Verdict.NOT_CERTIFIED)
-    optimum = capacity_dual(data.gram, data.y, 2.0, "free")
-    assert row.point.bound <= optimum <= row.point.objective
-    said = PointFound(None, 3, said="interrupted")
-    monkeypatch.setattr(path_rows, "by_decomposition", lambda *given: said)
-    row = solve_rsvm(data, norm_bound=2.0, method="decomposition")
-    assert (row.stop, row.steps) == ("interrupted", 3)
-
-
 @pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
 def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = kernel("rbf")

@@ -15,6 +15,7 @@ from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import (
     ConflictSearch,
     StopReason,
+    Tree,
     certified_norm2,
     dual_active_set,
     empty_sets,
@@ -30,7 +31,7 @@ from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import tree as growing
 from tests.references.brute_force import zero_one_optima
-from tests.solvers.zero_one.clouds import INTERCEPTS, least_norm2, overlapping
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, least_norm2, overlapping
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
@@ -204,3 +205,36 @@ def test_the_packing_bound_is_the_least_objective_the_heights_allow(
     levels = [norm2 for norm2 in (own, *heights) if norm2 >= own]
     expected = min(norm2 + penalty * sum(h > norm2 for h in heights) for norm2 in levels)
     assert packed(np.array(heights), own, penalty) == pytest.approx(max(own, expected))
+
+
+# --- looks around good hyperplanes ---------------------------------------------------------------
+
+
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Looks from the first node on, with few points free; how many points were decided in each."""
+    for name, value in {"FIRST_LOOK": 1, "NEAREST": 4, "MORE": 1, "AGAIN": 2}.items():
+        monkeypatch.setattr(growing, name, value)
+    decided: list[int] = []
+    real = Tree.root
+
+    def counted(tree: Tree) -> None:
+        (root,) = tree.cover.taken
+        kept, given_up = tree.cover.masks([root])
+        decided.append(int((kept | given_up)[0, : tree.data.n].sum()))
+        real(tree)
+
+    monkeypatch.setattr(Tree, "root", counted)
+    return decided
+
+
+@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
+def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: list[int]) -> None:
+    data = clustered(36, 3, seed, ties=seed == 1)
+    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective
+    poor = np.random.default_rng(seed).normal(size=3), 0.0
+    found = conflict_search(data, penalty=1.0, intercept=intercept, incumbent=poor)
+    assert max(early[1:]) >= 30
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(exact, rel=2e-6)
+    assert found.bound <= exact * (1 + 1e-12)
