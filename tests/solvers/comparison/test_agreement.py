@@ -370,7 +370,7 @@ def test_names_of_solvers() -> None:
         (["conic_sdp", "--solver", "highs,cplex"], "unknown solver 'cplex'"),
         (["conic_sdp", "--solver", "all", "--plot", "x.png"], "--plot draws gaps"),
         (["conic_sdp", "--solver", "all", "--set", "penalti=1"], "did you mean penalty"),
-        (["conic_sdp", "--solver", "all", "--time-limit", "-1"], "time_limit must be positive"),
+        (["nu_svc:nu=0.5", "--solver", "all", "--time-limit", "-1"], "time_limit must be positive"),
         (["--solver", "all"], "name the formulations"),
         (["nu_svc:nu=0.5,normalise=zscore", "--solver", "all"], "with --set"),
     ],

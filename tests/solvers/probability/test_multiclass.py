@@ -115,7 +115,7 @@ def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
 
 def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
     """n = 90 and N = 8; half the error of guessing 1/3, and most labels are those of the truth."""
-    data, new, truth = gaussians(0, 90)
+    data, new, truth = gaussians(1, 90)
     for machine in ("hinge", "truncated"):
         fit = direct_probabilities(data, ridge=0.01, grid=8, machine=machine)
         reading = fit.reading(new)
