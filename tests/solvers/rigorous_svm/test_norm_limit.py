@@ -1,7 +1,4 @@
-"""The largest norm bound that matters, against exact arithmetic, other solvers and printed values.
-
-Printed values are those of the design notes on Bi & Vapnik 2003.
-"""
+"""The largest norm bound that matters, against exact arithmetic, other solvers and lies."""
 
 from __future__ import annotations
 

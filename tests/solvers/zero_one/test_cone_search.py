@@ -1,4 +1,4 @@
-"""The search over cones of directions against enumeration, brute force and other units."""
+"""The search over cones of directions against enumeration, brute force and another solver."""
 
 from __future__ import annotations
 
