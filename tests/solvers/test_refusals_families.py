@@ -34,28 +34,7 @@ from tests.inside.solvers import (
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
 from tightmargin.formulations import extended_robust_svc
-from tightmargin.solvers import (
-    SolverNotInstalledError,
-    class_probabilities,
-    cone_search,
-    conflict_search,
-    conic_path,
-    decomposition,
-    direct_probabilities,
-    extended_nu_local,
-    matrix_alternating,
-    matrix_search,
-    norm_limit,
-    nu_range,
-    penalty_grid,
-    robust_dca,
-    rsvm_path,
-    sgd,
-    solve,
-    solve_rsvm,
-    truncated_dca,
-    truncated_search,
-)
+from tightmargin.solvers import SolverNotInstalledError, solve
 
 DATA = points("overlapping", 1, n=10)
 SEPARABLE = points("separable", 1, n=10)
@@ -102,13 +81,13 @@ def beside(size: float) -> Callable[[Any], object]:
 CONFLICTS, MATRICES = {"method": "conflict-search"}, {"method": "matrix-search"}
 REFUSED = [
     # --- 0-1 loss and ramp loss
-    *rows(cone_search, DATA, penalty=1.0, intercept="free", cases=[
+    *rows(tm.search.cone_search, DATA, penalty=1.0, intercept="free", cases=[
         ({"penalty": -1.0}, "penalty"), ({"gap": 0.0}, "gap"), ({"time_limit": 0.0}, "time_limit"),
         ({"cell_limit": -1}, "cell_limit"), ({"intercept": "fre"}, "intercept"),
     ]),
-    *rows(cone_search, tm.TrainingData(DATA.X * 1e100, DATA.y), penalty=1.0, intercept="free",
-          cases=[({}, "rescale")]),
-    *rows(conflict_search, DATA, penalty=1.0, intercept="free", cases=[
+    *rows(tm.search.cone_search, tm.TrainingData(DATA.X * 1e100, DATA.y), penalty=1.0,
+          intercept="free", cases=[({}, "rescale")]),
+    *rows(tm.search.conflict_search, DATA, penalty=1.0, intercept="free", cases=[
         ({"penalty": 0.0}, "penalty"), ({"gap": 0.0}, "gap"), ({"time_limit": -1.0}, "time_limit"),
         ({"intercept": "loose"}, "intercept"), ({"workers": 0}, "workers"),
         ({"workers": 2, "step_limit": 10}, "step_limit"),
@@ -144,7 +123,7 @@ REFUSED = [
     *rows(changed(functools.partial(ZERO_ONE, slack_bounds="derived"), lambda m: m.w[0].setlb(3.0)),
           cases=[(CONFLICTS, "slack_bounds")]),
     # --- rigorous SVM
-    *rows(decomposition, DATA, norm_bound=1.0, cases=[
+    *rows(tm.search.decomposition, DATA, norm_bound=1.0, cases=[
         ({"norm_bound": 0.0}, "norm_bound must be a positive"),
         ({"working_set": 3}, "working_set must be even and at most n = 10, got 3"),
         ({"working_set": 0}, "working_set must be a whole number of at least 1"),
@@ -157,26 +136,27 @@ REFUSED = [
         ({"tolerance": 2.0}, "tolerance must lie in (0, 1]"),
         ({"steps": 0}, "steps must be a whole"), ({"time_limit": -1.0}, "time_limit must be"),
     ]),
-    *rows(solve_rsvm, DATA, norm_bound=1.0, cases=[
+    *rows(tm.search.solve_rsvm, DATA, norm_bound=1.0, cases=[
         *[({"norm_bound": bad}, "norm_bound must") for bad in (0.0, NAN, "2")],
         ({"method": "segment"}, "method must be one of auto"),
         ({"start": [0.5]}, "start must have shape (10,)"), ({"start": ["a", "b"]}, "start must be"),
         ({"start": [1.5] * 10}, "start must lie in [0, 1], got 1.5 at position 0"),
     ]),
-    *rows(rsvm_path, DATA, norm_bounds=[1.0], cases=[
+    *rows(tm.paths.rsvm_path, DATA, norm_bounds=[1.0], cases=[
         ({"norm_bounds": []}, "norm_bounds is empty"),
         ({"norm_bounds": [1.0, -1.0]}, "norm_bound must"),
         ({"time_limit": 0.0}, "time_limit must be a positive"),
     ]),
-    *rows(norm_limit, DATA, cases=[({"time_limit": 0}, "time_limit")]),
-    *rows(rsvm_at_limit, DATA, 1.0, replace(norm_limit(DATA), value=NAN), cases=[({}, "no value")]),
+    *rows(tm.theory.norm_limit, DATA, cases=[({"time_limit": 0}, "time_limit")]),
+    *rows(rsvm_at_limit, DATA, 1.0, replace(tm.theory.norm_limit(DATA), value=NAN),
+          cases=[({}, "no value")]),
     *rows(changed(lambda: tm.rsvm(DATA, norm_bound=0.7), lambda m: m.w[0].fix(0.0)), cases=[
         ({"method": "segments"}, "rsvm_dual_perspective as it was built"),
     ]),
     *rows(with_model(tm.rsvm, DATA, norm_bound=1.0, intercept="penalised"),
           cases=[({"method": "segments"}, "take direct")]),
     # --- conic estimator
-    *rows(conic_path, ORIGIN, cases=[
+    *rows(tm.paths.conic_path, ORIGIN, cases=[
         ({"penalties": [1.0, 0.0]}, "penalty must be a positive"),
         ({"penalties": []}, "penalties is empty"),
         ({"budgets": []}, "budgets is empty"), ({"budgets": [0.2, 0]}, "hard-margin problem"),
@@ -190,14 +170,14 @@ REFUSED = [
         *[({"penalties": [1.0], "tolerance": bad}, "tolerance must lie above 0")
           for bad in (0.0, 1e-3)],
     ]),
-    *rows(penalty_grid, DATA, cases=[
+    *rows(tm.paths.penalty_grid, DATA, cases=[
         ({"count": 1}, "count must be a whole number"),
         ({"intercept": "free"}, "needs intercept=penalised"),
         ({"budgets": (0.1, 0.5)}, "must fall"),
         ({"budgets": (0.5, 0.0)}, "hard-margin"),
     ]),
     # --- matrices of bounded rank
-    *rows(matrix_alternating, MATRIX, ridge=0.5, shape="2x3", rank=1, cases=[
+    *rows(tm.search.matrix_alternating, MATRIX, ridge=0.5, shape="2x3", rank=1, cases=[
         ({"starts": 0}, "starts must be a whole number of at least 1, got 0"),
         ({"rank": 3}, "rank must be a whole number from 1 to 2"),
         ({"shape": "3x3"}, "has 9 entries"),
@@ -205,44 +185,45 @@ REFUSED = [
         ({"time_limit": 0}, "time_limit must be a positive finite number"),
         ({"intercept": "none at all"}, "intercept must be one of"),
     ]),
-    *rows(matrix_search, MATRIX, ridge=0.5, cases=[
+    *rows(tm.search.matrix_search, MATRIX, ridge=0.5, cases=[
         ({"shape": shape, "rank": rank}, f"rank {rank} of a matrix {shape} is not searched")
         for shape, rank in (("2x3", 2), ("6x1", 1))
     ]),
     *rows(changed(BILINEAR, lambda m: m.w[0].fix(0.0)), cases=[(MATRICES, "as it was built")]),
     *rows(with_model(BILINEAR, rank=2), cases=[(MATRICES, "it takes rank 1")]),
     # --- truncated loss of several classes
-    *rows(truncated_search, CLASSES, ridge=0.1, truncation=-0.5, cases=[
+    *rows(tm.search.truncated_search, CLASSES, ridge=0.1, truncation=-0.5, cases=[
         ({"gap": -1.0}, "gap"), ({"node_limit": -5}, "node_limit"),
         ({"time_limit": -1.0}, "time_limit"),
     ]),
-    *rows(truncated_dca, CLASSES, ridge=0.1, truncation=-0.5, cases=[
+    *rows(tm.search.truncated_dca, CLASSES, ridge=0.1, truncation=-0.5, cases=[
         ({"ridge": 0.0}, "ridge"), ({"truncation": 0.1}, "truncation"),
         ({"intercept": "some"}, "intercept"),
         ({"class_weight": [1.0, 0.0, 1.0]}, "class_weight"),
         ({"class_weight": [1.0, 1.0]}, "class_weight"),
         ({"starts": 0}, "starts"), ({"seed": -1}, "seed"), ({"time_limit": 0.0}, "time_limit"),
     ]),
-    *rows(truncated_dca, tm.MulticlassData(np.zeros((6, 1600)), [0, 1, 2] * 2),
+    *rows(tm.search.truncated_dca, tm.MulticlassData(np.zeros((6, 1600)), [0, 1, 2] * 2),
           ridge=0.1, truncation=0.0, cases=[({}, "data: 3 classes in 1600 dimensions")]),
     # --- extended nu-SVC and the robust one
-    *rows(extended_nu_local, DATA, nu=0.1, cases=[
+    *rows(tm.search.extended_nu_local, DATA, nu=0.1, cases=[
         ({"update": "newton"}, "update"), ({"starts": 0}, "at least 1"),
         ({"starts": []}, "is empty"),
         ({"starts": [[0.0, 0.0]]}, "not all 0"), ({"starts": [[1.0]]}, "2 finite numbers"),
-        ({"nu": nu_range(DATA).nu_bar}, "at nu_bar"),
-        ({"nu": 1.05 * nu_range(DATA).nu_bar}, "extended_nu_svc_ball"),
+        ({"nu": tm.theory.nu_range(DATA).nu_bar}, "at nu_bar"),
+        ({"nu": 1.05 * tm.theory.nu_range(DATA).nu_bar}, "extended_nu_svc_ball"),
     ]),
-    *rows(extended_nu_local, SEPARABLE, nu=0.2, cases=[({}, "the classes are separable")]),
-    *rows(extended_nu_local, tm.TrainingData(np.hstack([DATA.X, DATA.X]), DATA.y), nu=0.1,
+    *rows(tm.search.extended_nu_local, SEPARABLE, nu=0.2,
+          cases=[({}, "the classes are separable")]),
+    *rows(tm.search.extended_nu_local, tm.TrainingData(np.hstack([DATA.X, DATA.X]), DATA.y), nu=0.1,
           cases=[({}, "affinely dependent")]),
-    *[row for call in (extended_robust_svc, robust_dca)
+    *[row for call in (extended_robust_svc, tm.search.robust_dca)
       for row in rows(call, DATA, nu=0.6, mu=0.2, cases=[
         ({"mu": 0.25}, "mu must be a whole number of points"), ({"mu": 0.6}, "mu must be below nu"),
         ({"nu": 1.5}, "nu must lie in"), ({"mu": -0.1}, "mu must be a positive"),
         ({"nu": 0.9, "intercept": "free"}, "the risk has no end along b"),
     ])],
-    *rows(robust_dca, DATA, nu=0.6, mu=0.2, cases=[
+    *rows(tm.search.robust_dca, DATA, nu=0.6, mu=0.2, cases=[
         ({"starts": 0}, "starts must be a whole number"),
         ({"seed": "a"}, "seed must be a whole number"),
         ({"time_limit": 0.0}, "time_limit must be positive"),
@@ -251,14 +232,14 @@ REFUSED = [
         ({"mu": 0.25}, 'which is 2.5 points: write mu="2/10"'),
     ]),
     # --- class probabilities
-    *rows(class_probabilities, DATA, ridge=0.05, grid=3, cases=[
+    *rows(tm.paths.class_probabilities, DATA, ridge=0.05, grid=3, cases=[
         ({"ridge": 0}, "ridge"), ({"grid": 0}, "grid"), ({"grid": []}, "grid"),
         ({"grid": [0.5, 1.0]}, "pi must lie strictly"), ({"grid": "0.5"}, "grid"),
         ({"intercept": "some"}, "intercept"), ({"method": "sgd"}, "method"),
         ({"time_limit": 0}, "time_limit"),
         ({"method": "libsvm", "intercept": "none"}, "free intercept only"),
     ]),
-    *rows(direct_probabilities, CLASSES, ridge=0.1, grid=4, cases=[
+    *rows(tm.paths.direct_probabilities, CLASSES, ridge=0.1, grid=4, cases=[
         ({"grid": 2}, "grid must be a whole number of at least 3"),
         ({"grid": 1000}, "grid=1000 for 3 classes has"),
         ({"machine": "exactly"}, "machine must be one of"),
@@ -270,12 +251,12 @@ REFUSED = [
     *rows(rainbow_cells, simplex_grid(3, 4), np.zeros((1, 15), dtype=np.int64),
           cases=[({}, "has weight 0 at grid point")]),
     # --- gradient descent
-    *[row for call in (functools.partial(sgd, seed=0), sgd_rate)
+    *[row for call in (functools.partial(tm.search.sgd, seed=0), sgd_rate)
       for row in rows(call, DATA, ridge=0.05, steps=5, cases=[
         ({"ridge": 0.0}, "ridge must be a positive"), ({"rule": "prnted"}, "did you mean printed"),
         ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
     ])],
-    *rows(sgd, DATA, ridge=0.05, steps=5, seed=0, cases=[
+    *rows(tm.search.sgd, DATA, ridge=0.05, steps=5, seed=0, cases=[
         ({"seed": -1}, "seed must be a whole number"),
         ({"average": "half"}, "average must be one of all, last"),
         ({"time_limit": 0}, "time_limit must be"),
@@ -312,29 +293,23 @@ def test_what_is_wrong_is_named(row: Row) -> None:
         call(*given, **words)
 
 
-@pytest.mark.parametrize(
-    ("call", "words", "named"),
-    [
-        (
-            sgd,
-            {"ridge": 0.1, "steps": 5, "seed": 0},
-            "sgd takes TrainingData or GramData",
-        ),
-        (truncated_dca, {"ridge": 0.1, "truncation": 0.0}, "takes MulticlassData, got list"),
-        (direct_probabilities, {"ridge": 0.1, "grid": 3}, "takes MulticlassData"),
-    ],
-)
-def test_other_data_are_refused(
-    call: Callable[..., object], words: dict[str, Any], named: str
-) -> None:
-    with pytest.raises(TypeError, match=named):
-        call([[1.0]], **words)
+def test_other_data_are_refused() -> None:
+    words = {"ridge": 0.1, "truncation": 0.0, "steps": 5, "seed": 0, "grid": 3}
+    for call, used, named in (
+        (tm.search.sgd, ("ridge", "steps", "seed"), "sgd takes TrainingData or GramData"),
+        (tm.search.truncated_dca, ("ridge", "truncation"), "takes MulticlassData, got list"),
+        (tm.paths.direct_probabilities, ("ridge", "grid"), "takes MulticlassData"),
+    ):
+        with pytest.raises(TypeError, match=named):
+            call([[1.0]], **{name: words[name] for name in used})
 
 
 def test_points_of_another_shape_are_refused() -> None:
-    two = class_probabilities(DATA, ridge=0.05, grid=4)
-    three = direct_probabilities(CLASSES, ridge=0.1, grid=3, machine="hinge")
-    four = direct_probabilities(class_points(3, n=12, K=4), ridge=0.1, grid=4, machine="hinge")
+    two = tm.paths.class_probabilities(DATA, ridge=0.05, grid=4)
+    three = tm.paths.direct_probabilities(CLASSES, ridge=0.1, grid=3, machine="hinge")
+    four = tm.paths.direct_probabilities(
+        class_points(3, n=12, K=4), ridge=0.1, grid=4, machine="hinge"
+    )
     for call, given, named in (
         (two.probabilities, np.zeros((3, 5)), "shape"),
         (two.probabilities, [[NAN, 0.0]], "nan"),
@@ -342,11 +317,7 @@ def test_points_of_another_shape_are_refused() -> None:
         (two.read, np.full((1, 4), INF), "finite"),
         (three.probabilities, np.zeros((4, 3)), "X must have shape (m, 2)"),
         (three.probabilities, np.full((1, 2), NAN), "X holds nan"),
-        (
-            lambda truth: simplex_figure(three, [0.0, 0.0], truth),
-            [0.5, 0.5],
-            "three positive numbers",
-        ),
+        (lambda p: simplex_figure(three, [0.0, 0.0], p), [0.5, 0.5], "three positive numbers"),
         (lambda x: simplex_figure(four, x), np.zeros(2), "4 classes is no triangle"),
     ):
         with pytest.raises(ValueError, match=re.escape(named)):
@@ -356,13 +327,16 @@ def test_points_of_another_shape_are_refused() -> None:
 
 def test_without_numba_or_room_a_search_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {"penalty": 1.0, "intercept": "free"}
-    for module, search in ((cones_run, cone_search), (conflict_search_search, conflict_search)):
+    for module, search in (
+        (cones_run, tm.search.cone_search),
+        (conflict_search_search, tm.search.conflict_search),
+    ):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
         with pytest.raises(ValueError, match="numba"):
             search(DATA, **words, compiled=True)
     monkeypatch.setattr(packings_signed_points, "LARGEST", 9)
     with pytest.raises(ValueError, match="at most 9, got 10"):
-        conflict_search(DATA, **words)
+        tm.search.conflict_search(DATA, **words)
 
 
 def test_a_result_and_a_class_that_nobody_takes_are_refused(

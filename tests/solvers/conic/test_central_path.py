@@ -1,4 +1,4 @@
-"""The end of the central path of the SDP: points that enclose the optimum, and proof files."""
+"""The end of the central path of the SDP, and proof files from it."""
 
 from __future__ import annotations
 

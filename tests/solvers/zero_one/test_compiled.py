@@ -1,4 +1,4 @@
-"""Kernels that numba compiles give what their numpy twins do, and their searches the optimum.
+"""Searches with kernels that numba compiles find the optimum.
 
 Compiling takes longer than all that is computed here: these are the only tests that do it.
 """

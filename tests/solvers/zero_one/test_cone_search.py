@@ -1,4 +1,4 @@
-"""The search over cones of directions against enumeration, brute force and other units."""
+"""The search over cones of directions against enumeration, brute force and another solver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import StopReason, ramp_enumeration, zero_one_enumeration
+from tests.inside.solvers import (
+    StopReason,
+    ramp_enumeration,
+    zero_one_enumeration,
+    zero_one_incumbent,
+)
 from tests.inside.solvers import zero_one_methods as methods
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tests.support.covering import FULL
@@ -173,7 +178,7 @@ def test_auto_leaves_sizes_that_cones_refuse_to_others() -> None:
 
 
 def test_what_cones_prove_is_kept_where_conflicts_end_early(monkeypatch: Any) -> None:
-    """By a limit or by Ctrl-C: the better bound of the two, and the better hyperplane."""
+    """The better bound of the two, and the better hyperplane."""
     data = clustered(40, 4, 1)
     model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
     real, conflicts, cones = methods.by_cones, methods.conflict_search, []
@@ -182,28 +187,21 @@ def test_what_cones_prove_is_kept_where_conflicts_end_early(monkeypatch: Any) ->
         cones.append(real(*a, **b | {"cell_limit": 1000}))
         return cones[-1]
 
-    told: list[object] = []
-
-    def interrupt(point: object) -> None:
-        told.append(point)
-        if len(told) == 3:
-            raise KeyboardInterrupt
+    def one_step(*a: object, **b: object) -> object:
+        return conflicts(*a, **b | {"step_limit": 1})
 
     monkeypatch.setattr(methods, "by_cones", some_cells)
-    for words in ({"step_limit": 1}, {"progress": interrupt}):
-        changed = lambda *a, words=words, **b: conflicts(*a, **b | words)  # noqa: E731
-        monkeypatch.setattr(methods, "conflict_search", changed)
-        found = tm.solve(model, method="cones-then-conflicts")
-        first = cones.pop()
-        assert first.stop is StopReason.CELL_LIMIT
-        assert found.certificate.facts["stop"] != "proven"
-        assert found.objective <= first.objective * (1 + 1e-9)
-        assert found.interval[0] >= first.bound * (1 - 1e-9) > 0
+    monkeypatch.setattr(methods, "conflict_search", one_step)
+    found = tm.solve(model, method="cones-then-conflicts")
+    (first,) = cones
+    assert first.stop is StopReason.CELL_LIMIT
+    assert found.certificate.facts["stop"] != "proven"
+    assert found.objective <= first.objective * (1 + 1e-9)
+    assert found.interval[0] >= first.bound * (1 - 1e-9) > 0
     # Ctrl-C in the cones is not taken for a limit: nothing else begins.
     monkeypatch.setattr(methods, "conflict_search", None)
-    stopped = lambda *a, **b: real(*a, **b | {"cell_limit": 1000})  # noqa: E731
     monkeypatch.setattr(
-        methods, "by_cones", lambda *a, **b: replace(stopped(*a, **b), stop=StopReason.INTERRUPTED)
+        methods, "by_cones", lambda *a, **b: replace(first, stop=StopReason.INTERRUPTED)
     )
     assert tm.solve(model, method="cones-then-conflicts").certificate.facts["stop"] == "interrupted"
 
@@ -218,3 +216,13 @@ def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_wei
         for points in (data, weighted)
     ]
     assert engines == ["conflict-search", "cone-search"]
+
+
+def test_the_clustered_instance_of_another_solver() -> None:
+    """39.981219: optimum and bound of Gurobi 13.0.3 on Cepeda, Gomez & Han's instance."""
+    data = tm.data.outlier_data("clustered", n=100, d=3, sigma=0.5, seed=7)
+    point = zero_one_incumbent(data, penalty=1.0, intercept="penalised")
+    assert point.objective == pytest.approx(39.981219, abs=1e-6)
+    found = cone_search(data, penalty=1.0, intercept="penalised")
+    assert found.objective == pytest.approx(39.981219, rel=1e-6)
+    assert found.bound == pytest.approx(39.981219, rel=2e-6)

@@ -15,6 +15,7 @@ from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import (
     ConflictSearch,
     StopReason,
+    Tree,
     certified_norm2,
     dual_active_set,
     empty_sets,
@@ -30,7 +31,7 @@ from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import tree as growing
 from tests.references.brute_force import zero_one_optima
-from tests.solvers.zero_one.clouds import INTERCEPTS, least_norm2, overlapping
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, least_norm2, overlapping
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
@@ -81,19 +82,6 @@ def test_integer_points_with_ties_and_repetitions(
     assert found.bound <= optimum * (1 + 1e-9) + 1e-12
 
 
-def test_the_optimum_follows_a_change_of_units_and_stays_far_from_0() -> None:
-    data = overlapping(20, 2, 3)
-    own = conflict_search(data, penalty=1.0, intercept="free")
-    for unit in (2.0**-100, 1e6):
-        scaled = TrainingData(data.X * unit, data.y)
-        other = conflict_search(scaled, penalty=1.0 / unit**2, intercept="free")
-        assert other.objective * unit**2 == pytest.approx(own.objective, rel=2 * GAP)
-        assert other.bound * unit**2 == pytest.approx(own.bound, rel=2 * GAP)
-    far = TrainingData(data.X + 2.0**20, data.y)  # exact in binary up to the last bits
-    other = conflict_search(far, penalty=1.0, intercept="free")
-    assert other.bound <= other.objective == pytest.approx(own.objective, rel=1e-5)
-
-
 class Liar:
     """kept_gram with noise, so that every step and every multiplier is wrong."""
 
@@ -129,31 +117,28 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
 # --- limits --------------------------------------------------------------------------------------
 
 
-def test_an_interrupt_keeps_the_incumbent_and_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, real = overlapping(24, 3, 8), growing.bounded
+@pytest.mark.parametrize(
+    ("at", "name"), [(1, "bounded"), (3, "bounded"), (1, "zero_one_incumbent")]
+)
+def test_an_interrupt_keeps_the_incumbent_and_the_bound(
+    at: int, name: str, monkeypatch: Any
+) -> None:
+    data, real, calls = overlapping(24, 3, 8), growing.bounded, itertools.count(1)
     optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
 
-    def stopped(at: int, name: str, **words: Any) -> ConflictSearch:
-        calls = itertools.count(1)
+    def pressed(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
 
-        def pressed(*args: Any, **kwargs: Any) -> Any:
-            if next(calls) == at:
-                raise KeyboardInterrupt
-            return real(*args, **kwargs)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(growing, name, pressed)
-            found = conflict_search(data, penalty=1.0, intercept="free", **words)
-        assert found.stop is StopReason.INTERRUPTED
-        check_result(data, 1.0, "free", found)
-        assert found.bound <= optimum
-        return found
-
-    for at in (1, 3):
-        found = stopped(at, "bounded", incumbent=(np.zeros(3), 1.0))
-        assert (found.bound > 0) == (at > 1)
-    heuristic = stopped(1, "zero_one_incumbent")
-    assert (heuristic.objective, heuristic.bound) == (min(data.n_pos, data.n_neg), 0.0)
+    monkeypatch.setattr(growing, name, pressed)
+    given_point = {"incumbent": (np.zeros(3), 1.0)} if name == "bounded" else {}
+    found = conflict_search(data, penalty=1.0, intercept="free", **given_point)
+    assert found.stop is StopReason.INTERRUPTED
+    check_result(data, 1.0, "free", found)
+    assert (0 < found.bound <= optimum) if at > 1 else found.bound == 0
+    if name != "bounded":
+        assert found.objective == min(data.n_pos, data.n_neg)
 
 
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any) -> None:
@@ -220,3 +205,36 @@ def test_the_packing_bound_is_the_least_objective_the_heights_allow(
     levels = [norm2 for norm2 in (own, *heights) if norm2 >= own]
     expected = min(norm2 + penalty * sum(h > norm2 for h in heights) for norm2 in levels)
     assert packed(np.array(heights), own, penalty) == pytest.approx(max(own, expected))
+
+
+# --- looks around good hyperplanes ---------------------------------------------------------------
+
+
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Looks from the first node on, with few points free; how many points were decided in each."""
+    for name, value in {"FIRST_LOOK": 1, "NEAREST": 4, "MORE": 1, "AGAIN": 2}.items():
+        monkeypatch.setattr(growing, name, value)
+    decided: list[int] = []
+    real = Tree.root
+
+    def counted(tree: Tree) -> None:
+        (root,) = tree.cover.taken
+        kept, given_up = tree.cover.masks([root])
+        decided.append(int((kept | given_up)[0, : tree.data.n].sum()))
+        real(tree)
+
+    monkeypatch.setattr(Tree, "root", counted)
+    return decided
+
+
+@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
+def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: list[int]) -> None:
+    data = clustered(36, 3, seed, ties=seed == 1)
+    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective
+    poor = np.random.default_rng(seed).normal(size=3), 0.0
+    found = conflict_search(data, penalty=1.0, intercept=intercept, incumbent=poor)
+    assert max(early[1:]) >= 30
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(exact, rel=2e-6)
+    assert found.bound <= exact * (1 + 1e-12)

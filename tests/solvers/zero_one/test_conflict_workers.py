@@ -8,13 +8,12 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.inside.solvers import ConflictSearch, Count, SideRows, StopReason, loans
+from tests.inside.solvers import ConflictSearch, StopReason, loans
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
 from tightmargin.formulations import TrainingData
@@ -102,24 +101,6 @@ def test_workers_search_parts_of_the_points(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(optimum, rel=2e-6)
     assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-12)
-
-
-def test_workers_search_again_below_a_raised_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No point is known at first: all are to be kept beside a row that no heuristic meets."""
-    rng = np.random.default_rng(4)
-    y = np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
-    data = TrainingData(rng.normal(size=(8, 2)) + 4.0 * y[:, None], y)
-    everyone = np.ones(8, dtype=bool)
-    side = replace(
-        SideRows.nothing(8, 2), weights=-np.ones((1, 2)), of_b=np.zeros(1),
-        most=np.array([-200.0]), counts=(Count(everyone, 0),),
-    )  # fmt: skip
-    words: dict[str, Any] = {"penalty": 1e-4, "intercept": "penalised", "side": side}
-    own = conflict_search(data, **words)
-    found = with_workers(monkeypatch, Here(), data, incumbent=None, **words)
-    assert found.stop is own.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(20_000.0, rel=1e-5)  # w = (100, 100)
-    assert found.bound == pytest.approx(own.bound, rel=4e-6)
 
 
 @pytest.mark.parametrize("at", [1, 5])

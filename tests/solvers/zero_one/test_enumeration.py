@@ -1,4 +1,4 @@
-"""Enumeration of active sets against brute force over kept points, published optima and algebra."""
+"""Enumeration of active sets against brute force over kept points, fractions and algebra."""
 
 from __future__ import annotations
 

@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 
 from tests.inside.formulations import trivial_points, zero_one_objective
 from tests.inside.solvers import (
-    distinct_points,
-    from_members,
-    least_norm_members,
-    set_margins,
     zero_one_enumeration,
     zero_one_incumbent,
 )
-from tests.references.brute_force import least, signed_rows
 from tests.solvers.zero_one.clouds import INTERCEPTS
 from tightmargin.formulations import TrainingData
 
@@ -68,29 +63,3 @@ def test_reaches_the_enumerated_optimum(intercept: str, seed: int, n: int, d: in
         again = zero_one_incumbent(data, penalty=penalty, intercept=intercept)
         assert (found.w == again.w).all()
         assert (found.b, found.objective, found.source) == (again.b, again.objective, again.source)
-
-
-# --- its parts -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("seed", "intercept"), [(s, INTERCEPTS[s % 3]) for s in range(9)])
-def test_hard_margin_machine_against_clarabel(seed: int, intercept: str) -> None:
-    """Random kept sets, from one point to sets that cannot be separated."""
-    rng = np.random.default_rng(seed)
-    data = noisy(seed, 20, 3)
-    points = distinct_points(data, intercept)
-    kept = rng.random(20) < rng.uniform(0.1, 0.9)
-    kept[[0, -1]] = True  # one of each class: points are sorted by label
-    rows, price = signed_rows(data, intercept)
-    chosen = rows[points.original[kept]]
-    expected = least(price, np.zeros(len(price)), chosen, np.ones(len(chosen)))
-    members = least_norm_members(points, kept)
-    if np.isinf(expected):
-        assert members is None
-        return
-    sets = from_members(points, members[None, :])
-    assert sets.norm2[0] == pytest.approx(expected, rel=1e-6)
-    assert set_margins(points, sets)[0][kept].min() >= 1 - 1e-7
-    assert least_norm_members(points, kept, 0.9 * expected) is None
-    again = least_norm_members(points, kept, 1.1 * expected, near=members)
-    assert from_members(points, again[None, :]).norm2[0] == pytest.approx(expected, rel=1e-6)

@@ -1,4 +1,4 @@
-"""The conflict search behind a model: certified, saved, proven again, and closing other results."""
+"""The conflict search behind a model: certified at the optimum, and closing other results."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.inside.solvers import (
@@ -86,16 +85,6 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
     assert whole.stop is StopReason.PROVEN
     assert whole.objective == pytest.approx(exact, rel=2e-6)
     assert whole.bound <= exact * (1 + 1e-12)
-
-
-def test_every_point_is_in_one_part_and_the_parts_are_alike() -> None:
-    data = points(0)
-    split = parts.split_points(data, np.ones(3), 0.5, 3)
-    assert sorted(np.concatenate(split).tolist()) == list(range(36))
-    assert {len(own) for own in split} <= {11, 12, 13}
-    for label in (-1, 1):
-        sizes = [int((data.y[own] == label).sum()) for own in split]
-        assert max(sizes) - min(sizes) <= 1
 
 
 def test_limits_are_kept_with_parts_and_repeat_exactly() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import load
 from tests.inside.formulations import ramp_objective
 from tests.inside.solvers import enumeration_capped_sets as sets_module
 from tests.inside.solvers import ramp_enumeration
@@ -84,3 +86,11 @@ def test_points_in_one_place_are_no_matter(place: float, intercept: str) -> None
     result = tm.solve(tm.ramp_big_m(data, C=C, big_m=20.0, intercept=intercept))
     assert result.objective == pytest.approx(truth, rel=1e-6)
     assert result.bound is None or result.bound <= truth * (1 + 1e-9)
+
+
+def test_the_ramp_loss_of_the_design_notes(data_folder: Path) -> None:
+    """n60d2ATj0 at C = 1 is 20.733906, by Gurobi in 57,900 nodes."""
+    data = load(str(data_folder / "hard_margin_loss" / "n60d2ATj0"))
+    found = ramp_enumeration(data, C=1.0, intercept="free")
+    assert found.objective == pytest.approx(20.733906, abs=5e-7)
+    assert found.bound == pytest.approx(20.733906, abs=5e-7)
