@@ -31,10 +31,8 @@ from tests.inside.solvers import (
     Subject,
     TreeSearch,
     _Search,
-    highs,
     method,
     proof_first,
-    scip,
     standard_form,
     tree_bound,
     tree_search,
@@ -111,28 +109,14 @@ def test_auto_proves_an_edited_model_without_asking_a_solver() -> None:
         assert plain.solver == "scip"
 
 
-def test_auto_proves_what_a_solver_merely_claims() -> None:
-    """Somebody else's model: the solver goes first, and its claim stands beside the proof."""
-    theirs = floored()
-    del theirs.origin
-    found = tm.solve(theirs)
-    assert found.solver == "scip"
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.certificate.solver_bound is not None
-    assert "proven here by branch and bound" in found.message
-    asked = tm.solve(floored(), "scip", prove=20.0)
-    assert asked.certificate.verdict is Verdict.CERTIFIED
-    assert asked.certificate.solver_bound is not None
-
-
 def test_the_tree_before_a_new_start_is_kept_while_it_proves_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A limit right after a new start: the bound is not that of an empty tree."""
-    whole = _Search(case_of(separating(20, 3, 2)), 60, None)
+    whole = _Search(case_of(separating(14, 3, 2)), 60, None)
     whole.run(None, LiveLine("whole", quiet=True))
     bound = whole.bound()
-    cut = _Search(case_of(separating(20, 3, 2)), 60, None)
+    cut = _Search(case_of(separating(14, 3, 2)), 60, None)
     cut.run(None, LiveLine("cut", quiet=True))
     cut.former = cut.bound(), cut.tree.proof(cut.cutoff, cut.root.rounds)
     cut.tree = GrowingTree(cut.root.rows.low, cut.root.rows.high)
@@ -165,7 +149,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "LEAST_NODES", 1)
 
 
-@pytest.mark.parametrize("start", [math.nan, 1e30, 0.0])
+@pytest.mark.parametrize("start", [math.nan, 1e30])
 def test_a_bad_start_does_no_harm(start: float) -> None:
     model = separating()
     found = search_of(model, start=np.full(standard_form(model).n, start))
@@ -307,14 +291,6 @@ def test_a_solver_that_is_asked_second_is_believed_no_more_than_one_that_is_firs
     assert found.objective == pytest.approx(truth()[1] + constant, rel=1e-6)
 
 
-def test_numbers_that_scip_would_lose_leave_the_search_without_its_point(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(method.scip, "run", broken)
-    found = proven(separating())
-    assert found.certificate.verdict is Verdict.CERTIFIED
-
-
 def test_without_clarabel_it_is_refused_and_auto_keeps_the_claim(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -378,22 +354,3 @@ def test_a_semidefinite_row_beside_integers_is_proven() -> None:
     assert found.objective == pytest.approx(2.013, abs=1e-5)
     with pytest.raises(ProblemClassError, match="branch-and-bound"):
         tm.solve(model, "clarabel")
-
-
-@pytest.mark.parametrize("run", [scip.run, lambda form, limits: highs.run(form, None, limits)])
-def test_nodes_end_a_run_of_a_solver(run: Any) -> None:
-    """A knapsack that takes both more than a node; without the limit they finish."""
-    random = np.random.default_rng(3)
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(30), within=pyo.Binary)
-    rows = random.integers(10, 99, (4, 30)).tolist()
-    model.rows = pyo.ConstraintList()
-    for row in rows:
-        model.rows.add(sum(a * x for a, x in zip(row, model.x.values(), strict=True)) <= 600)
-    worth = random.integers(10, 99, 30).tolist()
-    model.goal = pyo.Objective(
-        expr=-sum(a * x for a, x in zip(worth, model.x.values(), strict=True))
-    )
-    form = standard_form(model)
-    assert run(form, Limits(nodes=1)).status is Status.FEASIBLE
-    assert run(form, Limits()).status is Status.OPTIMAL

@@ -147,35 +147,6 @@ def test_a_reverse_row_needs_company_of_lines_only() -> None:
     assert problem_class(m) is NONCONVEX
 
 
-def test_fixing_makes_models_simpler() -> None:
-    m = with_row(ROWS["product of free variables"][0])
-    assert problem_class(m) is NONCONVEX
-    m.f[0].fix(2.0)
-    assert problem_class(m) is LP
-    form = standard_form(m)
-    (k,) = (k for k, row in enumerate(form.rows) if row.name == "row")
-    (j,) = (j for j, v in enumerate(form.columns) if v.name == "f[1]")
-    assert form.A[k, j] == 2.0
-    m.f[0].unfix()
-    assert problem_class(m) is NONCONVEX
-
-
-def test_bounds_decide_whether_a_product_is_a_cone() -> None:
-    m = with_row(lambda m: m.x[2] ** 2 <= m.f[0] * m.f[1])
-    assert problem_class(m) is NONCONVEX
-    m.f[0].setlb(0)
-    assert problem_class(m) is NONCONVEX
-    m.f[1].setlb(0)
-    assert problem_class(m) is SOCP
-    m.f[0].setlb(None)
-    m.f[1].setlb(None)
-    m.f[0].setub(0)
-    m.f[1].setub(-1)
-    assert problem_class(m) is SOCP
-    m.f[1].setub(0.5)
-    assert problem_class(m) is NONCONVEX
-
-
 # --- cones are the rows they came from -----------------------------------------------------------
 
 coefficient = st.integers(-3, 3).map(float)

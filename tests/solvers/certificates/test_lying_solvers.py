@@ -242,21 +242,6 @@ def test_an_infeasible_point_is_repaired_by_the_formulation_or_refused(
     assert re.search(r"^infeasible by \S+ of the row's size|with its integers fixed", reason)
 
 
-def test_a_consistent_lie_about_a_mixed_integer_bound_is_a_claim_beside_our_own_bound(
-    tell: Callable[..., None],
-) -> None:
-    """Nothing contradicts it, so it is believed only as far as its label says."""
-    tell("worse_point", "MILP")
-    result = tm.solve(SUBJECTS["MILP"].build(), "liar")
-    certificate = result.certificate
-    assert certificate.verdict is CLAIM
-    assert certificate.solver_bound is not None
-    assert certificate.solver_bound > optimum("MILP"), "or there was no lie"
-    assert certificate.bound is not None
-    assert certificate.bound <= optimum("MILP") < certificate.solver_bound
-    assert result.bound == certificate.bound, "the claim is never called the bound"
-
-
 def test_the_lies_of_a_maximiser_are_told_in_its_own_sense(tell: Callable[..., None]) -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 3))
@@ -434,23 +419,3 @@ def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) ->
     refuted = command_line.run(*words)
     assert refuted.code == 1, "3 would say that the model is infeasible"
     assert "there is a point that is feasible" in refuted.stderr
-
-
-def test_after_a_refuted_claim_the_next_attempt_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A false "infeasible" of the first attempt is not the last word."""
-    calls = []
-
-    def infeasible(form: Any, classification: Any, limits: Limits) -> Claim:
-        calls.append(form.n)
-        if len(calls) == 1:
-            return Claim(Status.INFEASIBLE, message="PrimalInfeasible")
-        return honest(form, classification, limits)
-
-    honest = clarabel.run
-    monkeypatch.setattr(clarabel, "run", infeasible)
-    model = SUBJECTS["SDP"].build()
-    result = tm.solve(model, "clarabel")
-    assert result.certificate.verdict is CERTIFIED
-    assert result.objective == pytest.approx(optimum("SDP"), abs=1e-6)
-    assert calls, "or the first attempt was another one"
-    assert "scaling" in result.message

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from tests.inside.formulations import Array
 from tests.inside.solvers import (
     FeasiblePoint,
@@ -60,23 +59,3 @@ def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: floa
     y = np.full(n, top - off * top)
     point = found(model, y)
     assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
-
-
-def test_the_corner_of_a_lifted_matrix_stays_one() -> None:
-    """[[W, w], [w', 1]] has an entry that no direction moves, and W alone is enough."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(40, 70))
-    data = tm.TrainingData(X, np.where(X[:, 0] > 0, 1.0, -1.0))
-    model = tm.conic_sdp(data, penalty=1.0)
-    form = standard_form(model)
-    x, w = form.point(), rng.normal(size=71)
-    values = {"w": w[:-1], "b": w[-1], "W": np.outer(w, w)[np.tril_indices(71)]}
-    u = data.y * (X @ w[:-1] + w[-1])
-    values |= {"p": np.maximum(1 - u, 0.0), "T": (u - 1) ** 2, "z": np.ones(40)}
-    for name, numbers in values.items():
-        columns, _ = form.columns.of(model.find_component(name))
-        x[columns] = numbers
-    point = found(model, x)
-    cost = float(w @ w) + np.count_nonzero(u < 1)  # z = p^2 / T is 1 or may be 0
-    # A larger T lowers z by itself.
-    assert cost * (1 - 1e-6) <= point.value(form.objective.constant) <= cost * (1 + 1e-7)

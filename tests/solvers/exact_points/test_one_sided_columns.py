@@ -42,10 +42,3 @@ def test_few_entries_find_the_columns_that_all_entries_find(
     quick = listed(moves_of(form, x, need))
     monkeypatch.setattr(one_sided_columns, "_unblocked", lambda form: None)
     assert quick == listed(moves_of(form, x, need))
-
-
-def test_the_slacks_of_margins_are_found_without_the_points() -> None:
-    """The entries of w are all but a few of a large model's."""
-    form = form_of("c-SVC", 1, n=200)
-    found = one_sided_columns._unblocked(form)
-    assert len(found.row) == 200

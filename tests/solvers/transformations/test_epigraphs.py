@@ -21,7 +21,6 @@ from tightmargin.formulations import ProblemClass
 from tightmargin.solvers import SolveResult, Status, Verdict
 
 Model = pyo.ConcreteModel
-Edit = Callable[[Model], None]
 
 
 def data_of(seed: int, n: int = 16, d: int = 3, scale: float = 1.0) -> tm.TrainingData:
@@ -211,22 +210,6 @@ def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
 
 
 # --- what depends on it --------------------------------------------------------------------------
-
-
-def test_a_derived_big_m_is_derived_again_under_a_price() -> None:
-    """Against all 2^n choices of the points that are given up, each one by cvxpy."""
-    data = data_of(3, n=5, d=2)
-    m = tm.zero_one_big_m(data, penalty=0.5, big_m="derived", intercept="penalised")
-    l1(m, 0.7)
-    best = math.inf
-    for choice in range(2**data.n):
-        kept = [i for i in range(data.n) if not choice >> i & 1]
-        w, b = cp.Variable(2), cp.Variable()
-        rows = [data.y[i] * (data.X[i] @ w + b) >= 1 for i in kept]
-        goal = (cp.sum_squares(w) + b**2) + 0.7 * cp.norm1(w)
-        value = cp.Problem(cp.Minimize(goal), rows).solve(solver=cp.CLARABEL)
-        best = min(best, value + 0.5 * (data.n - len(kept)))
-    assert certified(m).objective == pytest.approx(best, rel=1e-5)
 
 
 def test_an_empty_and_an_endless_model_are_proven() -> None:
