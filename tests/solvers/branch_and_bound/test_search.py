@@ -327,20 +327,6 @@ def test_small_models_by_hand(name: str) -> None:
     assert found.objective == (optimum if optimum == -2.0 else None)
 
 
-def test_a_maximisation_with_a_constant_is_read_in_its_own_sense() -> None:
-    """max 5 x + 4 y + 100, 6 x + 4 y <= 24, x + 2 y <= 6: 120 at (4, 0)."""
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(2), within=pyo.NonNegativeIntegers)
-    model.first = pyo.Constraint(expr=6 * model.x[0] + 4 * model.x[1] <= 24)
-    model.second = pyo.Constraint(expr=model.x[0] + 2 * model.x[1] <= 6)
-    model.goal = pyo.Objective(expr=5 * model.x[0] + 4 * model.x[1] + 100, sense=pyo.maximize)
-    found = proven(model)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == 120.0
-    assert found.bound is not None
-    assert 120.0 <= found.bound <= 120.0 * (1 + 1e-6)
-
-
 def test_a_semidefinite_row_beside_integers_is_proven() -> None:
     """Least whole x with x >= y^2, as a matrix [x y; y 1], and y >= 1.3: 2, plus y / 100."""
     model = pyo.ConcreteModel()

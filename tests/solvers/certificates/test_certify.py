@@ -84,27 +84,6 @@ def test_conditions_that_fail_are_measured(
     assert found.dual_residual == pytest.approx(max(stationarity, outside))
 
 
-def test_curvatures_are_those_of_the_matrices_the_model_was_written_from() -> None:
-    rng = np.random.default_rng(0)
-    half, other = rng.standard_normal((3, 3)), rng.standard_normal((3, 3))
-    P, Q = half @ half.T, other @ other.T
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(3))
-    m.t = pyo.Var(within=pyo.NonNegativeReals)
-    m.s = pyo.Var(within=pyo.NonNegativeReals)
-    square = sum(Q[i, j].item() * m.x[i] * m.x[j] for i in range(3) for j in range(3))
-    m.ball = pyo.Constraint(expr=square <= 1)
-    m.cone = pyo.Constraint(expr=m.x[0] ** 2 <= m.s * m.t)
-    m.objective = pyo.Objective(
-        expr=0.5 * sum(P[i, j].item() * m.x[i] * m.x[j] for i in range(3) for j in range(3))
-        + m.s + m.t
-    )  # fmt: skip
-    facts = tm.solve(m, "clarabel").certificate.facts
-    assert facts["objective_curvature"] == pytest.approx(np.linalg.eigvalsh(P)[0], rel=1e-9)
-    assert facts["row_curvature"] == pytest.approx(2 * np.linalg.eigvalsh(Q)[0], rel=1e-9)
-    assert facts["cone_rows"] == 1
-
-
 def test_eigenvalues_of_matrices_and_of_their_multipliers() -> None:
     """Min 2 a - 2 b over [[a, b], [b, a]] and a <= 9: the eigenvalues are a + b and a - b."""
     m = pyo.ConcreteModel()
@@ -168,20 +147,6 @@ def test_the_better_continuous_part_is_kept_and_said() -> None:
     assert lazy.certificate.facts["solver_objective"] == pytest.approx(-2.0)
     assert lazy.certificate.facts["fixed_objective"] == pytest.approx(-2.75, abs=1e-7)
     assert lazy.certificate.facts["fixed_verdict"] == "CERTIFIED"
-
-
-def test_an_indicator_that_is_only_nearly_zero_buys_nothing() -> None:
-    """x <= 1e6 z and x >= 1: z = 1e-6 passes for 0 with solvers, and then there is no point."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(1, 5))
-    m.z = pyo.Var(within=pyo.Binary)
-    m.row = pyo.Constraint(expr=m.x <= 1e6 * m.z)
-    m.objective = pyo.Objective(expr=m.z)
-    case = case_of(m)
-    found = certify(case, Claim(Status.OPTIMAL, at(case, x=1.0, z=1e-6), bound=1e-6))
-    assert found.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert found.certificate.reason == "with its integers fixed the model has no point"
-    assert found.objective is None
 
 
 def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +15,6 @@ from scipy.optimize import linprog
 from tests.inside.solvers import (
     ConicForm,
     Limits,
-    Multipliers,
     StandardForm,
     clarabel,
     classify,
@@ -27,7 +24,6 @@ from tests.inside.solvers import (
 )
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.soundness.exact import fractions, least_linear
 from tests.support.bounds import best_bound, lp_bound
 from tests.support.covering import FULL
 from tightmargin.formulations import c_svc, conic_sdp, max_margin_svc, nu_svc
@@ -142,47 +138,6 @@ def test_bound_holds_for_disturbed_multipliers_and_those_out_of_nowhere(
 
 
 # --- exact linear programs -----------------------------------------------------------------------
-
-
-def row_multipliers(form: StandardForm) -> np.ndarray:
-    claim = clarabel.run(form, classify(form), Limits())
-    assert isinstance(claim.duals, Multipliers)
-    return claim.duals.rows
-
-
-def exact_optimum(form: StandardForm) -> Fraction:
-    """Optimum of the LP in exact arithmetic: the best of all vertices."""
-    A, one = form.A.toarray(), np.eye(form.n)
-    rows = np.vstack([A, -A, one, -one])
-    sides = np.r_[form.row_lower, -form.row_upper, form.lower, -form.upper]
-    kept = np.isfinite(sides)
-    lines = [fractions(line) for line in rows[kept]]
-    found = least_linear(fractions(form.objective.a), lines, fractions(sides[kept]))
-    assert found is not None
-    return found + Fraction(form.objective.constant)
-
-
-@given(
-    seed=st.integers(0, 30 if FULL else 4),
-    size=st.sampled_from([0.0, 1e-10, 1e-2, 100.0]),
-    dice=st.integers(0, 2**32),
-)
-@settings(max_examples=120 if FULL else 24)
-def test_exact_bound_holds_for_any_multipliers(seed: int, size: float, dice: int) -> None:
-    form, multiplier, optimum = lp_case(seed)
-    y = multiplier + size * np.random.default_rng(dice).standard_normal(len(multiplier))
-    bound = lp_bound(form, y)
-    assert bound is None or (math.isfinite(bound) and Fraction(bound) <= optimum)
-    if not size:  # those of a solver prove the optimum
-        assert bound is not None
-        assert float(optimum - Fraction(bound)) <= 1e-7 * max(1.0, abs(float(optimum)))
-
-
-@functools.cache
-def lp_case(seed: int) -> tuple[StandardForm, np.ndarray, Fraction]:
-    model, _ = random_lp(seed, rows=6, free=1, boxed=2)
-    form = standard_form(model)
-    return form, row_multipliers(form), exact_optimum(form)
 
 
 def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:

@@ -389,20 +389,13 @@ def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str
     assert (kept.status is Status.ERROR) == (kept.x is None)
 
 
-def test_no_bound_and_no_point_are_no_contradiction_and_honest_solvers_have_none() -> None:
-    model = SUBJECTS["QP"].build()
-    form = standard_form(model)
+def test_no_bound_and_no_point_are_no_contradiction() -> None:
+    form = standard_form(SUBJECTS["QP"].build())
     for status in (Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR):
         kept = with_contradictions(form, Claim(status, bound=-np.inf, message="word"))
         assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
         assert kept.bound is None
         assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
-    for subject in SUBJECTS if FULL else ("QP", "MIQP"):
-        model = SUBJECTS[subject].build()
-        kind = tm.solve(model).problem_class
-        for name, info in SOLVERS.items():
-            if kind in info.classes and info.installed and not info.unlicensed():
-                assert "the solver returned" not in tm.solve(model, name).message
 
 
 # --- who else would believe it --------------------------------------------------------------------

@@ -39,17 +39,3 @@ def test_it_falls_to_its_quotient_and_the_point_is_exact(seed: int) -> None:
     t, p, T = (lowered[form.columns.of(model.find_component(name))[0]] for name in "tpT")
     for k in range(len(t)):
         assert Fraction(p[k]) ** 2 <= Fraction(t[k]) * Fraction(T[k])
-
-
-def test_what_other_rows_hold_or_what_costs_nothing_stays() -> None:
-    model, _ = quotients(0)
-    model.more = pyo.Constraint(expr=model.t[0] + model.p[0] >= -100)
-    model.goal.set_value(sum(2.0 * model.t[i] for i in range(1, 4)) + model.t[3] ** 2)
-    form = standard_form(model)
-    before, after = form.point(), with_priced_lowered(form, form.point())
-    t, _ = form.columns.of(model.t)
-    moved = after[t] < before[t]
-    assert moved.tolist() == [False, True, True, False, False]
-    others = np.ones(form.n, dtype=bool)
-    others[t] = False
-    assert (before[others] == after[others]).all()

@@ -137,11 +137,6 @@ def enormous(found: Bounded, rng: Rng) -> Bounded:
     return with_conflicts(found, alpha=alpha)
 
 
-def signs(found: Bounded, rng: Rng) -> Bounded:
-    some = found.evidence.conflicts
-    return with_conflicts(found, alpha=np.abs(some.alpha))
-
-
 def with_evidence(found: Bounded, **parts: Any) -> Bounded:
     return replace(found, evidence=replace(found.evidence, **parts))
 
@@ -154,7 +149,6 @@ LIES: dict[str, Callable[[Bounded, Rng], Bounded]] = {
     lie.__name__: lie
     for lie in (
         noisy, other_members, other_kinds, other_nodes, settled_at_random, higher_bounds, enormous,
-        signs,
     )
 }  # fmt: skip
 
