@@ -123,7 +123,7 @@ def test_bound_is_tight_at_a_solvers_multipliers(kind: str, seed: int) -> None:
     nowhere=st.booleans(),
     dice=st.integers(0, 2**32),
 )
-@settings(max_examples=250 if FULL else 60)
+@settings(max_examples=250 if FULL else 20)
 def test_bound_holds_for_disturbed_multipliers_and_those_out_of_nowhere(
     kind: str, seed: int, size: float, nowhere: bool, dice: int
 ) -> None:

@@ -20,24 +20,12 @@ from tests.inside.solvers import (
 from tests.support.bounds import plain_bound
 from tests.support.covering import FULL, covering
 from tests.support.documented_models import form_of
-from tightmargin.formulations import psd
 
 
 def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
     form = standard_form(model)
     found = limits_of_variables(form, classify(form), known - form.objective.constant).size()
     return {form.columns.name(k): float(found[k]) for k in range(form.n)}
-
-
-def test_limits_of_a_semidefinite_program_are_those_of_its_trace() -> None:
-    """Trace at most 3 with M_00 = 1: M_11 <= 2 and |M_10| <= sqrt(2)."""
-    m = pyo.ConcreteModel()
-    m.a, m.b = pyo.Var(), pyo.Var()
-    psd(m, "matrix", [[1.0], [m.b, m.a]])
-    m.objective = pyo.Objective(expr=1 + m.a)
-    found = limits_by_name(m, 3.0)
-    assert found["a"] == pytest.approx(2.0, rel=1e-9)
-    assert found["b"] == pytest.approx(np.sqrt(2.0), rel=1e-9)
 
 
 def test_limits_pass_through_rows_and_cones() -> None:

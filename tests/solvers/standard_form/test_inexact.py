@@ -113,7 +113,7 @@ def test_a_row_that_no_whole_number_meets_has_no_point() -> None:
     m.x.setub(2**60)
     m.c = pyo.Constraint(expr=2 * m.x == 2**53 + 1)
     m.o = pyo.Objective(expr=m.x)
-    nodes = {"node_limit": 20}
+    nodes = {"node_limit": 5}
     assert tm.solve(m, method="branch-and-bound", options=nodes).certificate.upper is None
 
 
