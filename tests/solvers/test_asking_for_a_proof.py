@@ -137,6 +137,8 @@ def test_the_verdict_of_an_entry_stays_and_its_facts_are_documented(
     plain = tm.solve(example(name))
     assert plain.certificate.verdict is Verdict.CERTIFIED
     assert {"unit"} <= set(plain.certificate.facts) <= set(FACTS)
+    if list(CATALOGUE).index(name) % 3 and not FULL:
+        return
     result = tm.solve(example(name), prove=True, proof=file)
     assert at_least(result, plain)
     assert file.exists() is ("no proof file was written: " not in result.message)

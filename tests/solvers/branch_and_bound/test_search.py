@@ -75,7 +75,7 @@ def separating(n: int = 20, d: int = 3, seed: int = 1) -> pyo.ConcreteModel:
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_optima_are_those_of_enumeration(quadratic: bool) -> None:
     empty = 0
-    for seed in range(60 if FULL else 15):
+    for seed in range(60 if FULL else 9):
         scale = 2.0 ** (0, -20, 6)[seed % 3]  # the size of the objective is no matter
         truth = enumerated(seed, quadratic=quadratic, scale=scale)
         found, optimum = search_of(truth.model()), truth.optimum
@@ -258,7 +258,7 @@ def test_whole_numbers_without_limits_end_a_search_that_splits_for_ever(
 
 
 def floored() -> pyo.ConcreteModel:
-    model = separating(12, 2)
+    model = separating(9, 2)
     # A row of z beside w: the conflict search does not take it along.
     model.floor = pyo.Constraint(expr=model.w[1] + 0.01 * model.z[0] >= 0.2)
     return model

@@ -115,6 +115,7 @@ def test_a_verdict_follows_from_a_point_and_a_bound(
     found = judged(point(varying, eps), bound(varying - below))
     assert found.verdict is verdict
     assert words in found.reason
+    assert found.contradiction is (below < 0 and verdict is NOT_CERTIFIED)
     if below > 0:
         assert found.gap == pytest.approx(below / found.unit, rel=1e-6, abs=0)
         assert found.unit == max(abs(varying), abs(varying - below))
