@@ -147,9 +147,6 @@ def test_a_reverse_row_needs_company_of_lines_only() -> None:
     assert problem_class(m) is NONCONVEX
 
 
-# --- cones are the rows they came from -----------------------------------------------------------
-
-
 def in_cone(cone: Any, x: np.ndarray) -> float:
     """Distance into the cone: its first entry minus the norm of the others."""
     point = cone.A @ x[cone.index] + cone.b

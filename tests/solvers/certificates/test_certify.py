@@ -308,9 +308,6 @@ def test_an_optimum_claimed_where_there_is_none_is_taken_back() -> None:
     assert found.certificate.verdict is Verdict.CERTIFIED
 
 
-# --- a point that is better than any feasible one ------------------------------------------------
-
-
 def test_a_point_outside_a_cone_closes_no_gap_that_other_rows_leave_open() -> None:
     """min y + t on the cone is 0; at y = -1 - off it is -off, and these multipliers prove -off."""
     m = pyo.ConcreteModel()

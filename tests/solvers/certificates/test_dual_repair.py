@@ -100,9 +100,6 @@ def random_lp(seed: int, rows: int = 12, free: int = 3, boxed: int = 5) -> tuple
     return m, float(answer.fun) + 2.5
 
 
-# --- double precision ----------------------------------------------------------------------------
-
-
 SEEDS = range(3 if FULL else 1)
 
 
@@ -135,9 +132,6 @@ def test_bound_holds_for_disturbed_multipliers_and_those_out_of_nowhere(
         assert reason
     else:
         assert value <= p.optimum + 1e-7 * max(1.0, abs(p.optimum))
-
-
-# --- exact linear programs -----------------------------------------------------------------------
 
 
 def test_hopeless_multipliers_give_no_bound_instead_of_minus_infinity() -> None:

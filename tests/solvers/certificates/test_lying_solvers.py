@@ -366,9 +366,6 @@ def test_no_mixture_of_truth_and_lies_certifies_what_is_wrong(
         assert claimed is None or claimed <= found.objective + 1e-4 * size
 
 
-# --- where a claim is heard -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
@@ -396,9 +393,6 @@ def test_no_bound_and_no_point_are_no_contradiction() -> None:
         assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
         assert kept.bound is None
         assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
-
-
-# --- who else would believe it --------------------------------------------------------------------
 
 
 def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) -> None:

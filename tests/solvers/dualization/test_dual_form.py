@@ -231,13 +231,8 @@ def test_both_limits_of_a_row_are_kept() -> None:
         assert_optimal(p, claim, 1e-9)
 
 
-# --- models of the catalogue ---------------------------------------------------------------------
-
 DATA = points("overlapping", 1, n=12, d=3)
 SEPARABLE = points("separable", 1, n=12, d=3)
-
-
-# --- what a solver may say of the dual -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -259,9 +254,6 @@ def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
         claim = dual.recovered(Claim(point, x=np.zeros(dual.form.n)))
         stopped = point if point is Status.INTERRUPTED else Status.LIMIT_NO_SOLUTION
         assert (claim.x, claim.status, claim.bound) == (None, stopped, 0.0)
-
-
-# --- when it pays --------------------------------------------------------------------------------
 
 
 def test_models_with_cones_or_integers_have_no_such_dual() -> None:

@@ -230,9 +230,6 @@ def test_a_rational_point_proves_a_ray_along_which_nothing_bends() -> None:
     assert proven_unbounded(form, point, [1, 0]) is None
 
 
-# --- quadratic objectives ------------------------------------------------------------------------
-
-
 @given(data=st.data(), n=st.integers(1, 4), rank=st.integers(0, 3))
 @settings(max_examples=80 if FULL else 20)
 def test_a_convex_quadratic_falls_only_where_it_is_flat(
@@ -321,9 +318,6 @@ def test_a_matrix_beyond_the_limit_is_not_proven(monkeypatch: pytest.MonkeyPatch
     assert proof_of(trace(0.5)) is None
 
 
-# --- what becomes of a claim ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "claimed", [Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED]
 )
@@ -339,9 +333,6 @@ def test_whatever_a_solver_calls_it_the_proof_decides(claimed: Status) -> None:
     form = standard_form(least)
     found = certify(Case(least, Subject(form)), Claim(claimed, message="so be it"))
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
-
-
-# --- told again ----------------------------------------------------------------------------------
 
 
 def test_an_altered_ray_or_point_proves_nothing() -> None:

@@ -39,9 +39,6 @@ def model(**bounds: Any) -> pyo.ConcreteModel:
 FREE, POSITIVE = (None, None), (0, None)
 
 
-# --- one difficulty each --------------------------------------------------------------------------
-
-
 def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
     """No point is inside both rows, and 0.7 / 0.3 is no double."""
     m = model(x=FREE, y=FREE, t=POSITIVE)
@@ -128,9 +125,6 @@ def test_slacks_take_what_rows_miss_and_no_more() -> None:
     assert found.varying == 0.0, "an optimum of 0 stays 0"
 
 
-# --- no point, and points at the edge of none -----------------------------------------------------
-
-
 def test_no_point_is_made_up_where_there_is_none() -> None:
     """Seven coordinates of at most 1/7 rounded down never sum to 1: near, and nothing more."""
     assert 7 * Fraction(1 / 7) < 1
@@ -144,9 +138,6 @@ def test_no_point_is_made_up_where_there_is_none() -> None:
     near = near_point(form, x)
     assert 0 < near.eps <= 1e-15
     assert near.worst == "row total"
-
-
-# --- the catalogue --------------------------------------------------------------------------------
 
 
 def test_a_step_is_sought_between_one_too_short_and_one_that_is_dear() -> None:

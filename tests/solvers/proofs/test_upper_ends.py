@@ -66,9 +66,6 @@ def terms(data: TrainingData, w: Array, b: float) -> Fraction:
     return sum(fractions(sizes), ZERO)
 
 
-# --- sums ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scale", SCALES)
 def test_sums_are_never_below_the_true_ones(scale: float) -> None:
     for seed in range(60 if FULL else 10):
@@ -98,9 +95,6 @@ def test_nothing_is_exactly_nothing() -> None:
     assert summed_up(np.ones(2), np.zeros(2)) == 0.0
     # A score of 1 to rounding may lose something.
     assert most_hinge(np.ones(1), np.full(1, 1e-16))[0] >= 1e-16
-
-
-# --- the rigorous SVM -----------------------------------------------------------------------------
 
 
 def test_the_loss_of_the_rigorous_svm_is_at_most_its_upper_end() -> None:
@@ -142,9 +136,6 @@ def test_w_beyond_its_ball_by_a_rounding_is_drawn_in() -> None:
     assert seen > 0
 
 
-# --- hinge machines -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])
 def test_hinge_machines_and_weighted_machines(mode: str) -> None:
     for data, scale in samples(3, 6):
@@ -166,9 +157,6 @@ def test_hinge_machines_and_weighted_machines(mode: str) -> None:
             size = Fraction(ridge) * square(w) + terms(data, row.w, row.b)
             assert Fraction(row.bound) <= value <= Fraction(row.upper)
             assert Fraction(row.upper) - value <= CLOSE * size
-
-
-# --- conic paths ----------------------------------------------------------------------------------
 
 
 def spent(data: TrainingData, F: Array) -> Fraction:
@@ -196,9 +184,6 @@ def test_conic_rows() -> None:
             assert row.budget is not None
             assert spent(data, row.factor) <= Fraction(row.budget) * data.n
             assert square(row.factor) <= Fraction(row.upper)
-
-
-# --- extended nu ----------------------------------------------------------------------------------
 
 
 def risk(data: TrainingData, nu: float, w: Array) -> Fraction:
@@ -229,9 +214,6 @@ def test_rows_of_the_extended_nu_path() -> None:
             assert abs(upper - Fraction(row.objective)) <= 100 * CLOSE * radius
             if row.verdict is Verdict.CERTIFIED:
                 assert row.upper - row.bound <= 1e-6 * max(abs(row.upper), abs(row.bound))
-
-
-# --- the kernel function --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])

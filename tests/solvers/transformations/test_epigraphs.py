@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -159,35 +158,6 @@ def test_models_without_norms_are_not_copied() -> None:
     assert without_norms(m) is m
 
 
-# --- random models against another modeller, and against epigraphs by hand ----------------------
-
-
-def by_cvxpy(data: tm.TrainingData, price: float, radius: float, weights: np.ndarray) -> float:
-    w, b = cp.Variable(data.d), cp.Variable()
-    hinge = cp.sum(cp.pos(1 - cp.multiply(data.y, data.X @ w + b)))
-    goal = cp.sum_squares(w) / 2 + hinge + price * cp.norm1(cp.multiply(weights, w))
-    problem = cp.Problem(cp.Minimize(goal), [cp.norm2(w) <= radius, cp.abs(w[0] + w[1]) <= 0.7])
-    problem.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
-    return float(problem.value)
-
-
-@pytest.mark.parametrize("seed", range(6 if FULL else 2))
-def test_random_machines_agree_with_cvxpy(seed: int) -> None:
-    draw = np.random.default_rng(100 + seed)
-    data = data_of(seed, n=int(draw.integers(6, 25)), d=int(draw.integers(2, 6)))
-    price, radius = float(draw.uniform(0, 3)), float(draw.uniform(0.2, 2))
-    weights = draw.uniform(0.1, 2, data.d)
-    m = tm.c_svc(data, C=1.0)
-    costs = (abs(float(a) * m.w[j]) for j, a in zip(m.w, weights, strict=True))
-    m.objective.set_value(m.objective.expr + price * sum(costs))
-    m.ball = pyo.Constraint(expr=pyo.sqrt(sum(m.w[j] ** 2 for j in m.w)) <= radius)
-    m.pair = pyo.Constraint(expr=abs(m.w[0] + m.w[1]) <= 0.7)
-    result = certified(m)
-    assert result.objective == pytest.approx(by_cvxpy(data, price, radius, weights), rel=1e-6)
-    assert pyo.value(m.objective) == pytest.approx(result.objective, rel=1e-7)
-    assert np.linalg.norm(result.values["w"]) <= radius * (1 + 1e-9)
-
-
 def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     m = tm.c_svc(DATA, C=1.0)
     l1(m)
@@ -207,9 +177,6 @@ def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     result = certified(m)
     assert abs(result.values["w"][0]) <= 0.01 + 1e-12
     assert m.component("epigraphs") is None
-
-
-# --- what depends on it --------------------------------------------------------------------------
 
 
 def test_an_empty_and_an_endless_model_are_proven() -> None:
@@ -254,9 +221,6 @@ def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> Non
     assert found.kind == "optimum"
     assert float(found.lower) <= result.objective <= float(found.upper) * (1 + 1e-12)
     assert "epigraphs.value[1]" in file.read_text()
-
-
-# --- what is no convex use -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

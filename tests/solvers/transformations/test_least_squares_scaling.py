@@ -34,9 +34,6 @@ from tightmargin.solvers import Certificate, Verdict
 DATA = reference_solutions.points("overlapping", 5, n=12)
 
 
-# --- the unit -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("q", "a", "b"), [(1.0, 1.0, 1.0), (3e-7, 20.0, 5.0), (4.0, 1e-5, 0.3)])
 def test_the_unit_of_one_row_is_its_optimum(q: float, a: float, b: float) -> None:
     """Min q x with a x >= b is q b / a: three numbers, brought to 1 by three scales."""
@@ -102,8 +99,6 @@ def test_units_move_the_unit_and_nothing_else(name: str) -> None:
     there = objective_unit(in_other_units(form, D, E, 2.0**-13))
     assert there == pytest.approx(objective_unit(form) * 2.0**-13, rel=1e-5)
 
-
-# --- the scale ------------------------------------------------------------------------------------
 
 numbers = st.floats(-1e12, 1e12)
 units = st.floats(1e-300, 1e300)
