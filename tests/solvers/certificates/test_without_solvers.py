@@ -188,15 +188,3 @@ def test_forged_rays_points_and_farkas_vectors_prove_nothing(
         answer = run("certify", replace(result, duals=short).save(tmp_path / "short.json"))
         assert answer.code == 2
         assert "multipliers of margin do not fit" in answer.complaint
-
-
-def test_the_farkas_vector_in_the_file_is_one_by_hand(folder: Path) -> None:
-    """Weights y >= 0 with sum y_i y_i (x_i, 1) = 0: no hyperplane has all margins at least 1."""
-    found = SolveResult.load(folder / "infeasible.json")
-    multipliers = found.duals["margin"]
-    assert found.objective is None
-    assert found.values == {}
-    assert multipliers.min() >= 0
-    assert multipliers.sum() > 0.1
-    combined = (multipliers * DATA.y) @ np.hstack([DATA.X, np.ones((DATA.n, 1))])
-    assert np.abs(combined).max() < 1e-9 * np.abs(DATA.X).max()
