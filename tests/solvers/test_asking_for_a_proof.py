@@ -125,11 +125,7 @@ def test_a_named_solver_gets_a_proof_where_one_is_asked_for(kind: str) -> None:
     assert asked.solver == "scip"
 
 
-LIFTED = pytest.mark.slow("the lifted matrix of conic_sdp_lift takes many columns")
-ENTRIES = [pytest.param(k, marks=LIFTED) if k == "conic_sdp_lift" else k for k in CATALOGUE]
-
-
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_the_verdict_of_an_entry_stays_and_its_facts_are_documented(
     name: str, tmp_path: Path
 ) -> None:
@@ -137,6 +133,8 @@ def test_the_verdict_of_an_entry_stays_and_its_facts_are_documented(
     plain = tm.solve(example(name))
     assert plain.certificate.verdict is Verdict.CERTIFIED
     assert {"unit"} <= set(plain.certificate.facts) <= set(FACTS)
+    if list(CATALOGUE).index(name) % 3 and not FULL:
+        return
     result = tm.solve(example(name), prove=True, proof=file)
     assert at_least(result, plain)
     assert file.exists() is ("no proof file was written: " not in result.message)

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inside.solvers import (
-    _by_elimination,
-    _by_lifting,
     dot_integers,
     dyadic,
     rounded_down,
@@ -83,19 +81,6 @@ def test_large_systems_made_from_their_solutions_are_solved(
     if extra:
         right[-1] += Fraction(1, 2**60)
         assert solve_exactly(matrix, right) is None
-
-
-def test_both_ways_to_solve_a_system_agree() -> None:
-    rng = random.Random(1)
-    for size in (1, 2, 5, 14):
-        matrix = [[rng.randint(-(10**9), 10**9) for _ in range(size)] for _ in range(size)]
-        right = [rng.randint(-(10**20), 10**20) for _ in range(size)]
-        found = [way(matrix, right) for way in (_by_elimination, _by_lifting)]
-        first, second = (
-            None if one is None else [Fraction(x, one[1]) for x in one[0]] for one in found
-        )
-        assert first is not None
-        assert first == second
 
 
 @given(number=st.fractions())

@@ -47,24 +47,18 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return change
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "sense"), [("highs", "scip", pyo.minimize), ("scip", "highs", pyo.maximize)]
-)
-def test_two_claims_that_agree_are_recorded_and_are_no_proof(
-    first: str, second: str, sense: Any
-) -> None:
-    result = tm.solve(knapsack(sense), first, second_solver=second, options={})
-    facts, best = result.certificate.facts, 13 if sense == pyo.maximize else -13
-    assert result.solver == first
-    assert result.objective == best
-    assert facts["second_solver"] == second
-    assert facts["second_version"]
-    assert facts["second_status"] == "optimal"
-    assert facts["second_objective"] == best
-    assert facts["second_bound"] == pytest.approx(best)
-    assert facts["second_agrees"] is True
+def test_two_claims_that_agree_are_recorded_and_are_no_proof() -> None:
+    result = tm.solve(knapsack(pyo.maximize), "scip", second_solver="highs", options={})
+    told = {k: v for k, v in result.certificate.facts.items() if k.startswith("second_")}
+    assert told.pop("second_version")
+    assert told.pop("second_bound") == pytest.approx(13)
+    assert told == {
+        "second_solver": "highs", "second_status": "optimal", "second_objective": 13,
+        "second_agrees": True,
+    }  # fmt: skip
+    assert (result.solver, result.objective) == ("scip", 13)
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
-    assert f"{second} agrees" in result.message
+    assert "highs agrees" in result.message
 
 
 @pytest.mark.parametrize(("pair", "liar"), [(("highs", "scip"), 0), (("highs", "scip"), 1)])

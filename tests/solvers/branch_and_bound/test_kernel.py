@@ -12,7 +12,6 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tests.inside.solvers import (
     Branch,
@@ -42,7 +41,6 @@ from tests.inside.solvers import (
 from tests.support.covering import FULL
 from tests.support.integer_models import Enumerated, enumerated
 
-Array = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -234,13 +232,3 @@ def test_values_of_a_lattice_round_up_and_no_others() -> None:
     model.goal.expr -= model.t
     model.goal.expr += model.z[0] ** 2
     assert lattice(subject_of(model)) is None
-
-
-def test_a_cutoff_below_the_optimum_makes_the_bound_no_larger_than_itself() -> None:
-    """What holds below a cutoff says nothing above it."""
-    truth = enumerated(11)
-    optimum = truth.optimum
-    proof = search_of(truth.model()).proof
-    low = replace(proof, cutoff=float(optimum) - 10.0)
-    found = tree_bound(subject_of(truth.model()), low)
-    assert found.varying <= float(optimum) - 10.0

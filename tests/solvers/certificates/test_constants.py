@@ -16,13 +16,11 @@ from tests.inside.solvers import (
     SOLVERS,
     Subject,
     by_lemma,
-    closes,
     constant_of,
     exact_qp_bound,
     judged,
     proven_point,
     standard_form,
-    unit,
 )
 from tests.soundness.exact import fractions, solution
 from tests.support.both_checkers import accepted, refused
@@ -37,24 +35,6 @@ def ends(result: Any) -> tuple[Fraction, Fraction]:
     certificate, facts = result.certificate, result.certificate.facts
     upper = Fraction(facts.get("exact_upper", certificate.upper))
     return upper, Fraction(facts.get("exact_bound", certificate.bound))
-
-
-@pytest.mark.parametrize(
-    ("alpha", "beta", "k", "expected"),
-    [
-        (3.0, 2.0, 0.0, 3.0),
-        (1e13 + 2, 1e13 + 1, 1e13, 2.0),  # a constant of the user's
-        (2.0, 1.0, 3e13, 2.0),  # one that squares leave
-        (-2.0, -3.0, 1e13, 3.0),
-        (5.0, 5.0, 5.0, 0.0),
-        (0.0, 0.0, 7.0, 0.0),
-    ],
-)
-def test_the_unit_is_the_smaller_one_of_both(
-    alpha: float, beta: float, k: float, expected: float
-) -> None:
-    assert unit(alpha, beta, k) == expected
-    assert closes(alpha, beta, k) is (alpha == beta)
 
 
 def fit(y: list[float], constant: float = 0.0) -> pyo.ConcreteModel:
@@ -127,16 +107,6 @@ def test_a_fit_of_0_is_0_at_both_ends() -> None:
     m.goal = pyo.Objective(expr=(3 * m.x[0] + m.x[1] - 7) ** 2 + (m.x[0] - 2 * m.x[1]) ** 2)
     found = tm.solve(m)
     assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
-
-
-@pytest.mark.parametrize("price", [1.0, 1e-9])
-def test_the_constant_of_a_strengthening_closes_nothing(price: float) -> None:
-    data = tm.TrainingData([[0.0], [1.0], [2.0], [1.5], [0.5]], [-1, 1, 1, -1, 1])
-    words = {"intercept": "penalised", "strengthening": "scaled"}
-    result = tm.solve(tm.conic_fixed(data, penalty=price, **words))
-    alpha, beta = ends(result)
-    share = (alpha - beta) / max(abs(alpha), abs(beta))
-    assert share <= CLOSED or result.certificate.verdict is Verdict.NOT_CERTIFIED
 
 
 def fixed_columns(product: int = 2) -> pyo.ConcreteModel:

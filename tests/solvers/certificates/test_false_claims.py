@@ -65,8 +65,6 @@ def model_of(build: Callable[[Any], Any], **variables: Any) -> pyo.ConcreteModel
     return m
 
 
-# --- domains -------------------------------------------------------------------------------------
-
 GAPS = {
     "a set": ([0, 2, 5], pyo.Set(initialize=[0, 2, 5])),
     "halves": ([-2.5, -0.5, 8.5, 9.5], pyo.Set(initialize=[-2.5, -0.5, 8.5, 9.5])),
@@ -91,9 +89,6 @@ def test_a_domain_with_gaps_keeps_its_gaps(name: str, target: float) -> None:
     least = [0.0, 0.625, 1.5][TARGETS.index(target) % 3]  # beside bounds and linear objectives
     m = model_of(lambda m: 2 * m.x, x=pyo.Var(within=domain, bounds=(least, None)))
     refuse_false(tm.solve(m), 2 * min(v for v in values if v >= least))
-
-
-# --- what is left of stationarity ----------------------------------------------------------------
 
 
 def chain(count: int, factor: float) -> pyo.ConcreteModel:
@@ -128,9 +123,6 @@ def test_the_smallest_slope_has_no_bound(slope: float, far: float) -> None:
     refuse_false(tm.solve(m), -math.inf)
 
 
-# --- convexity -----------------------------------------------------------------------------------
-
-
 def bent(price: float, bend: float, reach: float, epigraph: bool) -> pyo.ConcreteModel:
     """price (u + v)^2 + (u - 1)^2 - bend w^2 with |w| <= reach: least -bend reach^2."""
     m = pyo.ConcreteModel()
@@ -147,7 +139,7 @@ def bent(price: float, bend: float, reach: float, epigraph: bool) -> pyo.Concret
 )
 def test_nearly_convex_is_not_convex(price: float, bend: float, epigraph: bool) -> None:
     model = bent(price, bend, 1e6, epigraph)
-    refuse_false(tm.solve(model, time_limit=2), -bend * 1e12)
+    refuse_false(tm.solve(model, time_limit=1), -bend * 1e12)
 
 
 @pytest.mark.parametrize("short", [0.0, 0.5e-12, 0.9e-12, 1e-14])
@@ -171,9 +163,6 @@ def test_a_factor_that_may_be_negative_makes_no_cone(below: float) -> None:
     m.objective = pyo.Objective(expr=m.s)
     # At t = 0 and x = 0 every s will do.
     refuse_false(tm.solve(m, time_limit=10), -1.0)
-
-
-# --- feasibility ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("solver", "start"), [("auto", 1.0), ("auto", 1e6), ("scip", 1e3)])
@@ -211,8 +200,6 @@ def test_integer_rows_are_evaluated_exactly() -> None:
         assert "row row is missed by 1.39e-16" in result.certificate.reason
 
 
-# --- beyond degree two ---------------------------------------------------------------------------
-
 CURVES = {
     "cube": (lambda x: x**3, (-2.0, 2.0), -8.0),
     "exp": (pyo.exp, (1.0, 3.0), math.e),
@@ -243,9 +230,6 @@ def test_an_objective_beyond_degree_two_is_its_value(name: str, sense: int) -> N
         return
     assert result.bound is None, "no bound of ours holds beyond degree two"
     assert result.certificate.verdict is not Verdict.CERTIFIED
-
-
-# --- units ---------------------------------------------------------------------------------------
 
 
 def test_a_second_opinion_makes_no_optimum_of_a_point_beside_terms_that_cancel() -> None:

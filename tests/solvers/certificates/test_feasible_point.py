@@ -9,7 +9,6 @@ import pytest
 import tightmargin as tm
 from tests.inside.solvers import (
     Limits,
-    _occurs,
     classify,
     feasible_point,
     primal_residual,
@@ -63,17 +62,3 @@ def without_a_point(kind: str) -> pyo.ConcreteModel:
 @pytest.mark.parametrize("kind", ["rows", "cone", "integers", "sphere"])
 def test_an_infeasible_model_has_none(kind: str) -> None:
     assert point_of(without_a_point(kind)) is None
-
-
-def test_only_columns_that_nothing_mentions_may_be_missing_from_an_answer() -> None:
-    m = pyo.ConcreteModel()
-    m.objective_linear, m.objective_square = pyo.Var(), pyo.Var()
-    m.in_row, m.in_cone, m.in_sine, m.nowhere = pyo.Var(), pyo.Var(), pyo.Var(), pyo.Var()
-    m.row = pyo.Constraint(expr=m.in_row >= 1)
-    m.cone = pyo.Constraint(expr=m.in_cone**2 <= 1)
-    m.sine = pyo.Constraint(expr=pyo.sin(m.in_sine) <= 0.5)
-    m.objective = pyo.Objective(expr=m.objective_linear + m.objective_square**2)
-    form = standard_form(m)
-    seen = {v.name for v, there in zip(form.columns, _occurs(form), strict=True) if not there}
-    assert seen <= {"nowhere"}
-    assert int(_occurs(form).sum()) == 5

@@ -47,17 +47,6 @@ def test_full_columns_are_eliminated_last(*, curved: bool, chained: bool) -> Non
     np.testing.assert_allclose(normal.times(target), dense(normal) @ target, rtol=1e-10, atol=1e-10)
 
 
-def test_without_full_columns_the_matrix_is_factorised_as_it_is() -> None:
-    rng = np.random.default_rng(1)
-    A = sp.vstack([sp.identity(40), sp.diags(rng.random(39), 1, shape=(40, 40))]).tocsc()
-    normal = NormalMatrix(A, sp.identity(80).tocsr(), sp.csc_matrix((40, 40)))
-    assert not normal.full.any()
-    target = rng.normal(size=40)
-    np.testing.assert_allclose(
-        solved(normal, target), np.linalg.solve(dense(normal), target), rtol=1e-8
-    )
-
-
 def test_multipliers_of_nothing_move_nothing() -> None:
     normal = instance(np.random.default_rng(2), 20, 2, curved=False, chained=False)
     nothing = NormalMatrix(normal.A, 0 * normal.scaled, normal.curvature)

@@ -61,7 +61,6 @@ SAVED = {
     "QP without duals": ("c_svc", "C=0.7", "scip", 0, "weak duality"),
     "SOCP": ("conic_fixed", "penalty=1.3 strengthening=scaled", "clarabel", 0, "weak duality"),
     "SOCP, by our own methods": ("rsvm", "norm_bound=0.7", "auto", 0, "weak duality"),
-    "SOCP, dual, by our own": ("rsvm_dual", "norm_bound=0.7", "auto", 0, "weak duality"),
     # The end of the central path leaves a little less open than the multipliers of the file.
     "SDP": ("conic_sdp", "penalty=1.3", "clarabel", 0, "closed form of the strengthening dual"),
     "MIQP, enumerated": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "enumeration"),
@@ -189,15 +188,3 @@ def test_forged_rays_points_and_farkas_vectors_prove_nothing(
         answer = run("certify", replace(result, duals=short).save(tmp_path / "short.json"))
         assert answer.code == 2
         assert "multipliers of margin do not fit" in answer.complaint
-
-
-def test_the_farkas_vector_in_the_file_is_one_by_hand(folder: Path) -> None:
-    """Weights y >= 0 with sum y_i y_i (x_i, 1) = 0: no hyperplane has all margins at least 1."""
-    found = SolveResult.load(folder / "infeasible.json")
-    multipliers = found.duals["margin"]
-    assert found.objective is None
-    assert found.values == {}
-    assert multipliers.min() >= 0
-    assert multipliers.sum() > 0.1
-    combined = (multipliers * DATA.y) @ np.hstack([DATA.X, np.ones((DATA.n, 1))])
-    assert np.abs(combined).max() < 1e-9 * np.abs(DATA.X).max()

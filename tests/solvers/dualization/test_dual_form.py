@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
@@ -16,32 +15,25 @@ from scipy.optimize import linprog
 import tightmargin as tm
 from tests.inside.solvers import (
     HIGHS_OPTIONS,
-    Case,
     Classification,
     Label,
     Limits,
     Quadratic,
     StandardForm,
-    Subject,
-    certify,
     clarabel,
-    classify,
     dual_form,
     dual_size,
     highs,
-    piqp,
     standard_form,
     worthwhile,
 )
-from tests.references import reference_solutions
-from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.covering import FULL, covering
+from tests.references.reference_solutions import points
+from tests.support.covering import FULL
 from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import Claim, Status, Verdict
+from tightmargin.solvers import Claim, Status
 
 INF = np.inf
 LP, QP = Classification(ProblemClass.LP, ()), Classification(ProblemClass.QP, ())
-NU_BOX = 0.57
 
 
 class Numbered(Sequence[Any]):
@@ -239,84 +231,8 @@ def test_both_limits_of_a_row_are_kept() -> None:
         assert_optimal(p, claim, 1e-9)
 
 
-# --- models of the catalogue ---------------------------------------------------------------------
-
 DATA = points("overlapping", 1, n=12, d=3)
 SEPARABLE = points("separable", 1, n=12, d=3)
-UNIFORM = np.full(DATA.n, 1 / DATA.n)
-# model, optimum of the witness, rows the dual needs without an intercept row
-MACHINES = {
-    "c_svc": (
-        lambda mode: tm.c_svc(DATA, C=0.7, intercept=mode),
-        lambda mode: reference_solutions.hinge(DATA, mode, 0.5, 0.7).value,
-        DATA.d,
-    ),
-    "nu_svc": (
-        lambda mode: tm.nu_svc(DATA, nu=0.6, intercept=mode),
-        lambda mode: reference_solutions.nu_machine(DATA, mode, 0.6, UNIFORM).value,
-        DATA.d + 1,
-    ),
-    "hard_margin_svc": (
-        lambda mode: tm.hard_margin_svc(SEPARABLE, intercept=mode),
-        lambda mode: reference_solutions.hard_margin(SEPARABLE, mode).value,
-        DATA.d,
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "mode", "run"),
-    covering(MACHINES, INTERCEPTS, [clarabel.run, piqp.run]),
-    ids=lambda r: getattr(r, "__module__", r),
-)
-def test_machines_are_certified_from_their_low_rank_dual(
-    name: str, mode: str, run: Callable[..., Claim]
-) -> None:
-    if run is piqp.run:
-        pytest.importorskip("piqp", reason="piqp is an extra")
-    build, optimum, rows = MACHINES[name]
-    model = build(mode)
-    form = standard_form(model)
-    curved = DATA.d + (mode == "penalised")
-    assert dual_size(form) == (rows + (mode != "none"), DATA.n + curved)
-    claim = through_the_dual(form, classify(form), run)
-    expected = optimum(mode)
-    found = certify(Case(model, Subject(form)), claim)
-    assert found.certificate.verdict is Verdict.CERTIFIED, found.certificate
-    assert found.objective == pytest.approx(expected, abs=1e-6 * max(1.0, abs(expected)))
-    assert claim.bound == pytest.approx(expected, abs=1e-5 * max(1.0, abs(expected)))
-
-
-def nu_lp(n: int = 40, d: int = 3) -> pyo.ConcreteModel:
-    """Takeda & Sugiyama's nu-LP with |w_j| <= 1 in place of the norm."""
-    data = points("overlapping", 2, n=n, d=d)
-    model = tm.nu_svc(data, nu=NU_BOX)
-    model.w.setlb(-1)
-    model.w.setub(1)
-    model.rho.setlb(None)
-    model.rho.domain = pyo.Reals
-    model.objective.expr = -NU_BOX * model.rho + sum(model.xi[i] for i in model.I) / n
-    return model
-
-
-def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
-    model = nu_lp()
-    form = standard_form(model)
-    assert dual_size(form) == (5, 40 + 2 * 3)
-    claim = through_the_dual(form, LP)
-    optimum = reference_solutions.pyomo_optimum(model)
-    found = certify(Case(model, Subject(form)), claim)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert "exact" in found.certificate.bound_method
-    assert found.objective == pytest.approx(optimum, abs=1e-9)
-    dual = dual_form(form)
-    names = dual.form.columns.names()
-    assert names[0] == "multiplier of the lower side of margin[0]"
-    assert names[-1] == dual.form.columns[-1].name == "multiplier of the upper bound of w[2]"
-    assert dual.form.rows.name(0) == "condition of w[0]"
-
-
-# --- what a solver may say of the dual -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -330,7 +246,7 @@ def test_the_nu_lp_has_d_plus_2_rows_and_a_proven_optimum() -> None:
     ],
 )
 def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
-    dual = dual_form(standard_form(nu_lp(6, 2)))
+    dual = dual_form(margin_program(6, 2))
     claim = dual.recovered(Claim(said, message="words of the solver", version="1"))
     assert (claim.status, claim.x, claim.bound) == (meant, None, None)
     assert claim.message == "dual form: words of the solver"
@@ -338,9 +254,6 @@ def test_statuses_are_those_of_the_model(said: Status, meant: Status) -> None:
         claim = dual.recovered(Claim(point, x=np.zeros(dual.form.n)))
         stopped = point if point is Status.INTERRUPTED else Status.LIMIT_NO_SOLUTION
         assert (claim.x, claim.status, claim.bound) == (None, stopped, 0.0)
-
-
-# --- when it pays --------------------------------------------------------------------------------
 
 
 def test_models_with_cones_or_integers_have_no_such_dual() -> None:

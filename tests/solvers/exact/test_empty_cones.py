@@ -11,7 +11,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import SOLVERS, Subject, proven_empty, standard_form
+from tests.inside.solvers import Subject, proven_empty, standard_form
 from tests.support.both_checkers import accepted, refused
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import psd
@@ -76,17 +76,6 @@ def test_what_is_apart_is_proven_and_what_touches_is_not(name: str, scale: float
         result = tm.solve(build(apart - 1e-12, scale=scale, seed=seed))
         empty = result.status is Status.INFEASIBLE
         assert not (empty and result.certificate.verdict is Verdict.CERTIFIED), (apart, result)
-
-
-@pytest.mark.parametrize("solver", ["clarabel", "scip", "scs", "gurobi"] if FULL else ["scip"])
-def test_whoever_says_it_the_proof_is_ours(solver: str) -> None:
-    if not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is an extra")
-    model = tm.rsvm(DATA, norm_bound=0.05)
-    model.edit = pyo.Constraint(expr=model.w[0] + model.w[1] >= 2)
-    result = tm.solve(model, solver)
-    assert result.status is Status.INFEASIBLE, result
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
 
 
 def test_no_multipliers_prove_that_of_a_model_with_a_point() -> None:

@@ -20,7 +20,6 @@ from tests.inside.solvers import (
     standard_form,
 )
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
 from tightmargin.solvers import Claim, Status, Verdict
 
@@ -88,18 +87,6 @@ def test_a_proof_is_found_exactly_when_linprog_finds_no_point(
     assert bool(proof) == (found.status == 2)
 
 
-def test_bounds_that_cross_are_named() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(0, 1))
-    m.x[1].setlb(2)
-    m.row = pyo.Constraint(expr=m.x[0] + m.x[1] >= 0)
-    m.goal = pyo.Objective(expr=m.x[0])
-    result = tm.solve(m)
-    assert result.status is Status.INFEASIBLE
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.certificate.bound_method == "the bounds of x[1] cross"
-
-
 def test_what_only_integrality_forbids_is_the_solvers_word_until_it_is_proven() -> None:
     m = pyo.ConcreteModel()
     m.z = pyo.Var([0, 1], within=pyo.Binary)
@@ -112,14 +99,6 @@ def test_what_only_integrality_forbids_is_the_solvers_word_until_it_is_proven() 
     proven = tm.solve(m)
     assert proven.status is Status.INFEASIBLE
     assert proven.certificate.verdict is Verdict.CERTIFIED
-
-
-def test_linear_rows_that_contradict_are_enough_beside_cones() -> None:
-    model = tm.conic_sdp(OVERLAPPING, penalty=1.0)
-    model.most = pyo.Constraint(expr=model.p[0] <= -0.5 + model.w[0] - model.w[0])
-    result = tm.solve(model, "clarabel")
-    assert result.status is Status.INFEASIBLE
-    assert result.certificate.verdict is Verdict.CERTIFIED
 
 
 @pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED])
@@ -136,13 +115,6 @@ def test_a_solver_that_denies_a_point_is_not_believed(
     assert result.status is status
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert result.certificate.reason == "the solver's word: no point"
-
-
-def test_the_command_says_what_proves_it(tmp_path) -> None:
-    path = write_csv(tmp_path / "points.csv", OVERLAPPING)
-    answer = run("solve", "hard_margin_svc", "--data", path)
-    assert answer.code == 3
-    assert "CERTIFIED (exact rational Farkas bound" in " ".join(answer.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -21,7 +21,6 @@ from tests.inside.solvers import (
     Subject,
     Unbounded,
     certify,
-    is_semidefinite,
     near_point,
     proven_point,
     proven_unbounded,
@@ -146,21 +145,6 @@ def is_unbounded(A: Array, b: Array, c: Array, lower: float | None) -> bool:
     return point.status == 0 and ray.fun < -1e-6
 
 
-@given(data=st.data(), n=st.integers(2, 4), seed=st.integers(0, 10**6))
-@settings(max_examples=40 if FULL else 10)
-def test_rays_of_equations_with_odd_coefficients_are_exact(
-    data: st.DataObject, n: int, seed: int
-) -> None:
-    """The equations determine the ray, whose numbers no float holds: still not off by a bit."""
-    rng = np.random.default_rng(seed)
-    A, size = rng.standard_normal((n - 1, n)), 10.0 ** data.draw(st.integers(-3, 3))
-    proof = proof_of(linear(A * size, A @ np.ones(n) * size, A @ np.ones(n) * size,
-                            rng.standard_normal(n), lower=None))  # fmt: skip
-    line = np.linalg.svd(A)[2][-1]
-    ray = proof.ray / np.linalg.norm(proof.ray)
-    assert abs(abs(line @ ray) - 1) < 1e-9
-
-
 # Objective and rows of x >= 0 and a free y; the ray, None where there is no proof, or any.
 ANY: list[int] = []
 SINGLE: dict[str, tuple[Any, list[Any], list[int] | None]] = {
@@ -207,9 +191,9 @@ def test_whole_numbers_have_a_whole_point_and_a_whole_ray() -> None:
 # --- a ray is not enough -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gap", [1.0, 1e-3])
-def test_a_ray_without_a_point_proves_nothing(gap: float) -> None:
+def test_a_ray_without_a_point_proves_nothing() -> None:
     """x - y >= 1 and x - y <= 1 - gap; far out along (1, 1) the gap is small beside the terms."""
+    gap = 1e-3
     model = linear([[1, -1], [1, -1]], [1, -INF], [INF, 1 - gap], [-1, 0])
     assert proof_of(model) is None
     form = standard_form(model)
@@ -246,9 +230,6 @@ def test_a_rational_point_proves_a_ray_along_which_nothing_bends() -> None:
     assert proven_unbounded(form, point, [1, 0]) is None
 
 
-# --- quadratic objectives ------------------------------------------------------------------------
-
-
 @given(data=st.data(), n=st.integers(1, 4), rank=st.integers(0, 3))
 @settings(max_examples=80 if FULL else 20)
 def test_a_convex_quadratic_falls_only_where_it_is_flat(
@@ -266,27 +247,13 @@ def test_a_convex_quadratic_falls_only_where_it_is_flat(
     assert (proof_of(m) is not None) == (ray.fun < -1e-6)
 
 
-@pytest.mark.parametrize(("nu", "unbounded"), [(0.5, False), (0.58, True), (0.9, True)])
-def test_nu_svc_is_unbounded_above_nu_max(nu: float, unbounded: bool) -> None:
-    """nu_max = 2 * 4 / 14 = 0.571...: shifting b and rho together costs 8 / 14 and gains nu."""
-    model = tm.nu_svc(points("unbalanced", 1), nu=0.5)
-    model.nu.set_value(nu)
-    proof = proof_of(model)
-    assert (proof is not None) == unbounded
-    assert proof is None or proof.ray[:2].tolist() == [0, 0]
-
-
 BOUNDED: dict[str, dict[str, Any]] = {
     "c_svc_dual": {"C": 1.0},  # HiGHS called such a dual unbounded
     "c_svc": {"C": 0.7},
     "nu_svc_dual": {"nu": 0.6},
-    "max_margin_svc": {},
-    "extended_nu_svc": {"nu": 0.3},
     "extended_nu_svc_ball": {"nu": 0.6},
     "extended_nu_svc_linearised_dual": {"nu": 0.3, "w_ref": np.array([0.9, 0.3])},
-    "extended_nu_svc_reverse": {"nu": 0.3},
     "zero_one_big_m": {"penalty": 1.3, "big_m": 20.0},
-    "conic_fixed": {"penalty": 1.3, "strengthening": "equal"},
     "conic_sdp": {"penalty": 1.3},
     "conic_sdp_dual": {"penalty": 1.3},
 }
@@ -351,9 +318,6 @@ def test_a_matrix_beyond_the_limit_is_not_proven(monkeypatch: pytest.MonkeyPatch
     assert proof_of(trace(0.5)) is None
 
 
-# --- what becomes of a claim ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "claimed", [Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED]
 )
@@ -371,9 +335,6 @@ def test_whatever_a_solver_calls_it_the_proof_decides(claimed: Status) -> None:
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
 
 
-# --- told again ----------------------------------------------------------------------------------
-
-
 def test_an_altered_ray_or_point_proves_nothing() -> None:
     form = standard_form(linear(**CALLED_INFEASIBLE))
     proof = unboundedness_proof(form, Limits())
@@ -387,18 +348,6 @@ def test_an_altered_ray_or_point_proves_nothing() -> None:
     assert ray_proof(form, proof.ray, np.array([0.0, 9.0, 0.0, 0.0, 0.0])) is None
 
 
-def test_a_ray_that_a_bound_stops_proves_nothing() -> None:
-    form = standard_form(linear([[1, 1]], [0], [INF], [-1, -1]))
-    assert ray_proof(form, np.ones(2), np.zeros(2)) is not None
-    assert ray_proof(form, np.array([2.0, -1.0]), np.zeros(2)) is None
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(None, 1))
-    m.goal = pyo.Objective(expr=m.x)
-    assert ray_proof(standard_form(m), np.array([-1.0]), np.zeros(1)) is not None
-    m.goal.expr = -m.x
-    assert ray_proof(standard_form(m), np.array([1.0]), np.zeros(1)) is None
-
-
 def test_a_ray_that_is_off_by_a_bit_is_moved_back() -> None:
     """0.1 x = 0.3 y + 0.7 z in floats: the ray of the result is rounded, its proof is not."""
     model = linear([[0.1, -0.3, -0.7]], [0.0], [0.0], [-1.0, 0.5, 0.5])
@@ -408,20 +357,3 @@ def test_a_ray_that_is_off_by_a_bit_is_moved_back() -> None:
     bent[0] = np.nextafter(np.nextafter(bent[0], 9), 9)
     again = ray_proof(form, bent, proof.x)
     assert again.ray / np.abs(again.ray).max() == pytest.approx(bent, rel=1e-12)
-
-
-# --- exact arithmetic itself ---------------------------------------------------------------------
-
-
-@given(data=st.data(), k=st.integers(1, 4), rank=st.integers(0, 4), shift=st.integers(-1, 0))
-@settings(max_examples=80 if FULL else 30)
-def test_semidefinite_means_no_negative_eigenvalue(
-    data: st.DataObject, k: int, rank: int, shift: int
-) -> None:
-    L = np.array([[data.draw(WHOLE) for _ in range(k)] for _ in range(rank)]).reshape(rank, k)
-    matrix = L.T @ L
-    matrix[0, 0] += shift
-    smallest = np.linalg.eigvalsh(matrix.astype(float))[0]
-    assume(shift == 0 or abs(smallest) > 1e-9)
-    exact = [[Fraction(int(a)) for a in line] for line in matrix]
-    assert is_semidefinite(exact) == (shift == 0 or smallest > 0)

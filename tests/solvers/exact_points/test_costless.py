@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import costless_point, standard_form
-from tests.soundness.exact import dot, fractions
 from tightmargin.solvers import Verdict
 
 
@@ -59,27 +56,6 @@ def test_optima_of_zero_are_exactly_zero(name: str) -> None:
     assert result.interval == (0, 0)
 
 
-@pytest.mark.parametrize("solver", ["highs", "clarabel"])
-def test_the_hyperplane_separates_in_rational_numbers(solver: str) -> None:
-    data = separable(7)
-    result = tm.solve(tm.rsvm_relaxed(data), solver)
-    w, b = fractions(result.values["w"]), Fraction(float(result.values["b"]))
-    for x, label in zip(data.X, data.y, strict=True):
-        assert int(label) * (dot(fractions(x), w) + b) >= 1
-
-
-def test_a_cone_that_has_room_besides_holds_nothing_at_zero() -> None:
-    """v^2 <= t + s with a price on t alone: v may be 1 where s is 1, as its row wants it."""
-    m = pyo.ConcreteModel()
-    m.v, m.t, m.s = pyo.Var(), pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, 2))
-    m.cone = pyo.Constraint(expr=m.v**2 <= m.t + m.s)
-    m.row = pyo.Constraint(expr=3 * m.v == 3)
-    m.objective = pyo.Objective(expr=m.t)
-    result = tm.solve(m)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == 0
-
-
 def test_hulls_that_nearly_touch_are_not_said_to() -> None:
     apart = 2.0**-30
     X = [[0.0, 0.0], [1.0, 1.0], [apart, -apart], [1.0, -1.0]]
@@ -90,12 +66,6 @@ def test_hulls_that_nearly_touch_are_not_said_to() -> None:
         assert costless_point(form, np.full(form.n, 0.25)) is None
         result = tm.solve(model)
         assert not (result.certificate.verdict is Verdict.CERTIFIED and result.objective == 0)
-
-
-def test_data_that_are_not_separable_have_no_costless_point() -> None:
-    data = tm.TrainingData([[0.0], [1.0], [1.0]], [1, 1, -1])
-    form = standard_form(tm.rsvm_relaxed(data))
-    assert costless_point(form, np.zeros(form.n)) is None
 
 
 def test_a_price_on_what_cannot_be_zero_has_no_costless_point() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from tests.inside.formulations import Array
 from tests.inside.solvers import (
     FeasiblePoint,
@@ -33,8 +32,7 @@ def found(model: Any, x: Array) -> FeasiblePoint | None:
     return exact_point(form, classify(form), x, Limits())
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-10])
-@pytest.mark.parametrize("n", [4, 30])
+@pytest.mark.parametrize(("n", "off"), [(4, 1e-10), (12, 0.0)])
 def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> None:
     """More on the diagonal alone would miss the trace."""
     half = np.random.default_rng(n).normal(size=(n, n))
@@ -47,8 +45,7 @@ def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> 
     assert point.varying <= values[0] + max(1e-8, 100 * n * off) * abs(values[0])
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-10])
-@pytest.mark.parametrize("n", [5, 30])
+@pytest.mark.parametrize(("n", "off"), [(5, 0.0), (12, 1e-10)])
 def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: float) -> None:
     model = max_cut(n, 0)
     form = standard_form(model)
@@ -60,23 +57,3 @@ def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(n: int, off: floa
     y = np.full(n, top - off * top)
     point = found(model, y)
     assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
-
-
-def test_the_corner_of_a_lifted_matrix_stays_one() -> None:
-    """[[W, w], [w', 1]] has an entry that no direction moves, and W alone is enough."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(40, 70))
-    data = tm.TrainingData(X, np.where(X[:, 0] > 0, 1.0, -1.0))
-    model = tm.conic_sdp(data, penalty=1.0)
-    form = standard_form(model)
-    x, w = form.point(), rng.normal(size=71)
-    values = {"w": w[:-1], "b": w[-1], "W": np.outer(w, w)[np.tril_indices(71)]}
-    u = data.y * (X @ w[:-1] + w[-1])
-    values |= {"p": np.maximum(1 - u, 0.0), "T": (u - 1) ** 2, "z": np.ones(40)}
-    for name, numbers in values.items():
-        columns, _ = form.columns.of(model.find_component(name))
-        x[columns] = numbers
-    point = found(model, x)
-    cost = float(w @ w) + np.count_nonzero(u < 1)  # z = p^2 / T is 1 or may be 0
-    # A larger T lowers z by itself.
-    assert cost * (1 - 1e-6) <= point.value(form.objective.constant) <= cost * (1 + 1e-7)

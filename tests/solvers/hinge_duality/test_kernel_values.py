@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from tests.inside.solvers import (
-    HIGH,
     LEAST,
     LOST,
-    LOW,
     RELATIVE,
     KernelValues,
     exp_of_negative,
@@ -38,13 +36,6 @@ def test_exponentials_are_as_near_as_they_say() -> None:
             allowed = Decimal(LOST) if argument < LEAST else Decimal(RELATIVE) * true
             assert off <= allowed, argument
     assert exp_of_negative(np.zeros(1))[0] == 1.0
-
-
-def test_the_two_parts_of_ln_2_are_ln_2() -> None:
-    with localcontext() as context:
-        context.prec = 60
-        assert abs(Decimal(HIGH) + Decimal(LOW) - Decimal(2).ln()) < Decimal(2) ** -85
-    assert Fraction(HIGH).denominator <= 2**32  # k times it is exact for |k| < 2^21
 
 
 POINTS = np.random.default_rng(4).standard_normal((9, 3))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 from tests.inside.formulations import Array
-from tests.inside.solvers import FREE_LIMIT, Subject, enclosed_solution, proven_bound, standard_form
+from tests.inside.solvers import enclosed_solution
 from tests.soundness.exact import fractions
 from tests.soundness.exact import solution as in_fractions
-from tests.support.covering import FULL, covering
 
 
 def hilbert(k: int) -> Array:
@@ -61,44 +59,3 @@ def test_what_is_not_proven_to_be_regular_has_no_box() -> None:
     eye = np.eye(2)
     assert enclosed_solution(eye, [Fraction(10) ** 70, Fraction(1)], np.zeros(2)) is None
     assert enclosed_solution(eye, [Fraction(1), Fraction(1)], np.array([np.inf, 0.0])) is None
-
-
-def free_columns(k: int, seed: int) -> tuple[pyo.ConcreteModel, float, Array]:
-    """min c'x + sum s, B x + s >= b, s >= 0 with c = B'y, 0 < y < 1, to the nearest doubles.
-
-    Only y meets the equations of the free x, and the optimum is y'b: in fractions, from c.
-    """
-    rng = np.random.default_rng(seed)
-    B, b, y0 = rng.normal(size=(k, k)), rng.normal(size=k) + 3, rng.uniform(0.2, 0.8, size=k)
-    m = pyo.ConcreteModel()
-    m.x, m.s = pyo.Var(range(k)), pyo.Var(range(k), bounds=(0, None))
-    rows = B.tolist()
-    m.rows = pyo.Constraint(
-        range(k),
-        rule=lambda m, i: sum(rows[i][j] * m.x[j] for j in range(k)) + m.s[i] >= float(b[i]),
-    )
-    cost = (B.T @ y0).tolist()
-    m.cost = pyo.Objective(expr=sum(cost[j] * m.x[j] for j in range(k)) + sum(m.s.values()))
-    exact = in_fractions([fractions(line) for line in B.T], fractions(cost))
-    optimum = float(sum(y * Fraction(float(side)) for y, side in zip(exact, b, strict=True)))
-    return m, optimum, y0
-
-
-SIZES = covering([3, FREE_LIMIT, FREE_LIMIT + 6], [0, 1], [0.0, 1e-12, 1e-6])
-
-
-@pytest.mark.parametrize(("k", "seed", "noise"), SIZES if FULL else SIZES[::2])
-def test_a_bound_on_free_columns_is_right_to_a_rounding_and_never_above(
-    k: int, seed: int, noise: float
-) -> None:
-    """Whatever the multipliers are off by, only one solution of the equations is left."""
-    model, optimum, y0 = free_columns(k, seed)
-    form = standard_form(model)
-    subject = Subject(form)
-    rng = np.random.default_rng(seed)
-    z = np.zeros(len(subject.conic.b))
-    z[: len(form.rows)] = y0 + noise * rng.normal(size=k)
-    found = proven_bound(subject, np.zeros(form.n), z, None)
-    value = Fraction(found.varying)
-    assert value <= Fraction(np.nextafter(optimum, np.inf))
-    assert optimum - found.varying <= 1e-13 * abs(optimum)

@@ -225,20 +225,6 @@ def test_quadratic_rows_are_missed_by_what_fractions_say(kind: str) -> None:
                 assert (alone[k] == 0) == (missed == 0)
 
 
-def test_most_quadratic_rows_are_decided_without_fractions() -> None:
-    rng = np.random.default_rng(0)
-    x, decided = rng.normal(size=12), 0
-    exact = {3: Fraction(1, 3)}
-    coordinates = [exact.get(j, number) for j, number in enumerate(fractions(x))]
-    at = point_of(x, exact)
-    for _ in range(40):
-        body = quadratic_row(rng, 12, "plain", 1.0).body
-        side = float(np.nextafter(float(exact_body(body, coordinates)), INF))
-        row = QuadraticRow(body, -INF, side, None)
-        decided += int(sums_outside(stacked([row]), at.x, at.rest)[1][0])
-    assert decided >= 38
-
-
 def test_products_that_underflow_are_left_to_fractions() -> None:
     """1e-200 x 1e-200 is 0 in doubles, and a row x y <= 0 is missed all the same."""
     body = LocalQuadratic(np.arange(2), np.array([0]), np.array([1]), np.ones(1), np.zeros(2), 0.0)

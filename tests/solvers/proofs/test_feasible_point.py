@@ -14,6 +14,7 @@ import pytest
 
 from tests.inside.solvers import (
     FeasiblePoint,
+    constant_of,
     near_point,
     proven_point,
     standard_form,
@@ -251,6 +252,49 @@ def test_eps_of_a_matrix_lifts_it_to_semidefinite(scale: float) -> None:
         assert found.worst == "row matrix_0"
 
 
+def many(a: np.ndarray, q: np.ndarray, x: np.ndarray) -> tuple[FeasiblePoint, Fraction]:
+    """What is proven at x of the least of sum a x + q x^2, and that sum in fractions."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(len(x)))
+    parts = zip(a.tolist(), q.tolist(), m.x.values(), strict=True)
+    m.goal = pyo.Objective(expr=sum(b * v + c * v * v for b, c, v in parts))
+    exact = zip(fractions(a), fractions(q), fractions(x), strict=True)
+    found = proven_point(standard_form(m), x)
+    return found, sum((b * v + c * v * v for b, c, v in exact), Fraction(0))
+
+
+def test_objectives_of_many_terms_are_rounded_up_and_exact_where_rounding_counts() -> None:
+    rng = np.random.default_rng(4)
+    nothing, ones = np.zeros(201), np.ones(201)
+    for count, few in ((200, True), (201, False)):
+        a, x = rng.normal(size=count) + 3, rng.normal(size=count) + 3
+        found, truth = many(a, nothing[:count], x)
+        assert truth <= Fraction(found.varying) <= truth * Fraction(1 + 1e-11)
+        assert (found.number is not None) is few
+        found, truth = many(nothing[:count], a, x)
+        assert truth <= Fraction(found.varying) <= truth * Fraction(1 + 1e-11)
+        assert (found.number is not None) is few
+    # Terms that cancel to the last place, and those that underflow to less than they are.
+    signs = np.where(np.arange(201) % 2 == 0, 1.0, -1.0)
+    signs[0] = 2.0**-60
+    found, truth = many(signs, nothing, ones)
+    assert (found.number, found.varying) == (2.0**-60, 2.0**-60)
+    found, truth = many(1.4 * 2.0**-537 * ones, nothing, 2.0**-537 * ones)
+    assert Fraction(found.varying) >= truth
+    found, _ = many(-ones[:2], nothing[:2], np.zeros(2))
+    assert math.copysign(1.0, found.varying) == 1.0
+
+
+@pytest.mark.parametrize("rest", [0.0, 5.0])
+def test_the_constant_has_fixed_columns_in_it_beside_exp_too(rest: float) -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(2, 2))
+    m.goal = pyo.Objective(expr=m.x + 3 * m.z + rest)
+    assert constant_of(standard_form(m)) == (rest, rest + 6)
+    m.goal.expr += pyo.exp(m.x)
+    assert constant_of(standard_form(m)) == (rest, rest + 6)
+
+
 # --- rational coordinates -------------------------------------------------------------------------
 
 
@@ -354,31 +398,3 @@ def test_products_that_under_and_overflow_are_decided(exponent: int) -> None:
         assert proven(line, size * shift, 0.0) == (shift < 0)
         square = Spec([(-INF, INF)] * 2, [({(0, 0): shift * 1.0}, [0.0, 1.0], -INF, 0.0)])
         assert proven(square, size, 0.0) == (shift < 0)
-
-
-def test_larger_matrices_on_the_edge() -> None:
-    """Rank one, of order 12: singular, decided by elimination; and one unit short of it."""
-    v = np.arange(1.0, 13.0) / 8
-    for short in (0.0, 2.0**-45):
-        lines = [
-            [([0.0], float(v[i] * v[j]) - short * (i == j == 11)) for j in range(i + 1)]
-            for i in range(12)
-        ]
-        assert proven(Spec([(-INF, INF)], matrices=[lines]), 0.0) == (short == 0.0)
-
-
-def test_many_rows_at_once() -> None:
-    """Each is tight to the last place: one that is missed is found wherever it is."""
-    rng = np.random.default_rng(5)
-    A, x = rng.standard_normal((200, 6)), rng.standard_normal(6)
-    exact = [dot(fractions(line), fractions(x)) for line in A]
-    sides = [math.nextafter(float(v), -INF) for v in exact]
-    spec = Spec(
-        [(-INF, INF)] * 6, [({}, a, s, INF) for a, s in zip(A.tolist(), sides, strict=True)]
-    )
-    assert proven(spec, *x) == all(v >= Fraction(s) for v, s in zip(exact, sides, strict=True))
-    spec.rows[137] = ({}, A[137].tolist(), math.nextafter(float(exact[137]), INF), INF)
-    assert not proven(spec, *x)
-    missed = near_point(standard_form(spec.model()), x)
-    assert missed.eps > 0
-    assert missed.worst == "row row[138]"

@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import tightmargin as tm
 from tests.inside.solvers import (
-    METHOD,
-    Case,
     Limits,
-    Repaired,
     Subject,
-    certify,
     clarabel,
     classify,
     conic_form,
     conic_multipliers,
     into_cone,
     limits_of_variables,
-    multiplier_search,
-    multipliers,
     standard_form,
 )
-from tests.references import reference_solutions
 from tests.support.bounds import plain_bound
 from tests.support.covering import FULL, covering
 from tests.support.documented_models import form_of
-from tightmargin.formulations import psd
-from tightmargin.solvers import Claim, Status, Verdict
 
 
 def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
     form = standard_form(model)
     found = limits_of_variables(form, classify(form), known - form.objective.constant).size()
     return {form.columns.name(k): float(found[k]) for k in range(form.n)}
-
-
-def test_limits_of_a_semidefinite_program_are_those_of_its_trace() -> None:
-    """Trace at most 3 with M_00 = 1: M_11 <= 2 and |M_10| <= sqrt(2)."""
-    m = pyo.ConcreteModel()
-    m.a, m.b = pyo.Var(), pyo.Var()
-    psd(m, "matrix", [[1.0], [m.b, m.a]])
-    m.objective = pyo.Objective(expr=1 + m.a)
-    found = limits_by_name(m, 3.0)
-    assert found["a"] == pytest.approx(2.0, rel=1e-9)
-    assert found["b"] == pytest.approx(np.sqrt(2.0), rel=1e-9)
 
 
 def test_limits_pass_through_rows_and_cones() -> None:
@@ -126,61 +102,3 @@ def test_any_multipliers_give_a_bound_and_the_error_is_in_proportion(
     bound = plain_bound(form, claim.x, z, known)
     assert bound <= value + 1e-7 * max(1.0, abs(value))
     assert value - bound <= (1e4 * noise + 1e-4) * max(1.0, abs(value))
-
-
-def test_the_trace_bound_of_a_semidefinite_program_in_closed_form() -> None:
-    """Min x over [[x, 1], [1, x]]: optimum 1, S = [[s, -1/2], [-1/2, s]] with 2 s = 1.
-
-    With s = 1/2 - e the smallest eigenvalue is -e, and the safe bound 1 - e trace(X) = 1 - 2 e x
-    for x <= f^; what projection makes of S gives no less.
-    """
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    psd(m, "matrix", [[m.x], [1.0, m.x]])
-    m.objective = pyo.Objective(expr=m.x)
-    form = standard_form(m)
-    kind = classify(form)
-    conic = conic_form(form, kind)
-    known, e = 3.0, 1e-3
-    reach = limits_of_variables(form, kind, known)
-    assert reach.high == pytest.approx([known], rel=1e-9)
-    S = np.array([[0.5 - e, -0.5], [-0.5, 0.5 - e]])
-    key = id(form.psd[0].data)
-    duals = multipliers(conic, np.zeros(len(conic.b)), 0)
-    z = into_cone(conic, conic_multipliers(conic, replace(duals, cones={key: S})))
-    bound = plain_bound(form, np.array([known]), z, known)
-    assert 1 - 2 * e * known - 1e-9 <= bound <= 1.0
-
-
-def test_certify_falls_back_on_it_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No repair is found: the bound is weaker, it is one, and the method names what it rests on."""
-    data = reference_solutions.points("overlapping", 5, n=12)
-    honest = tm.solve(tm.conic_sdp(data, penalty=1.3), "clarabel")
-    monkeypatch.setattr(
-        multiplier_search,
-        "repaired",
-        lambda conic, x, z, names=(): Repaired(x, z, 0.0, "no repair"),
-    )
-    model = tm.conic_sdp(data, penalty=1.3)
-    model.extra = pyo.Constraint(expr=model.w[0] >= -1e6)  # edited: no closed form of the paper
-    result = tm.solve(model, "clarabel")
-    assert result.certificate.bound_method == METHOD
-    assert result.bound is not None
-    assert result.bound <= honest.objective + 1e-6
-    assert result.bound >= honest.objective - 1e-2
-    free = pyo.ConcreteModel()
-    free.x = pyo.Var()
-    free.row = pyo.Constraint(expr=free.x >= 1)
-    free.objective = pyo.Objective(expr=free.x**2 + free.x)
-    form = standard_form(free)
-    case = Case(free, Subject(form))
-    found = certify(case, Claim(Status.OPTIMAL, np.array([1.0]), _duals(case, [0.0])))
-    # With no multiplier at all the row's limit x >= 1 proves f >= f(1) = 2.
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.certificate.bound == pytest.approx(2.0, rel=1e-11)
-    assert found.certificate.bound <= 2.0
-
-
-def _duals(case: Case, rows: Any) -> Any:
-    zero = multipliers(case.conic, np.zeros(len(case.conic.b)), len(rows))
-    return replace(zero, rows=np.array(rows))

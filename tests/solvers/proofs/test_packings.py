@@ -22,7 +22,6 @@ from tests.inside.solvers import (
     Conflicts,
     Count,
     Evidence,
-    Nodes,
     OpenNode,
     PackingCover,
     PackingProblem,
@@ -30,7 +29,6 @@ from tests.inside.solvers import (
     SideRows,
     Tree,
     bounded,
-    empty_sets,
     packed_bounds,
 )
 from tests.inside.solvers import cover as covers
@@ -139,11 +137,6 @@ def enormous(found: Bounded, rng: Rng) -> Bounded:
     return with_conflicts(found, alpha=alpha)
 
 
-def signs(found: Bounded, rng: Rng) -> Bounded:
-    some = found.evidence.conflicts
-    return with_conflicts(found, alpha=np.abs(some.alpha))
-
-
 def with_evidence(found: Bounded, **parts: Any) -> Bounded:
     return replace(found, evidence=replace(found.evidence, **parts))
 
@@ -156,7 +149,6 @@ LIES: dict[str, Callable[[Bounded, Rng], Bounded]] = {
     lie.__name__: lie
     for lie in (
         noisy, other_members, other_kinds, other_nodes, settled_at_random, higher_bounds, enormous,
-        signs,
     )
 }  # fmt: skip
 
@@ -509,16 +501,3 @@ def test_parts_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="none of 2 parts"):
         whole.add_part(third, PackingCover(whole.problem.part(third, 2)))
     assert whole.value == 0.0
-
-
-def test_one_node_without_splits_is_bounded_as_the_search_bounds_it() -> None:
-    for seed, intercept in SOME:
-        cover = PackingCover(problem(seed, intercept))
-        nodes = Nodes(*cover.masks(cover.taken), empty_sets(cover.points, 1))
-        nobody = np.zeros(N, dtype=bool)
-        found = bounded(cover.points, nodes, penalty=PENALTY, target=200.0, suspects=nobody)
-        cover.narrow_root(found.evidence, [b""])
-        assert cover.value == pytest.approx(found.bound[0], rel=1e-12)
-        kept, violated = cover.masks(cover.take(1, np.inf))
-        assert (kept == found.nodes.kept).all()
-        assert (violated == found.nodes.violated).all()

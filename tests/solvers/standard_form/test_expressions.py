@@ -128,21 +128,6 @@ def test_products_of_fixed_factors_and_those_that_cancel() -> None:
     assert found.products == []
 
 
-def test_sums_kept_as_arrays_make_no_variable() -> None:
-    m = pyo.ConcreteModel()
-    m.I = pyo.RangeSet(0, 9)
-    m.x, m.s = ArrayVar(m.I), pyo.Var()
-    m.p = pyo.Param(initialize=2.0, mutable=True)
-    goal = total(m.p * dot(np.arange(10.0), m.x), -dot(1.0, m.x), dot(3.0, m.x) / m.p, m.s)
-    columns = Columns(m)
-    found = read(goal, columns, "here")
-    index, numbers = found.linear()
-    np.testing.assert_allclose(
-        np.bincount(index, numbers, minlength=11), [*(2 * np.arange(10.0) + 0.5), 1.0]
-    )
-    assert len(m.x.touched()) == 0
-
-
 def test_a_foreign_variable_gets_the_next_column() -> None:
     m, other = model(), pyo.ConcreteModel()
     other.z = pyo.Var(bounds=(0, 2))

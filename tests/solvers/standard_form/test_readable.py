@@ -12,7 +12,6 @@ import pytest
 from pyomo.gdp import Disjunct, Disjunction
 
 import tightmargin as tm
-from tightmargin.solvers import Verdict
 
 DATA = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 
@@ -39,33 +38,6 @@ def test_a_disjunct_of_a_disjunction_is_read() -> None:
         model.row = pyo.Constraint(expr=w <= -1 if low else w >= 1)
         halves.append(tm.solve(model).objective or np.inf)
     assert tm.solve(edited(either)).objective == pytest.approx(min(halves), rel=1e-6)
-
-
-def product(m: Any) -> None:
-    m.u = pyo.Var(within=pyo.Binary)
-    m.row = pyo.Constraint(expr=m.u * (m.w[0] - 1) <= 0)
-    m.need = pyo.Constraint(expr=m.u + m.xi[0] >= 1)
-
-
-def test_a_product_with_a_binary_says_which_rows_to_write() -> None:
-    found = tm.solve(edited(product))
-    words = "row row multiplies the binary u by w[0]: with a variable t in the place"
-    assert words in found.message
-
-    def as_it_says(m: Any) -> None:
-        big = 20
-        m.u, m.t = pyo.Var(within=pyo.Binary), pyo.Var()
-        m.row = pyo.Constraint(expr=m.t - m.u <= 0)
-        m.need = pyo.Constraint(expr=m.u + m.xi[0] >= 1)
-        m.off = pyo.Constraint(expr=(-big * (1 - m.u) - m.t + m.w[0] <= 0))
-        m.on = pyo.Constraint(expr=m.t - m.w[0] <= big * (1 - m.u))
-        m.low = pyo.Constraint(expr=-big * m.u <= m.t)
-        m.high = pyo.Constraint(expr=m.t <= big * m.u)
-
-    written = tm.solve(edited(as_it_says))
-    assert written.certificate.verdict is Verdict.CERTIFIED
-    assert written.objective == pytest.approx(found.objective, rel=1e-5)
-    assert "multiplies the binary" not in written.message
 
 
 def test_a_number_that_does_exist_is_read() -> None:

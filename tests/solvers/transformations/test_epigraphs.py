@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -21,7 +20,6 @@ from tightmargin.formulations import ProblemClass
 from tightmargin.solvers import SolveResult, Status, Verdict
 
 Model = pyo.ConcreteModel
-Edit = Callable[[Model], None]
 
 
 def data_of(seed: int, n: int = 16, d: int = 3, scale: float = 1.0) -> tm.TrainingData:
@@ -160,35 +158,6 @@ def test_models_without_norms_are_not_copied() -> None:
     assert without_norms(m) is m
 
 
-# --- random models against another modeller, and against epigraphs by hand ----------------------
-
-
-def by_cvxpy(data: tm.TrainingData, price: float, radius: float, weights: np.ndarray) -> float:
-    w, b = cp.Variable(data.d), cp.Variable()
-    hinge = cp.sum(cp.pos(1 - cp.multiply(data.y, data.X @ w + b)))
-    goal = cp.sum_squares(w) / 2 + hinge + price * cp.norm1(cp.multiply(weights, w))
-    problem = cp.Problem(cp.Minimize(goal), [cp.norm2(w) <= radius, cp.abs(w[0] + w[1]) <= 0.7])
-    problem.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
-    return float(problem.value)
-
-
-@pytest.mark.parametrize("seed", range(6 if FULL else 2))
-def test_random_machines_agree_with_cvxpy(seed: int) -> None:
-    draw = np.random.default_rng(100 + seed)
-    data = data_of(seed, n=int(draw.integers(6, 25)), d=int(draw.integers(2, 6)))
-    price, radius = float(draw.uniform(0, 3)), float(draw.uniform(0.2, 2))
-    weights = draw.uniform(0.1, 2, data.d)
-    m = tm.c_svc(data, C=1.0)
-    costs = (abs(float(a) * m.w[j]) for j, a in zip(m.w, weights, strict=True))
-    m.objective.set_value(m.objective.expr + price * sum(costs))
-    m.ball = pyo.Constraint(expr=pyo.sqrt(sum(m.w[j] ** 2 for j in m.w)) <= radius)
-    m.pair = pyo.Constraint(expr=abs(m.w[0] + m.w[1]) <= 0.7)
-    result = certified(m)
-    assert result.objective == pytest.approx(by_cvxpy(data, price, radius, weights), rel=1e-6)
-    assert pyo.value(m.objective) == pytest.approx(result.objective, rel=1e-7)
-    assert np.linalg.norm(result.values["w"]) <= radius * (1 + 1e-9)
-
-
 def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     m = tm.c_svc(DATA, C=1.0)
     l1(m)
@@ -208,25 +177,6 @@ def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     result = certified(m)
     assert abs(result.values["w"][0]) <= 0.01 + 1e-12
     assert m.component("epigraphs") is None
-
-
-# --- what depends on it --------------------------------------------------------------------------
-
-
-def test_a_derived_big_m_is_derived_again_under_a_price() -> None:
-    """Against all 2^n choices of the points that are given up, each one by cvxpy."""
-    data = data_of(3, n=5, d=2)
-    m = tm.zero_one_big_m(data, penalty=0.5, big_m="derived", intercept="penalised")
-    l1(m, 0.7)
-    best = math.inf
-    for choice in range(2**data.n):
-        kept = [i for i in range(data.n) if not choice >> i & 1]
-        w, b = cp.Variable(2), cp.Variable()
-        rows = [data.y[i] * (data.X[i] @ w + b) >= 1 for i in kept]
-        goal = (cp.sum_squares(w) + b**2) + 0.7 * cp.norm1(w)
-        value = cp.Problem(cp.Minimize(goal), rows).solve(solver=cp.CLARABEL)
-        best = min(best, value + 0.5 * (data.n - len(kept)))
-    assert certified(m).objective == pytest.approx(best, rel=1e-5)
 
 
 def test_an_empty_and_an_endless_model_are_proven() -> None:
@@ -271,9 +221,6 @@ def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> Non
     assert found.kind == "optimum"
     assert float(found.lower) <= result.objective <= float(found.upper) * (1 + 1e-12)
     assert "epigraphs.value[1]" in file.read_text()
-
-
-# --- what is no convex use -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

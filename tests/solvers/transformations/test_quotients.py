@@ -141,8 +141,6 @@ def test_models_without_quotients_are_not_copied() -> None:
     assert without_quotients(m) is m
 
 
-# --- the catalogue entry that is written with them -----------------------------------------------
-
 DATA = tm.TrainingData(np.random.default_rng(0).standard_normal((10, 2)), np.tile([1, -1], 5))
 
 
