@@ -167,22 +167,6 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
 # --- the transcript -------------------------------------------------------------------------------
 
 
-def test_what_c_code_and_python_write_is_kept_in_order(capfd: pytest.CaptureFixture[str]) -> None:
-    libc = ctypes.CDLL(None)
-
-    def work() -> int:
-        libc.puts("from C: häufig".encode())
-        libc.fflush(None)
-        print("from Python: häufig", flush=True)
-        return 3
-
-    said = "from C: häufig\nfrom Python: häufig\n"
-    found = supervised(work, log=True)
-    assert (found.value, found.log) == (3, said)
-    print("later", flush=True)
-    assert capfd.readouterr().out == said + "later\n"
-
-
 def test_more_than_a_pipe_holds_does_not_stop_a_solver_that_holds_the_interpreter(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -253,11 +237,3 @@ def test_a_panic_of_clarabel_leaves_nothing_on_the_screen(
     with without_lines(PANIC):
         os.write(2, said + b"an error of somebody else\n")
     assert capfd.readouterr().err == "an error of somebody else\n"
-
-
-def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="inside"), without_lines("x"):
-        raise RuntimeError("inside")
-    threading.Thread(target=lambda: without_lines("x").__enter__()).run()
-    print("heard", file=sys.stderr)
-    assert capfd.readouterr().err == "heard\n"

@@ -201,33 +201,6 @@ def test_options_are_passed_on_or_refused(solver: str) -> None:
             tm.solve(model, solver, options={name: value})
 
 
-def test_every_option_we_let_through_is_known_to_scs() -> None:
-    installed("scs")
-    import scs
-
-    data = {"A": scs_back_end.sp.csc_matrix([[1.0]]), "b": np.ones(1), "c": np.ones(1)}
-    for name in scs_back_end.OPTIONS:
-        with pytest.raises((TypeError, ValueError, KeyError)) as error:
-            scs.SCS(data, {"l": 1}, **{name: object()})
-        assert "invalid keyword" not in str(error.value), name
-
-
-@pytest.mark.parametrize(
-    ("solver", "words"),
-    [
-        ("clarabel", "clarabel has no seed to set"),
-        ("scs", "scs has no seed and no threads to set"),
-        ("piqp", "piqp has no seed and no threads to set"),
-    ],
-)
-def test_a_setting_the_solver_does_not_have_is_said_so(solver: str, words: str) -> None:
-    installed(solver)
-    result = tm.solve(tm.c_svc(DATA, C=0.7), solver, seed=3, threads=1)
-    assert words in result.message
-    assert (result.seed, result.threads) == (3, 1)
-    assert "to set" not in tm.solve(tm.c_svc(DATA, C=0.7), solver).message
-
-
 def test_what_piqp_cannot_do_is_refused_in_one_sentence() -> None:
     installed("piqp")
     model = tm.c_svc(DATA, C=0.7)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
 import threading
 from collections.abc import Callable
@@ -13,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -32,8 +29,6 @@ from tests.solvers.backends.test_translations import installed
 from tests.support import command_line, long_runs
 from tests.support.long_runs import claim_of, finish, press, start, wait_for
 from tightmargin.solvers import Claim, SolveResult, Status
-
-GAP_IN_A_HIGHS_ROW = r"%\s+\S+\s+\d+\s+\d+\.\d+%"
 
 
 def interrupt_this_process() -> None:
@@ -87,25 +82,6 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
 
 # --- the second press, and exits ------------------------------------------------------------------
 
-DEAF = """
-import highspy
-from tests.support.long_runs import main
-highspy.Highs.cancelSolve = lambda h: print("asked to stop", flush=True)
-main()
-"""
-
-
-def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
-    """The solver had 100 seconds."""
-    process = start("highs", "milp", script=DEAF)
-    wait_for(GAP_IN_A_HIGHS_ROW, process.stdout)
-    press(process)
-    wait_for("asked to stop", process.stdout)
-    press(process)
-    code, _, stderr = finish(process)
-    assert code == 130, stderr
-    assert stderr.rstrip().endswith("KeyboardInterrupt")
-
 
 # --- supervised() itself --------------------------------------------------------------------------
 
@@ -144,16 +120,6 @@ def test_the_second_press_raises_and_gives_the_handler_back() -> None:
     released.set()
 
 
-def test_an_error_of_the_work_is_raised_where_it_was_asked_for() -> None:
-    def work() -> None:
-        raise ValueError("no such row")
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ValueError, match="no such row"):
-        supervised(work)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_a_process_that_ignores_the_signal_goes_on_ignoring_it() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -186,18 +152,6 @@ print(os.waitpid(child, 0)[1])
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code, stdout, stderr = finish(start(script=FORKED))
     assert (code, stdout) == (0, "0\n"), stderr
-
-
-def test_a_handler_of_the_caller_comes_back_after_a_solve() -> None:
-    def mine(number: int, frame: object) -> None:
-        raise AssertionError("not during this test")
-
-    before = signal.signal(signal.SIGINT, mine)
-    try:
-        tm.solve(tm.c_svc(long_runs.data(12, 2), C=1.0), "clarabel")
-        assert signal.getsignal(signal.SIGINT) is mine
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "scip", "scs", "piqp"])
@@ -261,50 +215,3 @@ def test_the_command_line_writes_what_there_is_and_ends_with_130(tmp_path: Path)
     assert kept.certificate.solver_bound is not None
     assert 0 < kept.bound < kept.objective
     assert kept.certificate.solver_bound < kept.objective
-
-
-CELL = """
-from tests.support.long_runs import *
-claim, form = claim_of("highs", MODELS["milp"](), Limits(100.0, log=True))
-print("END", json.dumps(summary(claim, form) | {"log": ""}))
-"""
-
-
-@pytest.mark.full("a kernel that starts, solves for a while and is pressed")
-def test_interrupting_a_notebook_keeps_the_incumbent_and_the_log_is_live_there() -> None:
-    manager_of = pytest.importorskip("jupyter_client.manager", reason="notebooks are optional")
-    manager, client = manager_of.start_new_kernel(
-        cwd=str(long_runs.ROOT), env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    try:
-        client.execute(CELL)
-        text = _stream(client, lambda text: re.search(GAP_IN_A_HIGHS_ROW, text) is not None)
-        manager.interrupt_kernel()
-        text = _stream(client, lambda text: "END" in text and text.endswith("}\n"))
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-    said = json.loads(text.split("END", 1)[1])
-    assert said["status"] == "interrupted"
-    assert 0 < said["bound"] < said["objective"]
-
-
-def _stream(client: Any, enough: Callable[[str], bool]) -> str:
-    text = ""
-    while not enough(text):
-        message = client.get_iopub_msg(timeout=60)
-        assert message["msg_type"] != "error", message["content"]
-        if message["msg_type"] == "stream":
-            text += message["content"]["text"]
-    return text
-
-
-@pytest.mark.slow("seventy solves, more than SCIP has room for threads")
-def test_scip_outlives_its_room_for_threads() -> None:
-    """It numbers the threads that evaluate a quadratic, has room for 64, and crashes beyond."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(-2, 2))
-    m.ring = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 >= 1)
-    m.goal = pyo.Objective(expr=m.x[0] ** 2 + 2 * m.x[1] ** 2)
-    for _ in range(70):
-        assert tm.solve(m, "scip").objective == pytest.approx(1.0, abs=1e-5)

@@ -36,27 +36,6 @@ def after(solver: str, model: pyo.ConcreteModel, limits: Limits) -> tuple[Claim,
     return claim, form.objective.at(claim.x), form
 
 
-@pytest.mark.parametrize(
-    ("solver", "model", "options"),
-    [
-        ("highs", milp, {"mip_max_improving_sols": 1}),
-        ("highs", milp, {"objective_target": 60.0}),
-        ("scip", lambda: tm.zero_one_big_m(data(60, 5), penalty=1.0, big_m=60.0),
-         {"limits/solutions": 2}),
-    ],
-)  # fmt: skip
-def test_branch_and_bound_keeps_incumbent_and_bound(
-    solver: str, model: Any, options: dict[str, Any]
-) -> None:
-    """Stopped by the clock: tests/faults/test_fault_15_time_limit.py."""
-    claim, objective, form = after(solver, model(), Limits(options=options))
-    assert claim.status is Status.FEASIBLE
-    assert claim.x is not None
-    assert primal_residual(form, claim.x)[0] <= 1e-6
-    assert claim.bound is not None
-    assert claim.bound < objective * (1 - 1e-3)
-
-
 @pytest.mark.parametrize("solver", ["highs", "scip", "gurobi"])
 def test_without_the_time_for_a_point_there_is_none(solver: str) -> None:
     """A subset sum of forty large numbers: no heuristic has a point in a millisecond."""
@@ -88,21 +67,6 @@ def test_a_dual_simplex_stopped_early_proves_a_bound_without_a_point() -> None:
     assert 0 < proven.value(form.objective.constant) < lp_optimum()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"solver": "ipm", "ipm_iteration_limit": 5, "run_crossover": "off"},
-        {"simplex_strategy": 4, "simplex_iteration_limit": 400},
-    ],
-)
-def test_a_primal_method_of_highs_stopped_early_keeps_its_point(options: dict[str, Any]) -> None:
-    claim, objective, form = after("highs", lp(400, 10), Limits(options=options))
-    assert claim.status is Status.FEASIBLE
-    assert claim.x is not None
-    assert primal_residual(form, claim.x)[0] <= 1e-6
-    assert objective > lp_optimum() + 1e-4
-
-
 SMALL: dict[str, Callable[[], pyo.ConcreteModel]] = {
     "lp": lambda: lp(400, 10),
     "milp": milp,
@@ -110,25 +74,6 @@ SMALL: dict[str, Callable[[], pyo.ConcreteModel]] = {
     "qp": lambda: tm.c_svc(data(200, 5), C=1.0),
     "sdp": lambda: tm.conic_sdp(data(30, 10), penalty=1.0),
 }
-
-
-@pytest.mark.parametrize(
-    ("solver", "model", "options"),
-    [
-        ("clarabel", "sdp", {"max_iter": 3}),
-        ("scs", "sdp", {"max_iters": 30}),
-        ("piqp", "qp", {"max_iter": 3}),
-    ],
-)
-def test_an_iterate_is_kept_and_never_called_optimal(
-    solver: str, model: str, options: dict[str, Any]
-) -> None:
-    claim, _, _ = after(solver, SMALL[model](), Limits(options=options))
-    assert claim.status is Status.INACCURATE
-    assert claim.x is not None
-    assert np.isfinite(claim.x).all()
-    assert claim.duals is not None
-    assert claim.bound is None, "the dual objective of an iterate is no bound"
 
 
 @pytest.mark.parametrize(

@@ -283,10 +283,3 @@ def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
     seen = on_terminal(SOON, TERM=terminal)
     assert (b"search: bound 1, best 2, gap 50 %, 3 nodes" in seen) == (terminal == "xterm")
     assert b"done" in seen
-
-
-def test_a_file_holds_none_of_it() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SOON], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert (done.stdout, done.stderr) == ("done\n", "")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC, LinearSVC
 
 from tests.inside.experiments import fits, loss_grids, outlier_data
-from tests.inside.solvers import HingeMachine, Machines, block_size, cost_grid, hinge_block
+from tests.inside.solvers import Machines, block_size, cost_grid, hinge_block
 from tests.references import reference_solutions
 from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData, c_svc
@@ -147,17 +147,6 @@ def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None
     C = cost(0.04)
     assert fit.w == pytest.approx([7 * C], rel=1e-5)
     assert fit.b == pytest.approx(((1 - 14 * C) + (21 * C - 1)) / 2, rel=1e-4)
-
-
-def test_a_machine_that_puts_all_points_into_one_class_is_kept(no_model: None) -> None:
-    """Outliers that outweigh the rest leave w = 0, b = 1 or -1: its value is a closed form."""
-    data = outlier_data("clustered", n=500, d=10, sigma=0.5, seed=1)
-    fit = fits("hinge", data, [0.5, 0.9])[1]
-    smaller = min(data.n_pos, data.n_neg)
-    assert fit.objective == pytest.approx(0.5 + cost(0.9) * 2 * smaller, rel=1e-9)
-    np.testing.assert_allclose(fit.w, 0.0, atol=1e-5)
-    assert abs(fit.b) == pytest.approx(1.0, abs=1e-5)
-    assert fit.certified
 
 
 def test_blocks_do_not_change_the_machines_and_are_announced(
@@ -328,22 +317,6 @@ def test_a_time_limit_keeps_what_was_found(mode: str, no_model: None) -> None:
         assert fit.status is Status.INACCURATE
         assert fit.bound == 0
         assert "the proven gap is" in fit.complaint
-
-
-def test_a_limit_that_is_none_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss_grids, "hinge_block", lambda *a: pytest.fail("something was solved"))
-    for limit in (0, -1.0, float("nan"), "1"):
-        with pytest.raises(ValueError, match="time_limit must be positive"):
-            fits("hinge", POINTS, BETAS, time_limit=limit)  # type: ignore[arg-type]
-
-
-def test_ctrl_c_leaves_no_half_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(*given: Any) -> list[HingeMachine]:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(loss_grids, "hinge_block", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        fits("hinge", POINTS, BETAS)
 
 
 def test_ctrl_c_in_a_solver_ends_the_grid_too(monkeypatch: pytest.MonkeyPatch) -> None:
