@@ -21,7 +21,6 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from tests.inside.solvers import INLINE_LIMIT
 from tests.references.reference_solutions import points
-from tests.support.covering import FULL
 from tightmargin.formulations import c_svc
 from tightmargin.solvers import Certificate, SolveResult, Status, Verdict, solve
 
@@ -231,17 +230,6 @@ def test_a_forged_companion_is_refused_and_runs_nothing(tmp_path: Path) -> None:
 
 
 # --- damaged files -------------------------------------------------------------------------------
-
-
-def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path) -> None:
-    content = sample().save(tmp_path / "whole.json").read_bytes()
-    path = tmp_path / "r.json"
-    for length in range(0, len(content), 1 if FULL else 13):
-        path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"r\.json is not a readable result"):
-            SolveResult.load(path)
-    path.write_bytes(content)
-    assert_same(SolveResult.load(path), SolveResult.load(tmp_path / "whole.json"))
 
 
 def test_an_altered_number_is_refused(tmp_path: Path) -> None:

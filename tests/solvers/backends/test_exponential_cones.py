@@ -9,12 +9,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import tightmargin as tm
 from tightmargin.solvers import Verdict
 
-DATA = tm.data.outlier_data("clustered", n=20, d=2, sigma=0.5, seed=1)
 Edit = Callable[[pyo.ConcreteModel], None]
 
 
@@ -76,28 +74,6 @@ def test_a_convex_term_is_solved_and_proven(edit: Edit, optimum: float) -> None:
     assert sense * found.certificate.upper >= sense * optimum - rounding
     assert "exponential cone" in found.message
     assert found.problem_class == "EXP"
-
-
-@pytest.mark.parametrize("edit", [cosh, logs, softmax])
-def test_scip_takes_the_same_models(edit: Edit) -> None:
-    ours, theirs = tm.solve(two(edit)), tm.solve(two(edit), "scip", time_limit=20)
-    assert ours.objective == pytest.approx(theirs.objective, rel=1e-4, abs=1e-4)
-
-
-def test_logistic_regression_is_that_of_scikit_learn() -> None:
-    model = tm.c_svc(DATA, C=1.0)
-    model.margin.deactivate()
-    scores = [
-        float(DATA.y[i]) * (sum(float(DATA.X[i, j]) * model.w[j] for j in model.J) + model.b)
-        for i in model.I
-    ]
-    model.objective.expr = 0.5 * sum(w**2 for w in model.w.values()) + sum(
-        pyo.log(1 + pyo.exp(-score)) for score in scores
-    )
-    found = tm.solve(model)
-    fitted = LogisticRegression(C=1.0, tol=1e-12, max_iter=100_000).fit(DATA.X, DATA.y)
-    assert found.values["w"] == pytest.approx(fitted.coef_[0], abs=1e-4)
-    assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
 
 
 def test_integers_beside_exp_go_to_scip() -> None:

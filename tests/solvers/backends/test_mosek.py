@@ -9,7 +9,6 @@ signs and order of the multipliers are those of its interface.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -100,23 +99,6 @@ def test_cones_of_two_rows_are_written(tmp_path: Path) -> None:
 # --- integers ------------------------------------------------------------------------------------
 
 
-def enumerated(program: cbf_reader.Program, choices: tuple[float, ...]) -> float:
-    """Optimum over all values of the integer columns."""
-    return min(
-        program.solved(dict(zip(program.integer, numbers, strict=True))).objective
-        for numbers in itertools.product(choices, repeat=len(program.integer))
-    )
-
-
-def test_a_mixed_integer_quadratic_export_keeps_its_integers(tmp_path: Path) -> None:
-    model = tm.zero_one_big_m(FEW, penalty=PENALTY, big_m=30.0)
-    program = cbf_reader.parse(text_of(model, tmp_path))
-    assert len(program.integer) == FEW.n
-    expected = reference_solutions.zero_one_optimum(FEW, "penalised", PENALTY)
-    assert enumerated(program, (0.0, 1.0)) == pytest.approx(expected, rel=1e-6)
-    assert program.solved().objective < 0.5 * expected
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -140,31 +122,6 @@ def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
     monkeypatch.setitem(registry.SOLVERS, "mosek", info)
     return folder
-
-
-@pytest.mark.parametrize(
-    ("name", "free"),
-    [
-        ("lp_vertex", "highs"),
-        ("qp_box", "piqp"),
-        ("socp_norm", "scs"),
-        ("sdp_hyperbola", "clarabel"),
-    ],
-)
-def test_without_a_licence_the_way_to_a_file_and_free_solvers_are_named(
-    name: str, free: str, unlicensed: Path
-) -> None:
-    if not registry.SOLVERS[free].installed:
-        pytest.skip(f"{free} is not installed")
-    build = BY_NAME[name].build
-    with pytest.raises(LicenceError, match=f"cannot be located.*without one are .*{free}") as error:
-        tm.solve(build(), "mosek")
-    assert list(unlicensed.iterdir()) == [], "nobody asked for a file"
-    assert "\n" not in str(error.value)
-    assert "gurobi" not in str(error.value)
-    words = re.search(r"tm\.export\(model, '(.+\.ptf)'\)", str(error.value))
-    assert words is not None
-    assert fusion.export_conic(build(), unlicensed / words[1]).exists()
 
 
 def test_auto_never_picks_mosek_without_a_licence(

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,9 @@ from tests.inside.solvers import (
     supervised,
 )
 from tests.solvers.backends.test_translations import installed
-from tests.support import command_line, long_runs
-from tests.support.long_runs import claim_of, finish, press, start, wait_for
+from tests.support import long_runs
+from tests.support.covering import FULL
+from tests.support.long_runs import claim_of
 from tightmargin.solvers import Claim, SolveResult, Status
 
 
@@ -138,23 +138,9 @@ def test_solve_after_solve_runs_on_the_same_thread() -> None:
     assert len(threads) <= 2, "a thread may be a moment late in becoming idle"
 
 
-FORKED = """
-import os
-from tightmargin.solvers.execution.interrupts import supervised
-assert supervised(os.getpid).value == os.getpid()
-child = os.fork()
-if child == 0:
-    os._exit(int(supervised(os.getpid).value != os.getpid()))
-print(os.waitpid(child, 0)[1])
-"""
-
-
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    code, stdout, stderr = finish(start(script=FORKED))
-    assert (code, stdout) == (0, "0\n"), stderr
-
-
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip", "scs", "piqp"])
+@pytest.mark.parametrize(
+    "solver", ["highs", "clarabel", "scip", "scs", "piqp"] if FULL else ["scip"]
+)
 def test_a_solve_outside_the_main_thread_sets_no_handler(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,26 +178,3 @@ def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status, becomes: 
 
 
 # --- the command line and the notebook ------------------------------------------------------------
-
-
-@pytest.mark.slow("a process that starts, solves for a while and is pressed")
-def test_the_command_line_writes_what_there_is_and_ends_with_130(tmp_path: Path) -> None:
-    data = command_line.write_csv(tmp_path / "d.csv", long_runs.data(60, 5))
-    words = ["--set", "penalty=1", "big_m=100", "--solver", "scip", "--time-limit", "100", "--log"]
-    process = command_line.start(
-        "solve", "zero_one_big_m", "--data", data, *words, "--out", "f.json", cwd=tmp_path
-    )
-    wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stderr)
-    press(process)
-    answer = command_line.finish(process)
-    assert answer.code == 130, answer.stderr
-    (sentence,) = [line for line in answer.stderr.splitlines() if "zero_one_big_m:" in line]
-    assert sentence.startswith("zero_one_big_m: interrupted; kept objective ")
-    assert sentence.endswith(" in f.json")
-    kept = SolveResult.load(tmp_path / "f.json")
-    assert kept.status is Status.INTERRUPTED
-    assert kept.objective is not None
-    assert kept.bound is not None
-    assert kept.certificate.solver_bound is not None
-    assert 0 < kept.bound < kept.objective
-    assert kept.certificate.solver_bound < kept.objective

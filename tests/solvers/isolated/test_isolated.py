@@ -70,13 +70,8 @@ def timeless(part: Any) -> Any:
     [
         (SUBJECTS["QP"].build, "auto"),
         (foreign, "highs"),
-        pytest.param(
-            lambda: tm.zero_one_disjunctive(DATA, penalty=1.0),
-            "scip",
-            marks=pytest.mark.full("a third child process"),
-        ),
     ],
-    ids=["arrays", "foreign rules", "disjunctive"],
+    ids=["arrays", "foreign rules"],
 )
 def test_the_result_and_the_values_of_the_model_are_those_of_solve(
     build: Callable[[], pyo.ConcreteModel], solver: str
@@ -324,17 +319,14 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(
-    "how", ["file", pytest.param("-c", marks=pytest.mark.full("the same script once more"))]
-)
-def test_a_script_without_a_guard_runs_once_and_leaves_nothing(how: str, tmp_path: Path) -> None:
+def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path: Path) -> None:
     """Rules, a cached function, a class and an error of the script itself."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     file = tmp_path / "script.py"
     file.write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, *((file,) if how == "file" else ("-c", SCRIPT))],
+        [sys.executable, file],
         env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "TMPDIR": str(folder)},
         cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip

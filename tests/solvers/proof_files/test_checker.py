@@ -267,7 +267,7 @@ def derived_in_parts() -> Document:
     rows = [row("2/3", None, [0, a], [1, b]) for a, b in (("1/3", "2/3"), ("2/3", "1/3"))]
     new = {"upper": "-2/3", "linear": [[0, "-1/2"], [1, "-1/2"]]}
     halves = [[0, "1/2"], [1, "1/2"]]
-    found = edited(tree.derived(), {"model.rows": rows})
+    found = edited(tree.derived(), {"model.rows": rows, "model.lower": [None, None]})
     steps = [{"row": new, "certificates": [{"rows": halves}]}]
     return found | {"steps": steps, "bound": {"objective": "1", "rows": [*halves, [2, "-1"]]}}
 
@@ -431,6 +431,7 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (falling, {"ray.1": "-1"}, "leaves row 1"),
     # cones: what a direction says of other columns is nothing; two factors; lifts and their shifts
     (hand.norm, {"bound.cones.0.direction": [[0, "3/5"], [1, "4/5"], [2, "5"]]}, None),
+    (hand.norm, {"bound.cones.0.direction": [[0, "3/5"], [1, "801/1000"], [2, "5"]]}, "outside of"),
     *((hand.norm, {"cones.0.factors": hand.norm()["cones"][0]["factors"][:1] * count},
        "has not 2 entries") for count in (1, 3)),
     (lifted, {}, None),
