@@ -85,7 +85,7 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "d.c. searches": ("to go", lambda: tm.search.truncated_dca(
         class_points(4, n=12), ridge=0.1, truncation=-0.5, starts=2)),
     "highs with tangents": ("linear programs", lambda: tm.solve(
-        edited(), "highs", prove=False, time_limit=1.0)),
+        edited(), "highs", prove=False)),
     "branch and cut": ("open", lambda: tm.solve(
         tm.extended_nu_svc(outlier_data("clustered", n=40, d=4, sigma=0.4, seed=1), nu=0.3),
         method="branch-and-cut", time_limit=2.0)),

@@ -238,7 +238,8 @@ def weaker_steps() -> Document:
     steps = [
         {"certificate": {"rows": [[k, y]]}, "columns": [[k, g, end]]}
         for k, y, g, end in (
-            (0, "1", "3", "1/3"), (1, "-1", "-2", "1/2"), (0, "1", "3", "-5"), (1, "-1", "-2", "7"),
+            (0, "1", "3", "1/3"), (1, "-1/4", "-1/2", "1/2"),
+            (0, "1", "3", "-5"), (1, "-1", "-2", "7"),
         )
     ]  # fmt: skip
     return proof(model, "-1/6", "-1/6", ["1/3", "1/2"], steps=steps, bound={"objective": "1"})
@@ -277,6 +278,32 @@ BY_ROW = {"cones.0.signs": [{"rows": [[0, "1"]]}, {"rows": [[0, "1"]]}]}
 BENDS = hidden_in_a_box()["curvature"]
 FIRST, SECOND = tree.switched()["steps"][0]["certificates"]
 DERIVED = tree.derived()["steps"][0]["certificates"][0]
+
+
+def skew(first: str, second: str, *direction: list[Any]) -> Document:
+    """t^2 >= x^2 + x y + y^2 >= (x + y / 2)^2 where one of x and y is 3 at least, the other 0."""
+    return edited(hand.norm(), {
+        "model.quadratic.0.products": [[0, 0, "1"], [1, 0, "1"], [1, 1, "1"], [2, 2, "-1"]],
+        "model.lower": [first, second, "0"], "point": [first, second, "3"],
+        "claim.lower": "3", "claim.upper": "3", "bound.cones.0.direction": [*direction],
+    })  # fmt: skip
+
+
+def negative() -> Document:
+    """0 over x^2 <= 4, which times - 1 would be 4 at least."""
+    model = hand_model(1, quadratic=[bent_row("4", [], [[0, 0, "1"]])])
+    bends = [{"of": "objective", "least": []}, {"of": [0, "upper"], "least": []}]
+    bound = {"objective": "1", "quadratic": [[0, "upper", "-1"]]}
+    return proof(model, "4", "4", ["0"], curvature=bends, bound=bound)
+
+
+def from_above() -> Document:
+    """x >= 0 with x = 5: what costs 5 at most is no reason for x >= 5."""
+    model = hand_model(1, lower=["0"], objective={"linear": [[0, "1"]]})
+    steps = [{"certificate": {"objective": "-1"}, "columns": [[0, "1", "5"]]}]
+    return proof(model, "5", "5", ["5"], steps=steps, bound={"objective": "1"})
+
+
 IN_CONSTANT = {
     "model.quadratic.0.products": [[1, 1, "1"], [2, 2, "-1"]],
     "model.quadratic.0.constant": "-1/100",
@@ -459,6 +486,19 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (switched_at_0, {"steps.0.row.upper": "-1/1000"}, "step 0 is not proven"),
     (derived_in_parts, {}, None),
     (derived_in_parts, {"steps.0.row.upper": "-67/100"}, "step 0 is not proven"),
+    (tree.split, {"model.lower": ["1"], "model.upper": ["5"]}, None),
+    (tree.free_integer, {"model.objective.linear": [[0, "-2"]], **bounds("0")}, LESS),
+    # multipliers of less than 0, entries that a part does not have, sides of cones
+    (negative, {}, "a negative multiplier of (0, 'upper')"),
+    (from_above, {}, "a negative multiplier of objective"),
+    (lambda: skew("3", "0", [0, "1"]), {}, None),
+    (lambda: skew("0", "3", [1, "1"]), {}, None),
+    (lambda: skew("3", "0", [0, "1"], [1, "1/1000"]), {}, "outside of the dual cone"),
+    (hand.norm, {"model.quadratic.0.upper": "1/100"}, "is not semidefinite"),
+    (squares, {"curvature.0.squares": [["3", [[0, "1"], [1, "1"]]], ["-1", [[0, "1"], [1, "1"]]]]},
+     "negative weight"),
+    (lambda: form([0, 0, "1"], [1, 1, "1"]),
+     {"curvature.0.squares": [["1/2", [[0, "1"], [1, "1"]]]]}, None),
     # one way to the bound
     *((hand.lp, ways, "two proofs") for ways in (
         {"directions": {}}, {"directed": {}}, {"packed": {}},
