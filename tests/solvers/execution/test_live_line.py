@@ -87,8 +87,8 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "highs with tangents": ("linear programs", lambda: tm.solve(
         edited(), "highs", prove=False)),
     "branch and cut": ("open", lambda: tm.solve(
-        tm.extended_nu_svc(outlier_data("clustered", n=40, d=4, sigma=0.4, seed=1), nu=0.3),
-        method="branch-and-cut", time_limit=2.0)),
+        tm.extended_nu_svc(outlier_data("clustered", n=30, d=4, sigma=0.4, seed=1), nu=0.3),
+        method="branch-and-cut", time_limit=10.0)),
 }  # fmt: skip
 
 
