@@ -304,6 +304,11 @@ def from_above() -> Document:
     return proof(model, "5", "5", ["5"], steps=steps, bound={"objective": "1"})
 
 
+FROM_BELOW = {
+    "model.quadratic.0.products": [[0, 0, "-1"], [1, 1, "-1"]],
+    "model.quadratic.0.lower": "-2", "model.quadratic.0.upper": None,
+    "bound.quadratic.0.1": "lower", "curvature.1.of.1": "lower",
+}  # fmt: skip
 IN_CONSTANT = {
     "model.quadratic.0.products": [[1, 1, "1"], [2, 2, "-1"]],
     "model.quadratic.0.constant": "-1/100",
@@ -499,6 +504,12 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
      "negative weight"),
     (lambda: form([0, 0, "1"], [1, 1, "1"]),
      {"curvature.0.squares": [["1/2", [[0, "1"], [1, "1"]]]]}, None),
+    # lower sides of rows that bend, and points of their own
+    (hand.disc, FROM_BELOW, None),
+    (hand.disc, FROM_BELOW | {"model.quadratic.0.lower": "-201/100"}, LESS),
+    (hand.disc, FROM_BELOW | {"bound.quadratic.0.1": "upper"}, ""),
+    (tree.two_points, {"model.quadratic.1.upper": "349/100"}, None),
+    (tree.two_points, {"model.quadratic.1.upper": "7/2"}, "not excluded"),
     # one way to the bound
     *((hand.lp, ways, "two proofs") for ways in (
         {"directions": {}}, {"directed": {}}, {"packed": {}},
