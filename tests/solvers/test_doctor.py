@@ -51,10 +51,6 @@ def test_the_stated_optimum_is_the_best_on_a_grid(problem_class: ProblemClass) -
     assert optimum - 1e-9 <= best <= optimum + STEP
 
 
-def test_every_class_a_solver_claims_has_a_trial() -> None:
-    assert set(TRIALS) == {c for info in SOLVERS.values() for c in info.classes} | set(ProblemClass)
-
-
 def test_installed_solvers_prove_every_class_they_claim() -> None:
     examined = examine()
     for report in examined:

@@ -200,15 +200,3 @@ def test_numbers_inside_functions_reach_the_solver_as_numbers() -> None:
     m.z.fix(0.5)
     m.goal.set_value(pyo.sin(m.x) + pyo.ceil(m.z) + pyo.Expr_if(m.p > 0, 3, 1) * m.y**3)
     assert tm.solve(m, "scip").objective == pytest.approx(1 + math.sin(4), rel=1e-6)
-
-
-def test_multipliers_of_gurobi_are_those_of_the_rows() -> None:
-    """Empty rows and rows without sides, which it does not get, have 0; y rises by half a unit."""
-    m = square()
-    constant_rows(m)
-    m.goal.sense = pyo.maximize
-    m.most = pyo.Constraint(expr=m.x + 2 * m.y <= 4)
-    found = tm.solve(m, "gurobi").duals
-    assert {name: float(value) for name, value in found.items()} == pytest.approx(
-        {"by_variable": 0, "by_param": 0, "by_zero": 0, "no_sides": 0, "least": 0, "most": 0.5}
-    )

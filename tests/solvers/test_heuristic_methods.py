@@ -21,7 +21,7 @@ from tightmargin.formulations import (
     MulticlassData,
     matrix_svc_bilinear,
 )
-from tightmargin.solvers import SolveResult, Status, Verdict, build, compare, methods, solve
+from tightmargin.solvers import SolveResult, Status, Verdict, build, methods, solve
 
 CLASSES = class_points(1)
 RIDGE, S = 0.05, -0.5
@@ -43,24 +43,6 @@ def test_a_d_c_algorithm_that_misses_has_its_gap_to_the_exact_optimum() -> None:
     assert result.bound == pytest.approx(exact, rel=1e-5)
     assert result.objective is not None
     assert result.objective > 1.02 * exact
-
-
-def test_of_many_points_the_d_c_algorithm_has_the_bound_of_the_relaxation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def never(*args: Any, **words: Any) -> Any:
-        raise AssertionError("a branch and bound over hundreds of points takes too long")
-
-    monkeypatch.setattr(class_methods, "truncated_search", never)
-    rng = np.random.default_rng(0)
-    data = MulticlassData(rng.standard_normal((250, 2)), np.arange(250) % 3)
-    model = build("multiclass_truncated", data, ridge=0.02, truncation=S, big_m="derived")
-    result = solve(model, method="dca", options={"starts": 1})
-    assert result.status is Status.FEASIBLE
-    assert "of the continuous relaxation" in result.certificate.bound_method
-    assert result.bound is not None
-    assert result.objective is not None
-    assert result.bound < result.objective
 
 
 def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
@@ -145,19 +127,6 @@ def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch)
     )
     assert (found.status, calls) == (Status.INTERRUPTED, [])
     assert found.objective is not None
-
-
-@pytest.fixture(scope="module")
-def near() -> SolveResult:
-    return solve(
-        matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", options={"starts": 1}
-    )
-
-
-def test_a_shape_is_the_same_in_both_spellings(near: SolveResult) -> None:
-    row = ("matrix_svc_projection", WORDS | {"shape": (2, 2)})
-    found = compare(MATRICES, [row], exact=near)
-    assert found.rows[0].bound == pytest.approx(near.bound)
 
 
 # --- the command line ----------------------------------------------------------------------------

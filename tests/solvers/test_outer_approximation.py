@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import FACTS, Finished, Progress, capable, in_sense, outer_approximation
+from tests.inside.solvers import FACTS, Finished, Progress, in_sense, outer_approximation
 from tests.inside.solvers import trace as progress_module
 from tests.references import reference_solutions
 from tests.support.long_runs import with_a_point
@@ -87,11 +87,6 @@ def test_without_a_point_it_says_so() -> None:
     n.row = pyo.Constraint(expr=4 * n.x == 6 + 1e-3 * n.y)
     n.goal = pyo.Objective(expr=n.y**2 + n.x)
     assert tm.solve(n, "highs").status is Status.INFEASIBLE
-
-
-def test_highs_is_never_chosen_for_it() -> None:
-    assert "highs" not in capable(tm.catalogue["zero_one_big_m"].problem_class)
-    assert tm.solve(foreign()).solver == "scip"
 
 
 def test_no_tangent_is_above_its_square(monkeypatch: pytest.MonkeyPatch) -> None:

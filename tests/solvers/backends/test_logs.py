@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from contextlib import redirect_stdout
-from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
@@ -26,8 +25,7 @@ from tests.inside.solvers import (
     without_lines,
 )
 from tests.solvers.backends.test_translations import installed
-from tests.support import command_line, long_runs
-from tests.support.covering import FULL
+from tests.support import long_runs
 from tests.support.long_runs import claim_of, data
 from tightmargin.solvers import Status
 
@@ -97,18 +95,6 @@ def test_the_log_goes_where_sys_stdout_leads() -> None:
         assert elsewhere.getvalue() == claim.log
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scip", "scs", "piqp"] if FULL else ["scip"])
-def test_standard_output_of_a_command_is_the_result_alone(solver: str, tmp_path: Path) -> None:
-    installed(solver)
-    given = command_line.write_csv(tmp_path / "d.csv", data(20, 2))
-    words = ["--set", "C=1", "--solver", solver, "--log", "--json"]
-    answer = command_line.finish(
-        command_line.start("solve", "c_svc", "--data", given, *words, cwd=tmp_path)
-    )
-    assert answer.json["status"] == "optimal"
-    assert WORD[solver] in answer.stderr
-
-
 def undecided() -> pyo.ConcreteModel:
     """A linear program over which SCS gives up after three iterations and says so."""
     m = pyo.ConcreteModel()
@@ -167,36 +153,6 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
 # --- the transcript -------------------------------------------------------------------------------
 
 
-def test_what_c_code_and_python_write_is_kept_in_order(capfd: pytest.CaptureFixture[str]) -> None:
-    libc = ctypes.CDLL(None)
-
-    def work() -> int:
-        libc.puts("from C: häufig".encode())
-        libc.fflush(None)
-        print("from Python: häufig", flush=True)
-        return 3
-
-    said = "from C: häufig\nfrom Python: häufig\n"
-    found = supervised(work, log=True)
-    assert (found.value, found.log) == (3, said)
-    print("later", flush=True)
-    assert capfd.readouterr().out == said + "later\n"
-
-
-def test_more_than_a_pipe_holds_does_not_stop_a_solver_that_holds_the_interpreter(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    puts = ctypes.PyDLL(None).puts  # unlike CDLL, keeps the interpreter
-
-    def work() -> None:
-        for _ in range(300):
-            puts(b"x" * 1000)
-
-    found = supervised(work, log=True)
-    assert found.log == ("x" * 1000 + "\n") * 300
-    assert capfd.readouterr().out == found.log
-
-
 def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
     before = sys.stdout
 
@@ -253,11 +209,3 @@ def test_a_panic_of_clarabel_leaves_nothing_on_the_screen(
     with without_lines(PANIC):
         os.write(2, said + b"an error of somebody else\n")
     assert capfd.readouterr().err == "an error of somebody else\n"
-
-
-def test_a_failing_solve_gives_standard_error_back(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="inside"), without_lines("x"):
-        raise RuntimeError("inside")
-    threading.Thread(target=lambda: without_lines("x").__enter__()).run()
-    print("heard", file=sys.stderr)
-    assert capfd.readouterr().err == "heard\n"

@@ -9,7 +9,6 @@ signs and order of the multipliers are those of its interface.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,6 @@ from tests.project.test_catalogue_solvers import CONVEX
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support import cbf_reader
-from tests.support.covering import FULL
 from tightmargin.solvers import (
     LicenceError,
     SolverNotInstalledError,
@@ -50,7 +48,6 @@ SOLVABLE = [
     and p.problem_class in CONVEX
     and p.name not in ("lp_constant_objective", "lp_without_objective")  # no duals to compare
 ]
-KINDS = ("lp_vertex", "qp_projection", "socp_norm", "socp_rotated", "sdp_two_blocks")
 
 
 def near(expected: float, tolerance: float = 1e-6) -> Any:
@@ -64,33 +61,6 @@ def lp_vertex() -> pyo.ConcreteModel:
 
 def text_of(model: pyo.ConcreteModel, folder: Path) -> str:
     return fusion.export_conic(model, folder / "model.cbf").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "suffix"),
-    [
-        (name, suffix)
-        for k, name in enumerate(KINDS)
-        for j, suffix in enumerate([".ptf", ".task", ".jtask"])
-        if FULL or (j - k) % 3 == 0
-    ],
-)
-def test_other_formats_come_back_as_the_same_problem(
-    name: str, suffix: str, tmp_path: Path
-) -> None:
-    path = fusion.export_conic(BY_NAME[name].build(), tmp_path / f"model{suffix}")
-    with mosek.Task() as task:
-        task.readdata(str(path))
-        task.writedata(str(tmp_path / "again.cbf"))
-    assert cbf_reader.read(tmp_path / "again.cbf").solved().objective == near(BY_NAME[name].answer)
-
-
-def test_two_exports_are_equal(tmp_path: Path) -> None:
-    texts = [
-        fusion.export_conic(tm.conic_sdp(DATA, penalty=PENALTY), tmp_path / f"{k}.ptf").read_bytes()
-        for k in range(2)
-    ]
-    assert texts[0] == texts[1]
 
 
 def test_rows_and_columns_keep_their_names(tmp_path: Path) -> None:
@@ -129,23 +99,6 @@ def test_cones_of_two_rows_are_written(tmp_path: Path) -> None:
 # --- integers ------------------------------------------------------------------------------------
 
 
-def enumerated(program: cbf_reader.Program, choices: tuple[float, ...]) -> float:
-    """Optimum over all values of the integer columns."""
-    return min(
-        program.solved(dict(zip(program.integer, numbers, strict=True))).objective
-        for numbers in itertools.product(choices, repeat=len(program.integer))
-    )
-
-
-def test_a_mixed_integer_quadratic_export_keeps_its_integers(tmp_path: Path) -> None:
-    model = tm.zero_one_big_m(FEW, penalty=PENALTY, big_m=30.0)
-    program = cbf_reader.parse(text_of(model, tmp_path))
-    assert len(program.integer) == FEW.n
-    expected = reference_solutions.zero_one_optimum(FEW, "penalised", PENALTY)
-    assert enumerated(program, (0.0, 1.0)) == pytest.approx(expected, rel=1e-6)
-    assert program.solved().objective < 0.5 * expected
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -155,36 +108,6 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere"):
         fusion.export_conic(lp_vertex(), tmp_path / "nowhere" / "m.ptf")
     assert not any(tmp_path.iterdir())
-
-
-def test_the_suffix_may_be_in_capitals(tmp_path: Path) -> None:
-    lower, upper = (
-        fusion.export_conic(lp_vertex(), tmp_path / name) for name in ("a.cbf", "b.CBF")
-    )
-    assert lower.read_bytes() == upper.read_bytes()
-
-
-def one_row(coefficient: float, side: float, bound: float | None = 1.0) -> pyo.ConcreteModel:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(0, bound))
-    m.row = pyo.Constraint(expr=coefficient * (m.x[0] + m.x[1]) <= side)
-    m.o = pyo.Objective(expr=-m.x[0] - m.x[1])
-    return m
-
-
-def test_what_mosek_keeps_is_written_in_full(tmp_path: Path) -> None:
-    """Rows of 1e-11 still bind: x + y <= 3/2."""
-    program = cbf_reader.parse(text_of(one_row(1e-11, 1.5e-11), tmp_path))
-    scaled = [cbf_reader.Cone(c.kind, c.matrix * 1e11, c.side * 1e11) for c in program.cones]
-    found = replace(program, cones=scaled).solved()
-    assert found.objective == pytest.approx(-1.5, abs=1e-6)
-
-
-def test_rounding_beside_larger_numbers_is_no_reason_to_refuse(tmp_path: Path) -> None:
-    m = one_row(1.0, 1.5)
-    m.other = pyo.Constraint(expr=m.x[0] + 1e-14 * m.x[1] <= 0.5)
-    program = cbf_reader.parse(text_of(m, tmp_path))
-    assert program.solved().objective == pytest.approx(-1.5, abs=1e-7)
 
 
 # --- without a licence ---------------------------------------------------------------------------
@@ -199,43 +122,6 @@ def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
     monkeypatch.setitem(registry.SOLVERS, "mosek", info)
     return folder
-
-
-@pytest.mark.parametrize(
-    ("name", "free"),
-    [
-        ("lp_vertex", "highs"),
-        ("qp_box", "piqp"),
-        ("socp_norm", "scs"),
-        ("sdp_hyperbola", "clarabel"),
-    ],
-)
-def test_without_a_licence_the_way_to_a_file_and_free_solvers_are_named(
-    name: str, free: str, unlicensed: Path
-) -> None:
-    if not registry.SOLVERS[free].installed:
-        pytest.skip(f"{free} is not installed")
-    build = BY_NAME[name].build
-    with pytest.raises(LicenceError, match=f"cannot be located.*without one are .*{free}") as error:
-        tm.solve(build(), "mosek")
-    assert list(unlicensed.iterdir()) == [], "nobody asked for a file"
-    assert "\n" not in str(error.value)
-    assert "gurobi" not in str(error.value)
-    words = re.search(r"tm\.export\(model, '(.+\.ptf)'\)", str(error.value))
-    assert words is not None
-    assert fusion.export_conic(build(), unlicensed / words[1]).exists()
-
-
-def test_the_probe_says_what_the_optimizer_would(unlicensed: Path) -> None:
-    """Asked for real, on this machine: no licence for the probe means none for a solve."""
-    with mosek_fusion.Model() as model:
-        model.variable(1, mosek_fusion.Domain.greaterThan(0.0))
-        try:
-            model.solve()
-            licensed = True
-        except mosek_fusion.OptimizeError:
-            licensed = False
-    assert (registry.mosek_unlicensed() == "") == licensed
 
 
 def test_auto_never_picks_mosek_without_a_licence(

@@ -24,7 +24,6 @@ from tests.inside.solvers import (
 from tests.inside.solvers import backends_registry as registry
 from tests.inside.solvers import preference as choosing
 from tests.references.reference_solutions import points
-from tests.support.command_line import run, write_csv
 from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import SolverNotInstalledError, solve
 
@@ -80,13 +79,6 @@ def test_the_first_choice_of_every_class_and_its_reason(problem_class: ProblemCl
     assert "auto" not in solve(TRIALS[problem_class]()[0], result.solver).message
 
 
-def test_every_class_has_an_order_that_begins_with_a_free_solver() -> None:
-    assert set(ORDER) == set(FIRST) == set(ProblemClass)
-    for problem_class, names in ORDER.items():
-        free = [name for name in names if SOLVERS[name].free]
-        assert names[0] == free[0] == FIRST[problem_class]
-
-
 @pytest.mark.parametrize(
     ("problem_class", "columns", "name", "reason"),
     [
@@ -134,17 +126,6 @@ def test_without_the_fastest_the_next_is_taken_and_that_is_said(only: Any) -> No
     assert "piqp is not installed (pip install piqp)" in choice.reason
 
 
-def test_the_active_set_method_is_the_last_resort_for_a_qp(only: Any) -> None:
-    model, _ = TRIALS[QP]()
-    form = standard_form(model)
-    only("highs", "scip")
-    assert choose("auto", QP, form).info.name == "scip"
-    only("highs")
-    choice = choose("auto", QP, form)
-    assert choice.info.name == "highs"
-    assert "last resort" in choice.reason
-
-
 @pytest.mark.parametrize("problem_class", FIRST)
 def test_no_commercial_solver_is_taken_unless_it_is_named(
     problem_class: ProblemClass, only: Any
@@ -188,20 +169,6 @@ def test_a_broken_solver_is_passed_over_and_that_is_said(
     with pytest.raises(SolverNotInstalledError, match=r"no libhalf\.so.*--force-reinstall highspy"):
         choose("highs", LP, standard_form(model))
     assert "half_a_solver" not in sys.modules
-
-
-def test_the_command_line_says_why(tmp_path: Path) -> None:
-    file = write_csv(tmp_path / "points.csv", points("overlapping", 1, n=10))
-    words = ["solve", "c_svc", "--data", file, "--set", "C=1"]
-    assert "auto took clarabel: " in run(*words).stdout
-    assert "auto took clarabel: " in run(*words, "--json").json["message"]
-    assert "auto" not in run(*words, "--solver", "clarabel").stdout
-
-
-def test_a_way_of_use_stands_behind_the_name() -> None:
-    model, _ = TRIALS[LP]()
-    choice = replace(choose("auto", LP, standard_form(model)), how="in dual form")
-    assert choice.reason.startswith("auto took highs in dual form: ")
 
 
 # --- the wheel's limits, asked of Gurobi itself ------------------------------------------------

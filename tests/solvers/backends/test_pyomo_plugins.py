@@ -14,7 +14,7 @@ from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalS
 import tightmargin.solvers  # noqa: F401  (registers the solver)
 from tests.conformance.problems import PROBLEMS
 from tests.project.test_catalogue_solvers import CONVEX
-from tightmargin.solvers import NumberError, ProblemClassError
+from tightmargin.solvers import ProblemClassError
 
 Model = pyo.ConcreteModel
 
@@ -62,16 +62,6 @@ def test_both_interfaces_report_optimum_bound_and_multipliers(name: str) -> None
     free = [v for v in m.component_data_objects(pyo.Var) if not v.fixed]
     for first in free[:1]:
         assert new.solution_loader.get_vars([first])[first] == first.value
-
-
-def test_a_point_is_left_alone_when_asked() -> None:
-    m = lp()
-    m.x.value = 77.0
-    results = SolverFactory("clarabel").solve(m, load_solutions=False)
-    assert m.x.value == 77.0
-    assert results.incumbent_objective == pytest.approx(9.0, abs=1e-6)
-    results.solution_loader.load_vars()
-    assert m.x.value == pytest.approx(3.0, abs=1e-6)
 
 
 # --- multipliers ---------------------------------------------------------------------------------
@@ -127,17 +117,6 @@ def test_models_without_optimum_are_named_and_load_nothing(
     assert old.solver.termination_condition == legacy
 
 
-def test_a_limit_is_no_optimum() -> None:
-    results = SolverFactory("clarabel").solve(
-        BY_NAME["sdp_triangle_cut"].build(),
-        load_solutions=False,
-        raise_exception_on_nonoptimal_result=False,
-        solver_options={"max_iter": 2},
-    )
-    assert results.termination_condition != TerminationCondition.convergenceCriteriaSatisfied
-    assert results.solution_status != SolutionStatus.optimal
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -165,15 +144,6 @@ def test_models_of_other_classes_are_refused(edit: Callable[[Model], None]) -> N
     for factory in (pyo.SolverFactory, SolverFactory):
         with pytest.raises(ProblemClassError, match=f"clarabel cannot take (this )?{kind} model"):
             factory("clarabel").solve(m)
-
-
-def test_bad_numbers_and_options_are_refused() -> None:
-    m = lp()
-    m.bad = pyo.Constraint(expr=float("nan") * m.x <= 1)
-    with pytest.raises(NumberError, match="row bad: coefficient of x is nan"):
-        pyo.SolverFactory("clarabel").solve(m)
-    with pytest.raises(ValueError, match=r"clarabel has no option 'max_itr'.*max_iter"):
-        SolverFactory("clarabel").solve(lp(), solver_options={"max_itr": 5})
 
 
 def test_it_is_available_and_says_so() -> None:

@@ -126,38 +126,7 @@ def points(seed: int = 0) -> tm.TrainingData:
     return tm.TrainingData(X, np.where(X[:, 0] + 0.5 * rng.normal(size=20) > 0, 1.0, -1.0))
 
 
-@pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
-    """Seconds that the heuristic behind big_m="derived" was given, one entry a search."""
-    given: list[float | None] = []
-    found = zero_one.zero_one_incumbent
-
-    def counted(*args: Any, time_limit: float | None = None, **words: Any) -> Any:
-        given.append(time_limit)
-        return found(*args, **words)
-
-    monkeypatch.setattr(zero_one, "zero_one_incumbent", counted)
-    return given
-
-
 WORDS: dict[str, Any] = {"penalty": 1.0, "big_m": "derived"}
-ROWS = ["zero_one_relaxed", "zero_one_hinge", "conic_sdp"]
-
-
-@pytest.mark.parametrize("limit", [None, 8.0])
-def test_one_derivation_is_shared_by_all_rows(
-    limit: float | None, searches: list[float | None], clock: Clock
-) -> None:
-    data = points()
-    table = tm.compare(data, ROWS, parameters=WORDS, time_limit=limit, live=False)
-    assert searches == [None if limit is None else 2.0]
-    numbers = [row.result.parameters["incumbent"] for row in table.rows[:2]]
-    assert np.array_equal(numbers[0][0], numbers[1][0])
-    tm.build("zero_one_big_m", data, **WORDS)
-    assert len(searches) == 1
-    tm.build("zero_one_big_m", data, **WORDS | {"penalty": 2.0})
-    tm.build("zero_one_big_m", points(), **WORDS)  # equal numbers, another object
-    assert len(searches) == 3
 
 
 def test_what_a_limit_cut_short_stands_for_nothing_else(

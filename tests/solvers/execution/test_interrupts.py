@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -29,11 +25,10 @@ from tests.inside.solvers import (
     supervised,
 )
 from tests.solvers.backends.test_translations import installed
-from tests.support import command_line, long_runs
-from tests.support.long_runs import claim_of, finish, press, start, wait_for
+from tests.support import long_runs
+from tests.support.covering import FULL
+from tests.support.long_runs import claim_of
 from tightmargin.solvers import Claim, SolveResult, Status
-
-GAP_IN_A_HIGHS_ROW = r"%\s+\S+\s+\d+\s+\d+\.\d+%"
 
 
 def interrupt_this_process() -> None:
@@ -87,25 +82,6 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
 
 # --- the second press, and exits ------------------------------------------------------------------
 
-DEAF = """
-import highspy
-from tests.support.long_runs import main
-highspy.Highs.cancelSolve = lambda h: print("asked to stop", flush=True)
-main()
-"""
-
-
-def test_the_second_press_ends_a_process_whose_solver_does_not_stop() -> None:
-    """The solver had 100 seconds."""
-    process = start("highs", "milp", script=DEAF)
-    wait_for(GAP_IN_A_HIGHS_ROW, process.stdout)
-    press(process)
-    wait_for("asked to stop", process.stdout)
-    press(process)
-    code, _, stderr = finish(process)
-    assert code == 130, stderr
-    assert stderr.rstrip().endswith("KeyboardInterrupt")
-
 
 # --- supervised() itself --------------------------------------------------------------------------
 
@@ -144,16 +120,6 @@ def test_the_second_press_raises_and_gives_the_handler_back() -> None:
     released.set()
 
 
-def test_an_error_of_the_work_is_raised_where_it_was_asked_for() -> None:
-    def work() -> None:
-        raise ValueError("no such row")
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ValueError, match="no such row"):
-        supervised(work)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_a_process_that_ignores_the_signal_goes_on_ignoring_it() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -172,35 +138,9 @@ def test_solve_after_solve_runs_on_the_same_thread() -> None:
     assert len(threads) <= 2, "a thread may be a moment late in becoming idle"
 
 
-FORKED = """
-import os
-from tightmargin.solvers.execution.interrupts import supervised
-assert supervised(os.getpid).value == os.getpid()
-child = os.fork()
-if child == 0:
-    os._exit(int(supervised(os.getpid).value != os.getpid()))
-print(os.waitpid(child, 0)[1])
-"""
-
-
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    code, stdout, stderr = finish(start(script=FORKED))
-    assert (code, stdout) == (0, "0\n"), stderr
-
-
-def test_a_handler_of_the_caller_comes_back_after_a_solve() -> None:
-    def mine(number: int, frame: object) -> None:
-        raise AssertionError("not during this test")
-
-    before = signal.signal(signal.SIGINT, mine)
-    try:
-        tm.solve(tm.c_svc(long_runs.data(12, 2), C=1.0), "clarabel")
-        assert signal.getsignal(signal.SIGINT) is mine
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip", "scs", "piqp"])
+@pytest.mark.parametrize(
+    "solver", ["highs", "clarabel", "scip", "scs", "piqp"] if FULL else ["scip"]
+)
 def test_a_solve_outside_the_main_thread_sets_no_handler(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,73 +178,3 @@ def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status, becomes: 
 
 
 # --- the command line and the notebook ------------------------------------------------------------
-
-
-@pytest.mark.slow("a process that starts, solves for a while and is pressed")
-def test_the_command_line_writes_what_there_is_and_ends_with_130(tmp_path: Path) -> None:
-    data = command_line.write_csv(tmp_path / "d.csv", long_runs.data(60, 5))
-    words = ["--set", "penalty=1", "big_m=100", "--solver", "scip", "--time-limit", "100", "--log"]
-    process = command_line.start(
-        "solve", "zero_one_big_m", "--data", data, *words, "--out", "f.json", cwd=tmp_path
-    )
-    wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stderr)
-    press(process)
-    answer = command_line.finish(process)
-    assert answer.code == 130, answer.stderr
-    (sentence,) = [line for line in answer.stderr.splitlines() if "zero_one_big_m:" in line]
-    assert sentence.startswith("zero_one_big_m: interrupted; kept objective ")
-    assert sentence.endswith(" in f.json")
-    kept = SolveResult.load(tmp_path / "f.json")
-    assert kept.status is Status.INTERRUPTED
-    assert kept.objective is not None
-    assert kept.bound is not None
-    assert kept.certificate.solver_bound is not None
-    assert 0 < kept.bound < kept.objective
-    assert kept.certificate.solver_bound < kept.objective
-
-
-CELL = """
-from tests.support.long_runs import *
-claim, form = claim_of("highs", MODELS["milp"](), Limits(100.0, log=True))
-print("END", json.dumps(summary(claim, form) | {"log": ""}))
-"""
-
-
-@pytest.mark.full("a kernel that starts, solves for a while and is pressed")
-def test_interrupting_a_notebook_keeps_the_incumbent_and_the_log_is_live_there() -> None:
-    manager_of = pytest.importorskip("jupyter_client.manager", reason="notebooks are optional")
-    manager, client = manager_of.start_new_kernel(
-        cwd=str(long_runs.ROOT), env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    try:
-        client.execute(CELL)
-        text = _stream(client, lambda text: re.search(GAP_IN_A_HIGHS_ROW, text) is not None)
-        manager.interrupt_kernel()
-        text = _stream(client, lambda text: "END" in text and text.endswith("}\n"))
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-    said = json.loads(text.split("END", 1)[1])
-    assert said["status"] == "interrupted"
-    assert 0 < said["bound"] < said["objective"]
-
-
-def _stream(client: Any, enough: Callable[[str], bool]) -> str:
-    text = ""
-    while not enough(text):
-        message = client.get_iopub_msg(timeout=60)
-        assert message["msg_type"] != "error", message["content"]
-        if message["msg_type"] == "stream":
-            text += message["content"]["text"]
-    return text
-
-
-@pytest.mark.slow("seventy solves, more than SCIP has room for threads")
-def test_scip_outlives_its_room_for_threads() -> None:
-    """It numbers the threads that evaluate a quadratic, has room for 64, and crashes beyond."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(-2, 2))
-    m.ring = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 >= 1)
-    m.goal = pyo.Objective(expr=m.x[0] ** 2 + 2 * m.x[1] ** 2)
-    for _ in range(70):
-        assert tm.solve(m, "scip").objective == pytest.approx(1.0, abs=1e-5)

@@ -85,10 +85,10 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "d.c. searches": ("to go", lambda: tm.search.truncated_dca(
         class_points(4, n=12), ridge=0.1, truncation=-0.5, starts=2)),
     "highs with tangents": ("linear programs", lambda: tm.solve(
-        edited(), "highs", prove=False, time_limit=1.0)),
+        edited(), "highs", prove=False)),
     "branch and cut": ("open", lambda: tm.solve(
-        tm.extended_nu_svc(outlier_data("clustered", n=40, d=4, sigma=0.4, seed=1), nu=0.3),
-        method="branch-and-cut", time_limit=2.0)),
+        tm.extended_nu_svc(outlier_data("clustered", n=30, d=4, sigma=0.4, seed=1), nu=0.3),
+        method="branch-and-cut", time_limit=10.0)),
 }  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def test_only_the_innermost_search_is_due_and_none_in_another_thread(lines: list
 def test_a_solve_shows_nothing_where_it_is_told_so(lines: list[str]) -> None:
     for live in (True, False):
         lines.clear()
-        tm.solve(edited(), "scip", prove=False, live=live)
+        tm.solve(tm.conic_sdp(POINTS, penalty=1.0), "clarabel", live=live)
         assert bool(lines) is live
 
 
@@ -283,10 +283,3 @@ def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
     seen = on_terminal(SOON, TERM=terminal)
     assert (b"search: bound 1, best 2, gap 50 %, 3 nodes" in seen) == (terminal == "xterm")
     assert b"done" in seen
-
-
-def test_a_file_holds_none_of_it() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SOON], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert (done.stdout, done.stderr) == ("done\n", "")

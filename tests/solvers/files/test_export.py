@@ -13,7 +13,6 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import SOLVERS
 from tests.references import reference_solutions
 from tests.support import cbf_reader
 from tests.support.command_line import run, write_csv
@@ -54,15 +53,6 @@ def highs_optimum(file: Path) -> float:
     h.run()
     assert h.getModelStatus() == highspy.HighsModelStatus.kOptimal
     return h.getObjectiveValue()
-
-
-def gurobi_optimum(file: Path) -> float:
-    import gurobipy
-
-    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.read(str(file), env=env) as model:
-        model.optimize()
-        assert model.Status == gurobipy.GRB.OPTIMAL
-        return model.ObjVal
 
 
 def hinge(data: Any) -> float:
@@ -110,29 +100,10 @@ def test_scip_reads_second_order_cones(suffix: str, train: Path) -> None:
     assert scip_optimum(file) == pytest.approx(expected, abs=1e-5)
 
 
-def test_gurobi_reads_quadratic_objectives(train: Path) -> None:
-    if not SOLVERS["gurobi"].installed:
-        pytest.skip("gurobi is not installed")
-    file = exported("zero_one_big_m", ".lp", train, f"penalty={PENALTY}", "big_m=derived")
-    assert gurobi_optimum(file) == pytest.approx(zero_one(), rel=1e-6)
-
-
 def test_conic_files_state_the_semidefinite_row(train: Path) -> None:
     file = exported("conic_sdp", ".cbf", train, f"penalty={PENALTY}")
     expected = reference_solutions.theorem_2(DATA, "penalised", penalty=PENALTY).value
     assert cbf_reader.read(file).solved().objective == pytest.approx(expected, rel=1e-6)
-
-
-def test_rows_and_variables_keep_their_names(train: Path) -> None:
-    lp = exported("c_svc", ".lp", train, f"C={C}").read_text()
-    for word in ("margin(0)", "w(1)", "xi(8)"):
-        assert word in lp
-    nl = exported("c_svc", ".nl", train, f"C={C}")
-    rows = nl.with_suffix(".row").read_text().split()
-    assert [row for row in rows if row.startswith("margin[")] == [
-        f"margin[{i}]" for i in range(DATA.n)
-    ]
-    assert {"w[0]", "w[1]", "b", "xi[0]"} <= set(nl.with_suffix(".col").read_text().split())
 
 
 def test_a_refusal_and_the_document_of_the_command(train: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
-from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
 from tests.inside.solvers import classify, standard_form
@@ -115,29 +114,6 @@ def test_every_kind_of_line_is_read(suffix: str, text: str, tmp_path: Path) -> N
     assert model.u.is_binary()
 
 
-@pytest.mark.parametrize("suffix", [".lp", ".mps"])
-def test_highs_reads_the_numbers_that_we_read(suffix: str, tmp_path: Path) -> None:
-    import highspy
-
-    model = tm.c_svc(DATA, C=0.7)
-    file = tm.export(model, tmp_path / f"model{suffix}")
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    assert highs.readModel(str(file)) == highspy.HighsStatus.kOk
-    lp, hessian = highs.getLp(), highs.getModel().hessian_
-    ours = standard_form(tm.read_model(file))
-    at = {name: j for j, name in enumerate(ours.columns.names())}
-    order = [at[name.replace("(", "[").replace(")", "]")] for name in lp.col_names_]
-    A = sp.csc_matrix((lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_))
-    assert np.array_equal(A.toarray(), ours.A.toarray()[:, order])
-    assert np.array_equal(lp.row_lower_, ours.row_lower)
-    for theirs, mine in ((lp.col_lower_, ours.lower), (lp.col_upper_, ours.upper)):
-        assert np.array_equal(theirs, mine[order])
-    diagonal = np.zeros(len(order))
-    diagonal[hessian.index_] = hessian.value_
-    assert np.array_equal(diagonal, ours.P.diagonal()[order])
-
-
 CBF = """VER
 1
 OBJSENSE
@@ -227,18 +203,6 @@ def sdpa_optimum(text: str) -> float:
     found = clarabel.DefaultSolver(sp.csc_matrix((n, n)), cost, A, b, cone, settings).solve()
     assert str(found.status) in ("Solved", "AlmostSolved")
     return float(found.obj_val)
-
-
-def test_an_sdpa_file_has_the_optimum_of_its_model(tmp_path: Path) -> None:
-    few = reference_solutions.points("overlapping", 4, n=6)
-    hinge = reference_solutions.hinge(few, "free", 0.5, 0.7).value
-    theorem_2 = reference_solutions.theorem_2(few, "penalised", penalty=1.3).value
-    for model, value in (
-        (tm.c_svc(few, C=0.7), hinge),
-        (tm.conic_sdp(few, penalty=1.3), theorem_2),
-    ):
-        file = tm.export(model, tmp_path / "model.dat-s")
-        assert sdpa_optimum(file.read_text()) == pytest.approx(value, rel=1e-5)
 
 
 def test_constants_maxima_and_cones_in_sdpa_files(tmp_path: Path) -> None:
@@ -341,21 +305,6 @@ def test_a_cone_whose_first_entry_is_a_number(first: int, verdict: str, tmp_path
     found = tm.solve(tm.read_model(file))
     assert found.status.value == verdict
     assert first or found.objective == pytest.approx(0.0, abs=1e-4)
-
-
-def test_a_constant_that_no_side_takes_exactly_stays_in_its_row(tmp_path: Path) -> None:
-    """3 less the double 0.1 is no double; 0.75 - 0.25 is one."""
-    file = tmp_path / "one.lp"
-    file.write_text(
-        "min x\nst\n a: x + .1 ONE_VAR_CONSTANT >= 3\n b: x + .25 ONE_VAR_CONSTANT >= .75\n"
-        "bounds\n ONE_VAR_CONSTANT = 1\nend"
-    )
-    model = tm.read_model(file)
-    read = [
-        (generate_standard_repn(row.body).constant, pyo.value(row.lower))
-        for row in (model.a, model.b)
-    ]
-    assert read == [(0.1, 3), (0.0, 0.5)]
 
 
 def test_rows_of_one_variable_stay_rows_where_bounds_have_their_place(tmp_path: Path) -> None:

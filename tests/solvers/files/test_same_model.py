@@ -160,18 +160,6 @@ def test_names_that_a_file_lost_go_by_position_beside_the_others() -> None:
     assert not tm.same_model(model("é", "ü", "z"), model("é", "z"))
 
 
-def test_norms_quotients_and_disjunctions_are_compared_as_they_are_written() -> None:
-    data = tm.data.outlier_data("clustered", n=6, d=2, sigma=0.5, seed=1)
-    model = tm.zero_one_disjunctive(data, penalty=1.0, transformation="hull")
-    assert tm.same_model(model, tm.zero_one_disjunctive(data, penalty=1.0, transformation="hull"))
-    m, other = pyo.ConcreteModel(), pyo.ConcreteModel()
-    for each, factor in ((m, 1.0), (other, 2.0)):
-        each.x = pyo.Var(bounds=(-3, 5))
-        each.goal = pyo.Objective(expr=factor * abs(each.x - 1))
-    assert tm.same_model(m, m)
-    assert not tm.same_model(m, other)
-
-
 def sided() -> pyo.ConcreteModel:
     """x stands in rows of its own alone, which cbf and dat-s files read back as bounds."""
     m = pyo.ConcreteModel()

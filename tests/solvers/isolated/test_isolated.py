@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -71,13 +70,8 @@ def timeless(part: Any) -> Any:
     [
         (SUBJECTS["QP"].build, "auto"),
         (foreign, "highs"),
-        pytest.param(
-            lambda: tm.zero_one_disjunctive(DATA, penalty=1.0),
-            "scip",
-            marks=pytest.mark.full("a third child process"),
-        ),
     ],
-    ids=["arrays", "foreign rules", "disjunctive"],
+    ids=["arrays", "foreign rules"],
 )
 def test_the_result_and_the_values_of_the_model_are_those_of_solve(
     build: Callable[[], pyo.ConcreteModel], solver: str
@@ -241,20 +235,6 @@ def test_a_child_that_is_deaf_to_ctrl_c_is_ended_after_the_grace(tmp_path: Path)
     assert not is_running(int(mark.read_text()))
 
 
-@pytest.mark.full("a process with a child that is pressed twice")
-def test_the_second_ctrl_c_ends_parent_and_child(tmp_path: Path) -> None:
-    mark = tmp_path / "pid"
-    process = start("liar", str(mark), "100", script=PARENT)
-    wait_for("it hangs", process.stdout)
-    press(process)
-    time.sleep(2.0)  # two signals that nobody has heard yet are one
-    press(process)
-    code, _, stderr = finish(process)
-    assert code in (130, -signal.SIGINT), stderr
-    assert stderr.rstrip().endswith("KeyboardInterrupt")
-    assert not is_running(int(mark.read_text()))
-
-
 def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     process = start("liar", str(mark), "100", script=PARENT)
@@ -339,17 +319,14 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(
-    "how", ["file", pytest.param("-c", marks=pytest.mark.full("the same script once more"))]
-)
-def test_a_script_without_a_guard_runs_once_and_leaves_nothing(how: str, tmp_path: Path) -> None:
+def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path: Path) -> None:
     """Rules, a cached function, a class and an error of the script itself."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     file = tmp_path / "script.py"
     file.write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, *((file,) if how == "file" else ("-c", SCRIPT))],
+        [sys.executable, file],
         env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "TMPDIR": str(folder)},
         cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
@@ -357,20 +334,6 @@ def test_a_script_without_a_guard_runs_once_and_leaves_nothing(how: str, tmp_pat
     assert done.stdout.splitlines() == SAID
     assert done.stderr == ""
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.full("a kernel whose cell starts another process")
-def test_a_notebook_solves_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    import nbformat
-    from nbclient import NotebookClient
-
-    monkeypatch.setenv("PYTHONPATH", str(long_runs.ROOT))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SCRIPT)])
-    NotebookClient(notebook, timeout=200, kernel_name="python3").execute()
-    outputs = notebook.cells[0].outputs
-    told = "".join(out["text"] for out in outputs if out.get("name") == "stdout").splitlines()
-    # What the child prints comes through the kernel's own capture, at its own time.
-    assert [line for line in told if line != SAID[1]] == [SAID[0], *SAID[2:]]
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:
@@ -393,13 +356,3 @@ def test_values_travel_by_name_and_missing_ones_change_nothing() -> None:
     other = tm.c_svc(DATA, C=1.0)
     load_snapshot(other, snapshot(arrays))
     assert [other.xi[0].value, other.xi[1].value] == [0.5, None]
-
-
-def test_a_solve_in_another_thread_is_isolated_too() -> None:
-    """Signals belong to the main thread; everything else works."""
-    found: list[SolveResult] = []
-    thread = threading.Thread(target=lambda: found.append(solve_isolated(foreign(), "highs")))
-    thread.start()
-    thread.join(60)
-    assert found[0].status is Status.OPTIMAL
-    assert long_runs.ROOT.is_dir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import gzip
 import json
@@ -22,7 +21,7 @@ from tests.inside.solvers import checker
 from tests.solvers.proof_files import documents as hand
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files import tree_documents as tree
-from tests.solvers.proof_files.documents import Document, hand_model, proof, row
+from tests.solvers.proof_files.documents import Document, bent_row, hand_model, proof, row
 from tests.solvers.proof_files.rewritten_models import enumerated
 from tests.support.both_checkers import accepted
 
@@ -186,11 +185,135 @@ def flat_points() -> Document:
     return tree.two_points() | {"curvature": [{"of": [k, "upper"], "least": []} for k in (0, 1)]}
 
 
+def least_at_an_end() -> Document:
+    """- x^2 on -1 <= x <= 2, around 1: 1 - 2 x - (x - 1)^2, and - 4 at 2."""
+    bends = [{"of": "objective", "least": [[0, "-1"]]}]
+    goal = {"products": [[0, 0, "-1"]]}
+    model = hand_model(1, lower=["-1"], upper=["2"], objective=goal)
+    bound = {"objective": "1", "at": [[0, "1"]]}
+    return proof(model, "-4", "-4", ["2"], bound=bound, curvature=bends)
+
+
+def form(*products: list[Any]) -> Document:
+    """A form of two columns between - 1 and 1 whose least value is said to be 0."""
+    given = hand_model(2, lower=["-1", "-1"], upper=["1", "1"], objective={"products": [*products]})
+    return proof(given, "0", "0", ["0", "0"], bound={"objective": "1"})
+
+
+def falling() -> Document:
+    """- t with x between 0 and 1 and t >= 0, from the origin."""
+    rows = [row("0", "1", [0, "1"]), row("0", None, [1, "1"])]
+    model = hand_model(2, rows=rows, objective={"linear": [[1, "-1"]]})
+    found = proof(model, "0", "0", ["0", "0"], ray=["0", "1"])
+    del found["curvature"]
+    return found | {"claim": {"kind": "unbounded"}}
+
+
+def lifted() -> Document:
+    """t with y >= 3 and y^2 <= t^2 + x^2 / 100: t + 1/10 >= y where x is between - 1 and 1."""
+    bent = bent_row("0", [], [[0, 0, "-1/100"], [1, 1, "1"], [2, 2, "-1"]])
+    goal = {"linear": [[2, "1"]]}
+    model = hand_model(
+        3, lower=["-1", "3", "0"], upper=["1", None, None], quadratic=[bent], objective=goal
+    )
+    t = {"constant": "0", "linear": [[2, "1"]]}
+    cone = {"row": 0, "side": "upper", "factors": [t, t], "lift": [[0, "1/100"]]}
+    half = {"cone": 0, "alpha": "1/2", "beta": "1/2", "direction": [[1, "1"]], "shift": "1/10"}
+    found = proof(
+        model,
+        "29/10",
+        "3",
+        ["1", "3", "3"],
+        cones=[cone],
+        bound={"objective": "1", "cones": [half]},
+    )
+    return changed(found, "claim", "kind", to="bounds")
+
+
+def weaker_steps() -> Document:
+    """x - y with x >= 1/3 and y <= 1/2 by steps, behind which others prove less."""
+    rows = [row("1", None, [0, "3"]), row(None, "1", [1, "2"])]
+    goal = {"linear": [[0, "1"], [1, "-1"]]}
+    model = hand_model(2, lower=["0", None], upper=[None, "9"], rows=rows, objective=goal)
+    steps = [
+        {"certificate": {"rows": [[k, y]]}, "columns": [[k, g, end]]}
+        for k, y, g, end in (
+            (0, "1", "3", "1/3"), (1, "-1/4", "-1/2", "1/2"),
+            (0, "1", "3", "-5"), (1, "-1", "-2", "7"),
+        )
+    ]  # fmt: skip
+    return proof(model, "-1/6", "-1/6", ["1/3", "1/2"], steps=steps, bound={"objective": "1"})
+
+
+def bent_integer() -> Document:
+    """x^2 - 3 x, which is (x - 3/2)^2 - 9/4: - 2 in both boxes."""
+    goal = {"linear": [[0, "-3"]], "products": [[0, 0, "1"]]}
+    model = hand_model(1, lower=["0"], upper=["3"], integer=[0], objective=goal)
+    bends = [{"of": "objective", "least": [[0, "1"]]}]
+    leaf = {"objective": "1", "at": [[0, "3/2"]]}
+    tree = {"certificates": [leaf], "nodes": [[0, 1], 0, 0]}
+    return proof(model, "-2", "-2", ["1"], tree=tree, curvature=bends)
+
+
+def switched_at_0() -> Document:
+    """5 z + w over w >= - 10 z and w >= - 1: a point that costs 0 or less has w >= 0."""
+    return edited(tree.switched(), {
+        "model.rows.0.lower": "0", "model.lower.1": "-1", "steps.0.row.upper": "0",
+        "claim.lower": "0", "claim.upper": "0", "point": ["0", "0"],
+    })  # fmt: skip
+
+
+def derived_in_parts() -> Document:
+    """The rows of `derived` in thirds and the new one in halves, and a bound by all three."""
+    rows = [row("2/3", None, [0, a], [1, b]) for a, b in (("1/3", "2/3"), ("2/3", "1/3"))]
+    new = {"upper": "-2/3", "linear": [[0, "-1/2"], [1, "-1/2"]]}
+    halves = [[0, "1/2"], [1, "1/2"]]
+    found = edited(tree.derived(), {"model.rows": rows, "model.lower": [None, None]})
+    steps = [{"row": new, "certificates": [{"rows": halves}]}]
+    return found | {"steps": steps, "bound": {"objective": "1", "rows": [*halves, [2, "-1"]]}}
+
+
 WITH_ROW = {"model.lower.2": None, "model.rows": [row("0", None, [2, "1"])]}
 BY_ROW = {"cones.0.signs": [{"rows": [[0, "1"]]}, {"rows": [[0, "1"]]}]}
 BENDS = hidden_in_a_box()["curvature"]
 FIRST, SECOND = tree.switched()["steps"][0]["certificates"]
 DERIVED = tree.derived()["steps"][0]["certificates"][0]
+
+
+def skew(first: str, second: str, *direction: list[Any]) -> Document:
+    """t^2 >= x^2 + x y + y^2 >= (x + y / 2)^2 where one of x and y is 3 at least, the other 0."""
+    return edited(hand.norm(), {
+        "model.quadratic.0.products": [[0, 0, "1"], [1, 0, "1"], [1, 1, "1"], [2, 2, "-1"]],
+        "model.lower": [first, second, "0"], "point": [first, second, "3"],
+        "claim.lower": "3", "claim.upper": "3", "bound.cones.0.direction": [*direction],
+    })  # fmt: skip
+
+
+def negative() -> Document:
+    """0 over x^2 <= 4, which times - 1 would be 4 at least."""
+    model = hand_model(1, quadratic=[bent_row("4", [], [[0, 0, "1"]])])
+    bends = [{"of": "objective", "least": []}, {"of": [0, "upper"], "least": []}]
+    bound = {"objective": "1", "quadratic": [[0, "upper", "-1"]]}
+    return proof(model, "4", "4", ["0"], curvature=bends, bound=bound)
+
+
+def from_above() -> Document:
+    """x >= 0 with x = 5: what costs 5 at most is no reason for x >= 5."""
+    model = hand_model(1, lower=["0"], objective={"linear": [[0, "1"]]})
+    steps = [{"certificate": {"objective": "-1"}, "columns": [[0, "1", "5"]]}]
+    return proof(model, "5", "5", ["5"], steps=steps, bound={"objective": "1"})
+
+
+FROM_BELOW = {
+    "model.quadratic.0.products": [[0, 0, "-1"], [1, 1, "-1"]],
+    "model.quadratic.0.lower": "-2", "model.quadratic.0.upper": None,
+    "bound.quadratic.0.1": "lower", "curvature.1.of.1": "lower",
+}  # fmt: skip
+IN_CONSTANT = {
+    "model.quadratic.0.products": [[1, 1, "1"], [2, 2, "-1"]],
+    "model.quadratic.0.constant": "-1/100",
+    "cones.0.lift": [[3, "1/100"]],
+}
 LIMIT = "no limit where one is needed"
 LESS, INDEX = "less than `lower`", "no such index"
 
@@ -323,6 +446,75 @@ CASES: list[tuple[Callable[[], Document], dict[str, Any], str | None]] = [
     (flat_points, {"bound.quadratic.0.3": [[0, "2"]]}, LIMIT),
     (tree.two_points, {"bound.quadratic.0": [0, "upper", "1", [], []]}, ""),
     (flat_points, {"model.quadratic.1.upper": "4"}, "a point is not excluded"),
+    # the least value of a term that bends down is at an end
+    (least_at_an_end, {}, None),
+    (least_at_an_end, bounds("-399999999/100000000"), LESS),
+    (least_at_an_end, {"model.lower": ["-5/2"]}, LESS),
+    # a pivot of 0 is one only above zeros
+    (lambda: form([0, 0, "1"], [1, 0, "4"], [1, 1, "4"]), {}, None),
+    (lambda: form([0, 0, "1"], [1, 0, "4"], [1, 1, "399/100"]), {}, "is not semidefinite"),
+    (lambda: form([1, 0, "1"]), {}, "is not semidefinite"),
+    (lambda: form([0, 0, "1"], [1, 0, "1"]), {}, "is not semidefinite"),
+    # a ray may stay at sides, and leaves none
+    (falling, {}, None),
+    (falling, {"ray.0": "1"}, "leaves row 0"),
+    (falling, {"ray.0": "-1"}, "leaves row 0"),
+    (falling, {"model.rows.1.upper": "9"}, "leaves row 1"),
+    (falling, {"ray.1": "-1"}, "leaves row 1"),
+    # cones: what a direction says of other columns is nothing; two factors; lifts and their shifts
+    (hand.norm, {"bound.cones.0.direction": [[0, "3/5"], [1, "4/5"], [2, "5"]]}, None),
+    (hand.norm, {"bound.cones.0.direction": [[0, "3/5"], [1, "801/1000"], [2, "5"]]}, "outside of"),
+    *((hand.norm, {"cones.0.factors": hand.norm()["cones"][0]["factors"][:1] * count},
+       "has not 2 entries") for count in (1, 3)),
+    (lifted, {}, None),
+    (lifted, {"claim.lower": "291/100"}, LESS),
+    (lifted, {"bound.cones.0.shift": "99/1000"}, "less than the lift"),
+    (lifted, {"bound.cones.0.shift": "-1/10"}, "less than the lift"),
+    (lifted, {"model.upper.0": "11/10"}, "less than the lift"),
+    (lifted, {"model.lower.0": "-11/10"}, "less than the lift"),
+    (lifted, {"model.lower.0": None}, "lacks limits"),
+    (lifted, {"cones.0.lift": [[0, "1/101"]]}, "is not semidefinite"),
+    (lifted, {"cones.0.lift": [[0, "1/100"], [1, "-1/100"]]}, "a negative lift"),
+    (lifted, IN_CONSTANT, None),
+    (lifted, IN_CONSTANT | {"cones.0.lift": [[4, "1/100"]]}, INDEX),
+    (lifted, IN_CONSTANT | {"bound.cones.0.shift": "99/1000"}, "less than the lift"),
+    # of two limits the stronger one stays
+    (weaker_steps, {}, None),
+    (weaker_steps, bounds("-1/7"), LESS),
+    (weaker_steps, {"steps": weaker_steps()["steps"][1:]}, LESS),
+    (weaker_steps, {"steps": weaker_steps()["steps"][::2]}, LESS),
+    # integers that bend, a cutoff of 0, and rows of several denominators
+    (bent_integer, {}, None),
+    (bent_integer, {"tree.nodes": [0]}, LESS),
+    (switched_at_0, {}, None),
+    (switched_at_0, {"model.lower.1": "-11/10"}, "step 0 is not proven"),
+    (switched_at_0, {"steps.0.row.upper": "-1/1000"}, "step 0 is not proven"),
+    (derived_in_parts, {}, None),
+    (derived_in_parts, {"steps.0.row.upper": "-67/100"}, "step 0 is not proven"),
+    (tree.split, {"model.lower": ["1"], "model.upper": ["5"]}, None),
+    (tree.free_integer, {"model.objective.linear": [[0, "-2"]], **bounds("0")}, LESS),
+    # multipliers of less than 0, entries that a part does not have, sides of cones
+    (negative, {}, "a negative multiplier of (0, 'upper')"),
+    (from_above, {}, "a negative multiplier of objective"),
+    (lambda: skew("3", "0", [0, "1"]), {}, None),
+    (lambda: skew("0", "3", [1, "1"]), {}, None),
+    (lambda: skew("3", "0", [0, "1"], [1, "1/1000"]), {}, "outside of the dual cone"),
+    (hand.norm, {"model.quadratic.0.upper": "1/100"}, "is not semidefinite"),
+    (squares, {"curvature.0.squares": [["3", [[0, "1"], [1, "1"]]], ["-1", [[0, "1"], [1, "1"]]]]},
+     "negative weight"),
+    (lambda: form([0, 0, "1"], [1, 1, "1"]),
+     {"curvature.0.squares": [["1/2", [[0, "1"], [1, "1"]]]]}, None),
+    # lower sides of rows that bend, and points of their own
+    (hand.disc, FROM_BELOW, None),
+    (hand.disc, FROM_BELOW | {"model.quadratic.0.lower": "-201/100"}, LESS),
+    (hand.disc, FROM_BELOW | {"bound.quadratic.0.1": "upper"}, ""),
+    (tree.two_points, {"model.quadratic.1.upper": "349/100"}, None),
+    (tree.two_points, {"model.quadratic.1.upper": "7/2"}, "not excluded"),
+    # one way to the bound
+    *((hand.lp, ways, "two proofs") for ways in (
+        {"directions": {}}, {"directed": {}}, {"packed": {}},
+        {"bound": GONE, "directed": {}, "packed": {}})),
+    (tree.split, {"directed": {}}, "two proofs"),
 ]  # fmt: skip
 
 
@@ -501,15 +693,6 @@ def test_bad_words_are_usage(words: list[str], capsys: pytest.CaptureFixture[str
     assert "usage: checker.py" in capsys.readouterr().err
 
 
-def test_help_holds_the_format(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        checker.main(["--help"])
-    assert caught.value.code == 0
-    told = capsys.readouterr().out
-    for word in ("usage: checker.py", "FORMAT", "--time-limit SECONDS", "--size-limit BYTES"):
-        assert word in told
-
-
 @pytest.mark.parametrize(
     ("build", "claim", "code", "said"),
     [
@@ -517,6 +700,14 @@ def test_help_holds_the_format(capsys: pytest.CaptureFixture[str]) -> None:
         (far, {"absolute_gap": "7", "kind": "bounds"}, checker.BY_ALLOWANCE, "CERTIFIED only by"),
         (far, {"absolute_gap": "6", "kind": "bounds"}, 0, "not closed"),
         (hand.qp, {"absolute_gap": "7"}, 0, ": CERTIFIED\n"),
+        # an end alone is printed alone
+        (lambda: edited(hand.lp(), bounds("1")), {}, 0, "the minimum is at least 1.0\n"),
+        (
+            lambda: edited(hand.lp(), {"claim": {"kind": "bounds", "upper": "1"}}),
+            {},
+            0,
+            "the minimum is at most 1.0\n",
+        ),
     ],
 )
 def test_an_allowance_is_printed_where_the_verdict_rests_on_it(
@@ -530,17 +721,3 @@ def test_an_allowance_is_printed_where_the_verdict_rests_on_it(
     file.write_text(json.dumps(document))
     assert checker.main([str(file)]) == code
     assert said in capsys.readouterr().out
-
-
-def test_it_needs_the_standard_library_alone() -> None:
-    parsed = ast.parse(SOURCE.read_text("utf-8"))
-    nodes = [*ast.walk(parsed)]
-    names = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
-    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in names} == {
-        "__future__", "argparse", "copy", "fractions", "functools", "gzip", "json", "math",
-        "operator", "re", "sys", "threading", "typing",
-    }  # fmt: skip
-    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
-    called = {function.id for function in calls if isinstance(function, ast.Name)}
-    assert not called & {"eval", "exec", "compile", "__import__"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -146,21 +145,6 @@ def test_a_tree_for_a_file_takes_no_longer_than_was_asked(tmp_path: Path) -> Non
     off = tmp_path / "none.json"
     assert "no proof file was written" in solve(model, prove=False, proof=off, **words).message
     assert not off.exists()
-
-
-def test_rows_that_the_search_derives_are_in_the_file(tmp_path: Path) -> None:
-    """A 0-1 loss with a price, and a row that no catalogue knows."""
-    model = clustered(20, seed=2)
-    model.added = pyo.Constraint(expr=model.w[0] <= 0.5)
-    case, search = searched(model)
-    write_tree(tmp_path / "proof.json.gz", case, search.point, search.proof)
-    proof, document = proven(tmp_path / "proof.json.gz")
-    assert proof.kind == "optimum"
-    assert sum("row" in step for step in document["steps"]) >= 20
-    shares = [node for node in document["tree"]["nodes"] if isinstance(node, int)]
-    assert len(document["tree"]["certificates"]) < len(shares)
-    assert search.point is not None
-    assert proof.upper == Fraction(search.point.varying)
 
 
 def test_the_multipliers_of_free_columns_cancel_exactly(tmp_path: Path) -> None:

@@ -8,12 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 from tests.inside.solvers import (
-    SOLVERS,
     NotProvenError,
     checker,
     classify,
@@ -32,12 +30,11 @@ from tests.solvers.proof_files.written_files import (
     convex_file,
     holds,
     known,
-    proven,
     solved,
 )
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, TrainingData, c_svc
-from tightmargin.solvers import LicenceError, Verdict, solve
+from tightmargin.formulations import CATALOGUE
+from tightmargin.solvers import Verdict, solve
 
 ENTRIES = [name for name in TRIALS if CATALOGUE[name].problem_class in CONVEX]
 # One intercept of each entry, all of them in turn, and with FULL all of each.
@@ -79,34 +76,6 @@ def test_every_convex_entry_has_a_file(tmp_path: Path, name: str, mode: str) -> 
     expected = optimum(name, mode) * (1 if "minimised" in document["about"] else -1)
     slack = 2e-7 * max(1.0, abs(expected))  # of the other solve
     assert holds(proof, expected, slack, slack)
-
-
-@pytest.mark.parametrize("solver", [s for s in SOLVERS if SOLVERS[s].installed])
-def test_a_file_comes_from_any_solver(tmp_path: Path, solver: str) -> None:
-    """Where one has no multipliers, those that the certificate took elsewhere are there."""
-    if "QP" not in {str(c) for c in SOLVERS[solver].classes}:
-        pytest.skip("it takes no QP")
-    try:
-        solved(built("c_svc", "none"), tmp_path / "proof.json", solver=solver)
-    except LicenceError as error:
-        pytest.skip(str(error).partition(";")[0])
-
-
-def test_ill_scaled_numbers_close_too(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(20, 2))
-    y = np.where(X[:, 0] + 0.5 * rng.normal(size=20) > 0, 1, -1)
-    for scale in (2.0**-20, 2.0**20):
-        model = c_svc(TrainingData(scale * X, y), C=1 / scale**2)
-        result = solved(model, tmp_path / f"{scale}.json")
-        assert result.certificate.verdict is Verdict.CERTIFIED
-
-
-def test_an_integer_optimum_at_its_relaxation_has_one(tmp_path: Path) -> None:
-    model = integers_apart()
-    model.half.deactivate()
-    solved(model, tmp_path / "proof.json")
-    assert proven(tmp_path / "proof.json")[1]["model"]["integer"] == [0]
 
 
 # --- what is not written -------------------------------------------------------------------------
