@@ -6,7 +6,6 @@ solver or a reader once got wrong belongs here, in the smallest form that shows 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -77,15 +76,6 @@ FREE, POSITIVE = (None, None), (0, None)
 # --- linear programs -----------------------------------------------------------------------------
 
 
-@problem(LP, -6, total=-1)
-def lp_vertex() -> pyo.ConcreteModel:
-    """min -x - 2y, x + y <= 4 in a box: y = 2 at its bound, then x = 2."""
-    m = variables(x=(0, 3), y=(0, 2))
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=-m.x - 2 * m.y)
-    return m
-
-
 @problem(LP, 10, total=2, first=-1, second=-1)
 def lp_equations_only() -> pyo.ConcreteModel:
     """Three equations with the one solution (3, 2, 1); 3 + 4 + 3. A'y = c gives y = (2, -1, -1)."""
@@ -94,16 +84,6 @@ def lp_equations_only() -> pyo.ConcreteModel:
     m.first = pyo.Constraint(expr=m.x - m.y == 1)
     m.second = pyo.Constraint(expr=m.y - m.z == 1)
     m.goal = pyo.Objective(expr=m.x + 2 * m.y + 3 * m.z)
-    return m
-
-
-@problem(LP, 1, right=0.5, left=0.5)
-def lp_free_variables() -> pyo.ConcreteModel:
-    """The larger of x - 1 and 3 - x is least where they meet, 1 at x = 2."""
-    m = variables(x=FREE, y=FREE)
-    m.right = pyo.Constraint(expr=m.y - m.x >= -1)
-    m.left = pyo.Constraint(expr=m.y + m.x >= 3)
-    m.goal = pyo.Objective(expr=m.y)
     return m
 
 
@@ -154,48 +134,6 @@ def lp_fixed_variable() -> pyo.ConcreteModel:
     return m
 
 
-@problem(LP, -2)
-def lp_without_rows() -> pyo.ConcreteModel:
-    """Bounds alone: 1 - 3."""
-    m = variables(x=(1, 5), y=(-2, 3))
-    m.goal = pyo.Objective(expr=m.x - m.y)
-    return m
-
-
-@problem(LP, 2.5, double=0.5)
-def lp_one_variable() -> pyo.ConcreteModel:
-    """2 x >= 5."""
-    m = variables(x=FREE)
-    m.double = pyo.Constraint(expr=2 * m.x >= 5)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-COSTS = ((4, 1, 3), (2, 0, 5), (3, 2, 2))
-
-
-@problem(LP, min(sum(COSTS[i][p[i]] for i in range(3)) for p in itertools.permutations(range(3))))
-def lp_assignment() -> pyo.ConcreteModel:
-    """Birkhoff: the cheapest of six permutations; every vertex is degenerate."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(3), range(3), bounds=(0, None))
-    m.rows = pyo.Constraint(range(3), rule=lambda m, i: sum(m.x[i, j] for j in range(3)) == 1)
-    m.columns = pyo.Constraint(range(3), rule=lambda m, j: sum(m.x[i, j] for i in range(3)) == 1)
-    m.goal = pyo.Objective(
-        expr=sum(COSTS[i][j] * m.x[i, j] for i, j in itertools.product(range(3), range(3)))
-    )
-    return m
-
-
-@problem(LP, 1, total=1)
-def lp_idle_parts() -> pyo.ConcreteModel:
-    """y >= 1, where x has coefficient 0 and z occurs nowhere."""
-    m = variables(x=(0, 1), y=POSITIVE, z=(-1, 1))
-    m.total = pyo.Constraint(expr=0 * m.x + m.y >= 1)
-    m.goal = pyo.Objective(expr=m.y)
-    return m
-
-
 @problem(LP, -4, least=-2)
 def lp_constants_everywhere() -> pyo.ConcreteModel:
     """5x / 2 - 1 <= 4 is x <= 2, where 6 - 5x is -4; a unit more allows 2/5 more of x."""
@@ -237,14 +175,6 @@ def qp_projection() -> pyo.ConcreteModel:
     m = variables(x=FREE, y=FREE)
     m.line = pyo.Constraint(expr=m.x + 2 * m.y == 5)
     m.goal = pyo.Objective(expr=m.x**2 + m.y**2)
-    return m
-
-
-@problem(QP, 2)
-def qp_box() -> pyo.ConcreteModel:
-    """(2, -1) is nearest to (1, 0) of the unit box, at squared distance 2."""
-    m = variables(x=(0, 1), y=(0, 1))
-    m.goal = pyo.Objective(expr=(m.x - 2) ** 2 + (m.y + 1) ** 2)
     return m
 
 
@@ -296,15 +226,6 @@ def qp_inactive_row() -> pyo.ConcreteModel:
 # --- second-order cones --------------------------------------------------------------------------
 
 
-@problem(SOCP, -2)
-def socp_disc() -> pyo.ConcreteModel:
-    """min -x - y on the disc of radius sqrt(2): (1, 1)."""
-    m = variables(x=(-3, 3), y=(-3, 3))
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2)
-    m.goal = pyo.Objective(expr=-m.x - m.y)
-    return m
-
-
 @problem(SOCP, 5)
 def socp_norm() -> pyo.ConcreteModel:
     """The norm of (3, 4)."""
@@ -323,16 +244,6 @@ def socp_rotated() -> pyo.ConcreteModel:
     m.cone = pyo.Constraint(expr=m.p**2 <= m.s * m.t)
     m.least = pyo.Constraint(expr=m.p >= 2)
     m.goal = pyo.Objective(expr=m.s + m.t)
-    return m
-
-
-@problem(SOCP, 2)
-def socp_geometric_mean() -> pyo.ConcreteModel:
-    """max p, p^2 <= x y, x + y <= 4: the mean is largest at (2, 2)."""
-    m = variables(p=FREE, x=POSITIVE, y=POSITIVE)
-    m.cone = pyo.Constraint(expr=m.x * m.y >= m.p**2)
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=m.p, sense=pyo.maximize)
     return m
 
 
@@ -386,24 +297,6 @@ def sdp_two_blocks() -> pyo.ConcreteModel:
     return m
 
 
-@problem(SDP, 2 + 2**0.5)
-def sdp_largest_eigenvalue() -> pyo.ConcreteModel:
-    """t I - M for the chain M = [[2, 1, 0], [1, 2, 1], [0, 1, 2]]: 2 + 2 cos(pi / 4)."""
-    m = variables(t=FREE)
-    psd(m, "matrix", [[m.t - 2], [-1.0, m.t - 2], [0.0, -1.0, m.t - 2]])
-    m.goal = pyo.Objective(expr=m.t)
-    return m
-
-
-@problem(SDP, 2.25)
-def sdp_triangle_cut() -> pyo.ConcreteModel:
-    """Max-cut of a triangle: three unit vectors at 120 degrees, 3 (1 + 1/2) / 2."""
-    m = variables(a=FREE, b=FREE, c=FREE)
-    psd(m, "gram", [[1.0], [m.a, 1.0], [m.b, m.c, 1.0]])
-    m.goal = pyo.Objective(expr=(3 - m.a - m.b - m.c) / 2, sense=pyo.maximize)
-    return m
-
-
 @problem(SDP, 2.5)
 def sdp_beside_a_disc() -> pyo.ConcreteModel:
     """x y >= 1 with x <= 1/2 from a quadratic row: 1/2 + 2."""
@@ -425,22 +318,6 @@ def sdp_below_its_trace() -> pyo.ConcreteModel:
 
 
 # --- mixed-integer programs ----------------------------------------------------------------------
-
-VALUES, SIZES = (5, 4, 3), (2, 3, 2)
-
-
-@problem(MILP, -max(
-    sum(v * z for v, z in zip(VALUES, choice, strict=True))
-    for choice in itertools.product((0, 1), repeat=3)
-    if sum(s * z for s, z in zip(SIZES, choice, strict=True)) <= 4
-))  # fmt: skip
-def milp_knapsack() -> pyo.ConcreteModel:
-    """The best of eight choices that weigh 4 at most."""
-    m = pyo.ConcreteModel()
-    m.z = pyo.Var(range(3), within=pyo.Binary)
-    m.size = pyo.Constraint(expr=sum(s * m.z[k] for k, s in enumerate(SIZES)) <= 4)
-    m.goal = pyo.Objective(expr=-sum(v * m.z[k] for k, v in enumerate(VALUES)))
-    return m
 
 
 @problem(MILP, 6)
@@ -494,18 +371,6 @@ def miqp_nearest() -> pyo.ConcreteModel:
     return m
 
 
-@problem(MIQP, min(
-    (Fraction(13, 10) - x - Fraction(y, 2)) ** 2 + (Fraction(4, 5) - y) ** 2
-    for x, y in itertools.product(range(-4, 5), repeat=2)
-))  # fmt: skip
-def miqp_lattice() -> pyo.ConcreteModel:
-    """The point of a skew lattice nearest to (1.3, 0.8), by trying 81."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(bounds=(-4, 4), within=pyo.Integers) for _ in range(2))
-    m.goal = pyo.Objective(expr=(1.3 - m.x - 0.5 * m.y) ** 2 + (0.8 - m.y) ** 2)
-    return m
-
-
 @problem(MIQP, 3)
 def miqp_switched() -> pyo.ConcreteModel:
     """w >= 2 - 2 z: 4 without the switch, 0 + 3 with it."""
@@ -513,16 +378,6 @@ def miqp_switched() -> pyo.ConcreteModel:
     m.z = pyo.Var(within=pyo.Binary)
     m.margin = pyo.Constraint(expr=m.w >= 2 - 2 * m.z)
     m.goal = pyo.Objective(expr=m.w**2 + 3 * m.z)
-    return m
-
-
-@problem(MISOCP, -1 - 2**0.5)
-def misocp_disc() -> pyo.ConcreteModel:
-    """min -x - y on the disc of radius sqrt(3), x whole: (1, sqrt(2))."""
-    m = variables(y=(-3, 3))
-    m.x = pyo.Var(bounds=(-3, 3), within=pyo.Integers)
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
-    m.goal = pyo.Objective(expr=-m.x - m.y)
     return m
 
 
@@ -588,29 +443,12 @@ def nonconvex_product() -> pyo.ConcreteModel:
     return m
 
 
-@problem(NONCONVEX, min(-x * x - y * y + x * y for x, y in itertools.product((-1, 2), repeat=2)))
-def nonconvex_concave() -> pyo.ConcreteModel:
-    """-x^2 - y^2 + x y is concave: the best of four corners."""
-    m = variables(x=(-1, 2), y=(-1, 2))
-    m.goal = pyo.Objective(expr=-(m.x**2) - m.y**2 + m.x * m.y)
-    return m
-
-
 @problem(NONCONVEX, -(5**0.5))
 def nonconvex_circle() -> pyo.ConcreteModel:
     """min x + 2y on the unit circle."""
     m = variables(x=(-2, 2), y=(-2, 2))
     m.circle = pyo.Constraint(expr=m.x**2 + m.y**2 == 1)
     m.goal = pyo.Objective(expr=m.x + 2 * m.y)
-    return m
-
-
-@problem(NONCONVEX, 4)
-def nonconvex_maximised() -> pyo.ConcreteModel:
-    """max x y, x + y <= 4: the square."""
-    m = variables(x=(0, 3), y=(0, 3))
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=m.x * m.y, sense=pyo.maximize)
     return m
 
 

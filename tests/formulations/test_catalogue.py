@@ -38,27 +38,6 @@ def test_another_class_is_refused_by_name(word: str, hint: str) -> None:
     assert "short_svc" not in CATALOGUE
 
 
-@pytest.mark.parametrize("value", ["mine", 7, {"first": 1.0}])
-def test_a_parameter_that_is_called_big_m_need_not_be_one(value: object) -> None:
-    """Remarks on M are about the formulations whose M is known."""
-
-    @tm.formulation("MIQP", "here")
-    def free_word(data: tm.TrainingData, *, big_m: object) -> pyo.ConcreteModel:
-        """0-1 loss through the origin, with an M of 20 whatever is said."""
-        m = pyo.ConcreteModel()
-        m.I = pyo.RangeSet(0, data.n - 1)
-        m.w, m.z = pyo.Var([0]), pyo.Var(m.I, within=pyo.Binary)
-        slope = data.y * data.X[:, 0]
-        m.margin = pyo.Constraint(m.I, rule=lambda m, i: slope[i] * m.w[0] + 20 * m.z[i] >= 1)
-        m.objective = pyo.Objective(expr=m.w[0] ** 2 + sum(m.z.values()))
-        return m
-
-    data = tm.TrainingData([[-1.0], [1.0], [2.0]], [-1, 1, -1])
-    found = tm.solve(free_word(data, big_m=value), "scip")
-    assert found.objective == pytest.approx(2.0, rel=1e-6)  # w = 1, and the last point is given up
-    assert "binding_big_m" not in found.certificate.facts
-
-
 def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
     def mine(data: tm.TrainingData) -> pyo.ConcreteModel:
         """The least number that is at least a number."""
@@ -69,14 +48,6 @@ def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
 
     mine.__module__ = module
     return mine
-
-
-def test_a_cell_that_runs_again_registers_its_builder_again() -> None:
-    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
-    for least in (1.0, 2.0):
-        build = tm.formulation("LP", "here")(shortest(least, "__main__"))
-        assert tm.solve(build(data)).objective == least
-        assert tm.solve(tm.build("mine", data)).objective == least
 
 
 def test_the_name_of_another_module_is_taken_only_when_told() -> None:

@@ -17,7 +17,6 @@ from tightmargin.solvers import SolveResult
 SEEDS = st.integers(0, 2**32 - 1)
 RELATED = [(name, kind) for name in FAMILIES for kind in KINDS if modes(name, kind)]
 KNOWN = [(n, k) for n, k in RELATED if FAMILIES[n].dependent or not KINDS[k].dependent]
-REFUSED = [pair for pair in RELATED if pair not in KNOWN]
 
 
 def some(pairs: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
@@ -35,11 +34,6 @@ def test_every_entry_of_the_catalogue_has_its_relations_stated() -> None:
     """Of several classes: tests/formulations/multiclass/test_hinge.py. Their data are others."""
     labelled = {name for name, entry in CATALOGUE.items() if MulticlassData not in entry.takes}
     assert set(FAMILIES) == labelled
-
-
-def test_the_powers_name_hyperparameters_of_the_entry() -> None:
-    for name, family in FAMILIES.items():
-        assert {*family.scaled, *family.twice} <= set(CATALOGUE[name].parameters)
 
 
 @pytest.mark.parametrize(("name", "kind"), some(KNOWN, 2))
@@ -84,18 +78,3 @@ def curvature(change: Change, optimum: float) -> float:
     if named == "half":
         return abs(optimum) / 2
     return float(change.before.parameters[named] if isinstance(named, str) else named)
-
-
-@pytest.mark.parametrize(("name", "kind"), some(REFUSED, 1))
-@settings(max_examples=1)
-@given(seed=SEEDS, data=st.data())
-def test_dependent_features_are_refused_by_name_where_the_optimum_would_be_meaningless(
-    name: str, kind: str, seed: int, data: st.DataObject
-) -> None:
-    mode = data.draw(st.sampled_from(modes(name, kind)))
-    trial = KINDS[kind].make(drawn(name, seed, mode), np.random.default_rng([seed, 1])).after
-    p = dict(trial.parameters)
-    if "w_ref" in p:
-        p["w_ref"] = np.ones(trial.data.d + (mode == "penalised"))
-    with pytest.raises(ValueError, match=r"features are \w+ dependent, rank \d of \d"):
-        CATALOGUE[name].build(trial.data, **p, intercept=mode)

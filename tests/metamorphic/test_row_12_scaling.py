@@ -20,7 +20,7 @@ from tests.metamorphic.certified import close, drawn, solved
 from tests.metamorphic.changes import Trial, scaled_by
 from tests.metamorphic.families import FAMILIES, UNPRICED
 from tests.support.covering import in_turn
-from tightmargin.formulations import CATALOGUE, Origin, TrainingData
+from tightmargin.formulations import CATALOGUE, Origin
 from tightmargin.solvers import NumberError, SolveResult, Verdict, solve
 
 UNITS = (1e-8, 1e-4, 1e4, 1e8)
@@ -71,21 +71,6 @@ def test_convex_machines_are_certified_in_any_units(name: str, unit: float) -> N
             assert (known * found).any()
 
 
-@pytest.mark.parametrize(("name", "unit"), in_turn(INTEGER + GLOBAL, UNITS[1:]))
-def test_the_others_follow_the_units(name: str, unit: float) -> None:
-    """What is not convex may not be certified in small units, SCIP's tolerances being absolute."""
-    trial = trials(name)[0]
-    change = scaled_by(trial, unit)
-    after = change.after
-    result = solve(CATALOGUE[name].build(after.data, **after.parameters, intercept=after.mode))
-    before = in_first_units(name, trial.mode)
-    assert before.objective is not None
-    if name in INTEGER or unit > 1:
-        assert result.certificate.verdict is before.certificate.verdict
-    if result.certificate.verdict is not Verdict.NOT_CERTIFIED:
-        assert close(result.objective, change.factor * before.objective)
-
-
 @pytest.mark.parametrize("name", [INTEGER[0], GLOBAL[0]])
 def test_numbers_that_scip_would_lose_are_refused_by_name(name: str) -> None:
     after = scaled_by(trials(name)[0], UNITS[0]).after
@@ -93,41 +78,6 @@ def test_numbers_that_scip_would_lose_are_refused_by_name(name: str) -> None:
     said = r"scip would silently drop or reject the \w+ \S+ of .+ between 1e-09 and 1e\+15"
     with pytest.raises(NumberError, match=said):
         solve(model, method="direct")
-
-
-@pytest.mark.parametrize(
-    ("solver", "unit"), in_turn(["highs", "scip", "piqp", "clarabel"], [1e-4, 1e4, 1e8])
-)
-def test_a_solver_that_is_named_gets_scaled_numbers_too(solver: str, unit: float) -> None:
-    trial = drawn("c_svc", 3, "free")
-    change = scaled_by(trial, unit)
-    before, after = solved(trial), solved(change.after, solver)
-    assert before.objective is not None
-    assert close(after.objective, change.factor * before.objective)
-
-
-@pytest.mark.parametrize("solver", ["highs", "clarabel"])
-def test_multipliers_keep_their_meaning_in_other_units(solver: str) -> None:
-    """The multiplier of a margin row is alpha_i of the dual machine, which falls like C."""
-    trial = drawn("c_svc", 4, "free")
-    change = scaled_by(trial, 1e4)
-    dual = scaled_by(drawn("c_svc_dual", 4, "free"), 1e4)
-    assert dual.after.data.sha256 == change.after.data.sha256
-    found = solved(change.after, solver).duals["margin"]
-    expected = solved(dual.after).values["alpha"]
-    np.testing.assert_allclose(found, expected, atol=1e-4 * float(expected.max()))
-
-
-def test_features_in_units_of_their_own_do_not_matter_to_a_machine_that_has_no_norm() -> None:
-    """<w_ref, w> = 1 is the only row with w alone: w / s with w_ref s has the same u_i."""
-    trial = drawn("extended_nu_svc_linearised", 3, "free")
-    before = solved(trial)
-    sizes = np.array([1e-5, 1e6])
-    p = trial.parameters | {"w_ref": trial.parameters["w_ref"] * sizes}
-    after = solved(Trial(trial.name, TrainingData(trial.data.X * sizes, trial.data.y), p, "free"))
-    assert before.objective is not None
-    assert close(after.objective, before.objective)
-    np.testing.assert_allclose(after.values["w"] * sizes, before.values["w"], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["hard_margin_svc", "nu_svc", "conic_sdp"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.inside.solvers import (
@@ -25,9 +23,8 @@ from tests.inside.solvers import (
 )
 from tests.metamorphic.certified import drawn
 from tests.metamorphic.changes import Trial, scaled_by
-from tests.metamorphic.families import FAMILIES
 from tests.support.bounds import scaled_bound
-from tests.support.covering import FULL, in_turn
+from tests.support.covering import in_turn
 from tightmargin.formulations import CATALOGUE
 
 ONE_OF_A_CLASS = [
@@ -62,53 +59,6 @@ def test_factors_are_powers_of_two_and_integers_keep_theirs() -> None:
         assert (found.columns[form.integer] == 1).all()
 
 
-@pytest.mark.parametrize(("name", "unit"), in_turn(ONE_OF_A_CLASS, [2.0**-24, 2.0**24]))
-def test_data_in_other_units_are_the_same_model_once_scaled(name: str, unit: float) -> None:
-    """Up to the rounding of factors to powers of two, some of which meet in a number."""
-    trial = drawn(name, 3, "none")
-    there = scaled_by(trial, unit).after
-    near, far = numbers(scaling(form_of(trial)).form), numbers(scaling(form_of(there)).form)
-    assert near.shape == far.shape
-    known = np.isfinite(near) & (near != 0)
-    np.testing.assert_array_equal(far[~known], near[~known])
-    ratio = far[known] / near[known]
-    np.testing.assert_allclose(np.log2(ratio), 0, atol=4.01)
-    sizes = np.abs(far[known])
-    assert sizes.min(initial=1.0) > 1e-4
-    assert sizes.max(initial=1.0) < 1e4
-
-
-@pytest.mark.parametrize("name", ONE_OF_A_CLASS)
-@settings(max_examples=3 if FULL else 1)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_a_point_keeps_its_objective_and_its_feasibility(name: str, seed: int) -> None:
-    trial = drawn(name, seed, "none")
-    form = form_of(scaled_by(trial, 2.0**20).after)
-    found = scaling(form)
-    rng = np.random.default_rng(seed)
-    x = found.columns * rng.standard_normal(form.n)
-    inside = x / found.columns
-    assert found.objective * found.form.objective.at(inside) == pytest.approx(
-        form.objective.at(x), rel=1e-12
-    )
-    np.testing.assert_array_equal(found.form.A @ inside, found.rows * (form.A @ x))
-    for row, own, factor in zip(form.quadratic, found.form.quadratic, found.quadratic, strict=True):
-        assert own.body.at(inside) == pytest.approx(factor * row.body.at(x), rel=1e-12)
-    for psd, own_psd in zip(form.psd, found.form.psd, strict=True):
-        before = np.linalg.eigvalsh(_matrix(psd.F @ x + psd.g))
-        after = np.linalg.eigvalsh(_matrix(own_psd.F @ inside + own_psd.g))
-        # Of an eigenvalue of 0 the roundings choose the sign.
-        decided = abs(before[0]) > 1e-12 * np.abs(before).max()
-        assert not decided or (before[0] >= 0) == (after[0] >= 0)
-
-
-def _matrix(entries: NDArray[np.float64]) -> NDArray[np.float64]:
-    k = int(np.sqrt(2 * len(entries)))
-    matrix = np.zeros((k, k))
-    matrix[np.tril_indices(k)] = entries
-    return matrix + np.tril(matrix, -1).T
-
-
 # A cone h^2 <= f g keeps the multipliers of f and g as their sum and difference.
 APART = ["conic_sdp_dual"]
 CONIC = [name for name in ONE_OF_A_CLASS if name != "zero_one_big_m"]
@@ -139,23 +89,6 @@ def test_multipliers_of_the_scaled_cones_are_multipliers_of_the_cones(
             assert part[0] >= np.linalg.norm(part[1:]) * (1 - 1e-12)
         if block.kind == "psd":
             assert np.linalg.eigvalsh(unpack(part))[0] >= -1e-12 * np.abs(part).max()
-
-
-@pytest.mark.parametrize(("name", "unit"), [
-    *in_turn(CONIC, [1e-6, 1e3, 1e6]), *in_turn(CONIC[:3], [1e6, 1e-6])
-])  # fmt: skip
-def test_what_multipliers_lose_on_the_way_is_found_again(name: str, unit: float) -> None:
-    """There and back they prove nearly the same, also where f is 1e24 times g or g times f."""
-    form = form_of(scaled_by(drawn(name, 4, "none"), unit).after)
-    scaled = scaling(form).conic(conic_form(form, classify(form)))
-    claim = clarabel.run_conic(scaled.conic, len(form.rows), Limits(options=clarabel.CLOSER))
-    assert claim.x is not None
-    assert claim.duals is not None
-    z = conic_multipliers(scaled.conic, claim.duals)
-    back = scaled.scaled_multipliers(scaled.multipliers(z))
-    first, second = (scaled_bound(form, scaled, claim.x, number) for number in (z, back))
-    assert first is not None
-    assert second == pytest.approx(first, rel=1e-7)
 
 
 @pytest.mark.parametrize(("name", "unit"), in_turn(CONIC, [1e-7, 1.0, 1e7]))
@@ -223,9 +156,3 @@ def test_a_foreign_model_in_small_numbers_keeps_its_sign(sense: int) -> None:
     expected = 6.0 if sense == pyo.maximize else -6.0
     assert result.objective == pytest.approx(expected, rel=1e-9)
     assert result.certificate.verdict == "CERTIFIED"
-
-
-def test_every_class_of_the_catalogue_that_is_scaled_is_looked_at_here() -> None:
-    classes = {CATALOGUE[name].problem_class for name in ONE_OF_A_CLASS}
-    assert classes >= {"LP", "QP", "SOCP", "SDP", "MIQP"}
-    assert set(ONE_OF_A_CLASS) <= set(FAMILIES)

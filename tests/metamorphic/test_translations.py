@@ -21,16 +21,11 @@ from tests.metamorphic.certified import RELATIVE, drawn
 from tests.metamorphic.changes import Trial, translated
 from tests.metamorphic.families import FAMILIES
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, TrainingData
+from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Status, Verdict, solve
 
 SEEDS = st.integers(0, 2**32 - 1)
 ORDERED = [name for name, family in FAMILIES.items() if family.least == "hyperplane"]
-PRICED = [name for name, family in FAMILIES.items() if family.least == "prices"]
-BOUNDED = [
-    name for name in PRICED
-    if "free" in FAMILIES[name].intercepts and "intercept_bound" in CATALOGUE[name].parameters
-]  # fmt: skip
 
 NEAR_ZERO = 1e-9
 
@@ -74,32 +69,3 @@ def test_a_price_on_the_intercept_and_its_absence_only_cost(name: str, seed: int
     free, penalised, none = (least(in_mode(there, mode)) for mode in ("free", "penalised", "none"))
     assert at_most(free, penalised)
     assert at_most(penalised, none)
-
-
-@pytest.mark.parametrize("name", PRICED)
-@settings(max_examples=2 if FULL else 1)
-@given(seed=SEEDS)
-def test_a_lifted_model_without_an_intercept_costs_no_less(name: str, seed: int) -> None:
-    here = drawn(name, seed, "penalised")
-    step = np.random.default_rng([seed, 1]).standard_normal(here.data.d)
-    data = TrainingData(here.data.X + step, here.data.y)
-    p = dict(here.parameters)
-    if "strengthening" in p:
-        p |= {
-            k: v for k, v in FAMILIES[name].draw(np.random.default_rng(seed), data, "none").items()
-        }
-    there = Trial(name, data, p, "penalised")
-    assert at_most(least(there), least(in_mode(there, "none")))
-
-
-@pytest.mark.parametrize("name", BOUNDED[:: 1 if FULL else 2])
-@settings(max_examples=2 if FULL else 1)
-@given(seed=SEEDS)
-def test_a_bound_on_the_intercept_that_moves_along_keeps_every_point(name: str, seed: int) -> None:
-    here = drawn(name, seed, "free")
-    change = translated(here, np.random.default_rng([seed, 1]))
-    before = least(here)
-    step = float(np.linalg.norm(change.after.data.X[0] - here.data.X[0]))
-    p = dict(here.parameters)
-    p["intercept_bound"] += step * np.sqrt(before)
-    assert at_most(least(Trial(name, change.after.data, p, "free")), before)

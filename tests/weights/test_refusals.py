@@ -64,17 +64,6 @@ def test_every_formulation_takes_weights_but_the_one_that_counts_points() -> Non
         tm.extended_robust_svc(WEIGHTED, nu=0.5, mu=0.0)
 
 
-def test_a_refusal_says_what_takes_weights() -> None:
-    for search, entry in (
-        (tm.search.conflict_search, "zero_one_big_m"),
-        (tm.paths.rsvm_path, "rsvm"),
-        (tm.paths.conic_path, "conic_sdp"),
-    ):
-        assert CATALOGUE[entry].weighted
-        with pytest.raises(ValueError, match=rf"tm.solve\(tm.{entry}\(data, ...\)\) takes them"):
-            search(WEIGHTED)
-
-
 def test_only_functions_of_data_can_be_made_to_refuse() -> None:
     def of_bounds(bounds: Any, data: tm.TrainingData) -> None:
         """Data is not what it is asked about first."""

@@ -47,14 +47,3 @@ def test_whole_number_weights_of_sparse_points_repeat_them(entry: str, intercept
     )
     assert ours.certificate.verdict is Verdict.CERTIFIED
     assert ours.objective == pytest.approx(repeated.objective, rel=2e-6, abs=1e-9)
-
-
-def test_a_dense_copy_keeps_the_weights() -> None:
-    X, y, times = drawn()
-    data = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
-    copy = data.dense_for("this test")
-    assert copy.weights is not None
-    assert data.weights is not None
-    assert (copy.weights == data.weights).all()
-    assert (copy.weights == times[times > 0]).all()
-    assert (X[times > 0] == copy.X).all()

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import tightmargin as tm
 from tests.inside.formulations import legend
@@ -179,32 +176,4 @@ def test_the_command_line_takes_weights_and_records_them(file: Path, tmp_path: P
     assert "--class-weight A=1,B=2" in bad.stderr
 
 
-def test_a_saved_weighted_zero_one_result_is_proven_again(tmp_path: Path) -> None:
-    data = by_hand(sample_weight=TABLE["copies"], class_weight="balanced")
-    result = tm.solve(tm.zero_one_big_m(data, penalty=0.7, big_m="derived"))
-    result.save(tmp_path / "result.json")
-    again = tm.certify(tmp_path / "result.json", data)
-    assert again.verdict.value == result.certificate.verdict.value == "CERTIFIED"
-
-
 # --- scikit-learn ---------------------------------------------------------------------------------
-
-
-def test_weights_through_a_pipeline_and_a_grid_search() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((24, 2))
-    y = np.where(X[:, 0] + 0.7 * rng.standard_normal(24) > 0, "b", "a")
-    weights = rng.integers(1, 4, 24)
-    pipe = make_pipeline(StandardScaler(), tm.FormulationClassifier(C=0.5))
-    pipe.fit(
-        X, y, standardscaler__sample_weight=weights, formulationclassifier__sample_weight=weights
-    )
-    copies = make_pipeline(StandardScaler(), tm.FormulationClassifier(C=0.5))
-    copies.fit(X.repeat(weights, axis=0), y.repeat(weights))
-    assert np.allclose(pipe.decision_function(X), copies.decision_function(X), atol=CLOSE)
-    grid = GridSearchCV(tm.FormulationClassifier(), {"C": [0.05, 5.0]}, cv=3)
-    grid.fit(X, y, sample_weight=weights)
-    alone = tm.FormulationClassifier(C=grid.best_params_["C"]).fit(X, y, sample_weight=weights)
-    assert np.allclose(grid.decision_function(X), alone.decision_function(X), atol=CLOSE)
-    unweighted = tm.FormulationClassifier(C=grid.best_params_["C"]).fit(X, y)
-    assert np.abs(grid.decision_function(X) - unweighted.decision_function(X)).max() > 10 * CLOSE

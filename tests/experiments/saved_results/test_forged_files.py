@@ -319,12 +319,6 @@ def test_counts_of_errors_are_counted(folder: Path) -> None:
         assert f"the saved {word} 0" in answer.stderr
 
 
-def test_unchecked_facts_are_shown_to_people() -> None:
-    text = run("certify", kept("c_svc")).stdout
-    assert "not computed again, the word of the file" in text
-    assert "multipliers of margin" in text
-
-
 def test_numbers_of_a_certificate_contradict_nothing(folder: Path) -> None:
     for name, word, number in (
         ("c_svc", "gap", 0.5), ("zero_one_big_m", "gap", -1.0), ("extended_nu_svc", "gap", 0.5),

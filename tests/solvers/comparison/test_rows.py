@@ -128,8 +128,6 @@ def test_what_is_no_row_is_refused_before_the_first_solve(
 
 # --- what is left of it --------------------------------------------------------------------------
 
-Answer = Callable[[SolveResult], SolveResult]
-
 
 @pytest.fixture
 def spoilt(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
@@ -174,12 +172,6 @@ def test_a_solver_that_refuses_a_row_is_such_a_failure() -> None:
     assert "ProblemClassError: highs cannot take" in table.rows[1].remark
 
 
-def test_an_exact_problem_that_fails_leaves_no_table(spoilt: Any) -> None:
-    spoilt("zero_one_big_m", MemoryError("out of memory"))
-    with pytest.raises(MemoryError):
-        tm.compare(DATA, ROWS, parameters=WORDS)
-
-
 @pytest.mark.parametrize("stop", ["raised", "said"])
 def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
     def said(result: SolveResult) -> SolveResult:
@@ -195,12 +187,6 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
         assert table.rows[1].remark == NOT_SOLVED
     else:
         assert table.rows[1].value is not None
-
-
-def test_ctrl_c_in_the_exact_solve_is_the_users(spoilt: Any) -> None:
-    spoilt("zero_one_big_m", KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        tm.compare(DATA, ROWS, parameters=WORDS)
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -227,9 +213,3 @@ def test_a_claimed_gap_stands_beside_the_proven_one(spoilt: Any) -> None:
     assert frame["claimed gap"][1] == pytest.approx(0.1, abs=1e-6)
     assert "claimed %" in repr(table)
     assert "claimed %" not in repr(replace(table, rows=table.rows[:1]))
-
-
-def test_an_unproven_big_m_claims_nothing() -> None:
-    table = tm.compare(DATA, [("zero_one_hinge", {"big_m": 1.0})], exact=EXACT, parameters=WORDS)
-    assert table.rows[0].bound is None
-    assert table.claimed_gap(table.rows[0]) is None

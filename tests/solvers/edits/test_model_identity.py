@@ -11,13 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.cases import CASES, OVERLAPPING, Case, each
+from tests.cases import CASES, Case, each
 from tests.inside.solvers import SOLVERS
 from tests.references import reference_solutions
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
-from tightmargin.formulations import CATALOGUE, GramData, ProblemClass
+from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import SolveResult, solve
 
 # Interior point methods are told to go on below 1e-8, so that 1e-8 can be asserted.
@@ -275,23 +275,6 @@ def test_an_indicator_held_in_a_disjunctive_model_counts() -> None:
         assert not hasattr(model, "_pyomo_gdp_bigm_reformulation")
 
 
-@each([name for name, case in CASES.items() if case.param is not None])
-def test_a_param_set_in_place_is_a_fresh_build(case: Case) -> None:
-    assert case.param is not None
-    word, number = case.param
-    model = built(case.name)
-    solve(model)
-    setattr(model, word, number)
-    again = solve(model)
-    fresh = solve(built(case.name, **{word: number}))
-    assert fresh.objective is not None
-    size = max(1.0, abs(fresh.objective))
-    assert again.objective == pytest.approx(fresh.objective, abs=1e-7 * size)
-    assert again.certificate.level == "paper"
-    assert again.parameters[word] == pytest.approx(number)
-    assert again.certificate.verdict is fresh.certificate.verdict
-
-
 def test_bounds_of_a_logic_model_follow_the_penalty() -> None:
     """Its box on (w, b) is derived from the penalty: raising it must not cut the optimum off."""
     data = points("overlapping", 4, n=7)
@@ -300,23 +283,6 @@ def test_bounds_of_a_logic_model_follow_the_penalty() -> None:
         model.penalty = 5.0
         expected = reference_solutions.zero_one_optimum(data, "penalised", 5.0)
         assert solve(model).objective == pytest.approx(expected, rel=1e-5), name
-
-
-@pytest.mark.parametrize("name", ["nu_svc", "nu_svc_dual"])
-def test_nu_above_its_range_is_refused_at_solve(name: str) -> None:
-    data = points("unbalanced", 0)
-    model = CATALOGUE[name].build(data, nu=0.5)
-    assert solve(model).certificate.level == "paper"
-    model.nu = 0.6
-    with pytest.raises(ValueError, match="nu_max"):
-        solve(model)
-
-
-def test_a_hyperparameter_that_needs_a_rebuild_says_so() -> None:
-    """The intercept is no Param: setting it by name is no silent edit."""
-    model = built("c_svc")
-    with pytest.raises((AttributeError, ValueError)):
-        model.find_component("intercept").set_value("none")
 
 
 def test_undoing_an_edit_brings_the_paper_back() -> None:
@@ -337,18 +303,6 @@ def test_undoing_an_edit_brings_the_paper_back() -> None:
     assert solve(model).certificate.level == "model"
     model.xi[0].setlb(old)
     assert solve(model).certificate.level == "paper"
-
-
-def test_looking_is_no_edit() -> None:
-    """Printing, evaluating and writing a model leave it the builder's."""
-    model = built("zero_one_relaxed")
-    first = solve(model)
-    assert "w[0]" in str(model.margin[0].body)
-    assert pyo.value(model.margin[2].body) is not None
-    assert len(list(model.component_data_objects(pyo.Constraint))) == OVERLAPPING.n
-    second = solve(model)
-    assert second.certificate.level == "paper"
-    assert second.objective == pytest.approx(first.objective, abs=1e-9)
 
 
 # --- copies --------------------------------------------------------------------------------------
@@ -382,34 +336,6 @@ def test_copies_solve_alike_and_apart(case: Case) -> None:
     fixed = solve(model)
     for found in changed:
         same(fixed, found)
-
-
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("c_svc", "rows replaced"),
-        ("zero_one_relaxed", "rows deleted"),
-        ("c_svc", "rows deactivated"),
-    ],
-)
-def test_copies_of_edited_models_keep_the_edit(name: str, word: str) -> None:
-    model = edited(name, word)
-    expected = reference_solutions.pyomo_optimum(model)
-    for twin in (model, model.clone(), pickle.loads(pickle.dumps(model))):
-        found = solve(twin, "clarabel", options=TIGHT)
-        assert found.objective == pytest.approx(expected, abs=2e-8)
-        assert found.certificate.level == "model"
-
-
-def test_clones_share_the_data_and_pickles_carry_it() -> None:
-    model = built("c_svc")
-    assert model.clone().origin is model.origin
-    carried = pickle.loads(pickle.dumps(model)).origin
-    assert carried.data.sha256 == model.origin.data.sha256
-    gram = CATALOGUE["c_svc_dual"].build(
-        GramData(OVERLAPPING.X @ OVERLAPPING.X.T, OVERLAPPING.y), C=0.7
-    )
-    same(solve(pickle.loads(pickle.dumps(gram))), solve(gram))
 
 
 def test_two_objectives_are_refused_by_name() -> None:
