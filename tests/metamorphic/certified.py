@@ -69,12 +69,6 @@ def close(found: float | None, expected: float, more: float = 0.0) -> bool:
     return abs(found - expected) <= RELATIVE * max(abs(found), abs(expected)) + more
 
 
-def hyperplane(trial: Trial, result: SolveResult) -> tuple[Array, float]:
-    """(w, b) of a result."""
-    b = float(result.values["b"]) if "b" in result.values else 0.0
-    return np.atleast_1d(result.values[FAMILIES[trial.name].weight]), b
-
-
 def least_of_all_directions(trial: Trial) -> float:
     """The least objective over all directions of w, or of (w, b) on the sphere, in the plane.
 

@@ -1,4 +1,4 @@
-"""Changes of the data under which an optimum is known: points, hyperparameters, and the way back.
+"""Changes of the data under which an optimum is known, and what hyperparameters become.
 
 The relation of the optimum is exact, so that it needs no reference value. What is the same for all
 entries is derived here; factors that differ stand in families.py.
@@ -29,7 +29,6 @@ from tightmargin.formulations import CATALOGUE, ProblemClass, TrainingData
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
-Point = tuple[Array, float]
 
 # The bilinear form has binary variables too.
 INTEGER = (ProblemClass.MIQP, ProblemClass.NONCONVEX)
@@ -49,21 +48,11 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Two problems whose optima are related.
-
-    Attributes
-    ----------
-    before, after : Trial
-    factor : float
-        optimum after = factor * optimum before.
-    back : callable(w, b) -> (w, b)
-        From a point of the problem after to one of the problem before.
-    """
+    """Two problems with optimum after = factor * optimum before."""
 
     before: Trial
     after: Trial
-    factor: float
-    back: Callable[[Array, float], Point]
+    factor: float = 1.0
 
 
 def _per_point(parameters: Parameters, move: Callable[[Array], Array]) -> Parameters:
@@ -81,7 +70,7 @@ def permuted(trial: Trial, rng: np.random.Generator) -> Change:
     order = rng.permutation(trial.data.n)
     data = TrainingData(trial.data.X[order], trial.data.y[order])
     after = Trial(trial.name, data, _per_point(trial.parameters, lambda v: v[order]), trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (w, b))
+    return Change(trial, after)
 
 
 def flipped(trial: Trial, rng: np.random.Generator) -> Change:
@@ -93,7 +82,7 @@ def flipped(trial: Trial, rng: np.random.Generator) -> Change:
     if "w_ref" in p:
         p["w_ref"] = -p["w_ref"]
     after = Trial(trial.name, TrainingData(trial.data.X, -trial.data.y), p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (-w, -b))
+    return Change(trial, after)
 
 
 def rotated(trial: Trial, rng: np.random.Generator) -> Change:
@@ -103,7 +92,7 @@ def rotated(trial: Trial, rng: np.random.Generator) -> Change:
     if "w_ref" in p:
         p["w_ref"] = np.append(Q.T @ p["w_ref"][:d], p["w_ref"][d:])
     after = Trial(trial.name, TrainingData(trial.data.X @ Q, trial.data.y), p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (Q @ w, b))
+    return Change(trial, after)
 
 
 def translated(trial: Trial, rng: np.random.Generator) -> Change:
@@ -111,7 +100,7 @@ def translated(trial: Trial, rng: np.random.Generator) -> Change:
     step = 2 * rng.standard_normal(trial.data.d)
     data = TrainingData(trial.data.X + step, trial.data.y)
     after = Trial(trial.name, data, trial.parameters, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (w, b + float(w @ step)))
+    return Change(trial, after)
 
 
 def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
@@ -121,7 +110,7 @@ def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
     p |= {name: p[name] * factor for name, factor in family.twice.items()}
     factor = family.cruz if p.get("scale") == "perez_cruz" else family.doubled
     after = Trial(trial.name, twice, p, trial.mode)
-    return Change(trial, after, factor, lambda w, b: (w, b))
+    return Change(trial, after, factor)
 
 
 def _as_one_row(parameters: Parameters, d: int) -> Parameters:
@@ -134,23 +123,17 @@ def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
     more = TrainingData(np.insert(data.X, place, 0.0, axis=1), data.y)
     p = _as_one_row(trial.parameters, more.d)
     after = Trial(trial.name, more, p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (np.delete(w, place), b))
+    return Change(trial, after)
 
 
 def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
     data, j = trial.data, int(rng.integers(trial.data.d))
-    stretch = np.where(np.arange(data.d) == j, ROOT2, 1.0)
+    stretch = np.where(np.arange(data.d) == j, ROOT2)
     longer = TrainingData(data.X * stretch, data.y)
     more = TrainingData(np.column_stack([data.X, data.X[:, j]]), data.y)
-
-    def back(w: Array, b: float) -> Point:
-        joined = w[:-1].copy()
-        joined[j] = (w[j] + w[-1]) / ROOT2
-        return joined, b
-
     before = Trial(trial.name, longer, trial.parameters, trial.mode)
     p = _as_one_row(trial.parameters, more.d)
-    return Change(before, Trial(trial.name, more, p, trial.mode), 1.0, back)
+    return Change(before, Trial(trial.name, more, p, trial.mode))
 
 
 def _times(value: Any, factor: float) -> Any:
@@ -166,7 +149,7 @@ def scaled_by(trial: Trial, c: float) -> Change:
     p = dict(trial.parameters)
     p |= {name: _times(p[name], c**power) for name, power in family.scaled.items()}
     after = Trial(trial.name, TrainingData(trial.data.X * c, trial.data.y), p, trial.mode)
-    return Change(trial, after, c**family.optimum, lambda w, b: (w / c**family.w, b / c**family.b))
+    return Change(trial, after, c**family.optimum)
 
 
 def scaled(trial: Trial, rng: np.random.Generator) -> Change:

@@ -37,8 +37,8 @@ class Family:
         Hyperparameters.
     kind : str
         Of the points, see tests.references.reference_solutions.points.
-    optimum, w, b : int
-        For X -> c X: powers of c by which they are multiplied.
+    optimum : int
+        For X -> c X: power of c by which it is multiplied.
     scaled : mapping
         For X -> c X: powers of c by which hyperparameters are multiplied.
     twice : mapping
@@ -49,11 +49,6 @@ class Family:
         Factor of the optimum then in any other.
     value : callable or None
         Objective of (w, b) by the paper's formula; None where other variables decide.
-    weight : str
-        The variable that is the weight vector; empty when there is none.
-    curvature : float or str
-        k with objective - optimum >= k ||w - w*||^2, 0 where w may not be unique. "half" is half
-        the size of the optimum; a hyperparameter's name is its value.
     intercepts : tuple
     least : str
         "hyperplane": the objective does not fall when b is priced or left out. "prices": the same
@@ -73,16 +68,12 @@ class Family:
 
     draw: Draw
     optimum: int
-    w: int
-    b: int
     scaled: Mapping[str, int] = field(default_factory=dict)
     twice: Mapping[str, float] = field(default_factory=dict)
     cruz: float = 2.0
     doubled: float = 1.0
     kind: str = "overlapping"
     value: Value | None = None
-    weight: str = "w"
-    curvature: float | str = 0.0
     intercepts: tuple[str, ...] = ALL
     least: str = "hyperplane"
     dual: bool = False
@@ -244,226 +235,141 @@ def _bound_on_b(rng: np.random.Generator, mode: str) -> dict[str, Any]:
 # Twice: each sum over the points doubles; a mean does not.
 FAMILIES: dict[str, Family] = {
     # ||w||^2 / 2 with u_i >= 1: w / c has 1 / c^2 of it.
-    "hard_margin_svc": Family(
-        nothing, -2, -1, 0, kind="separable", value=values.hard_margin, curvature=0.5
-    ),
-    # Minus the optimum of hard_margin_svc; v is its w.
-    "hard_margin_svc_dual": Family(
-        nothing, -2, -1, 0, kind="separable", weight="v", curvature=0.5, dual=True
-    ),
-    # ||w|| <= 1: w stays, and u_i, b and rho grow by c. Its optimum -rho* has
-    # min u_i <= rho* <w, w*> over the ball, hence curvature rho* / 2.
-    "max_margin_svc": Family(
-        nothing, 1, 0, 1, kind="separable", value=values.max_margin, curvature="half"
-    ),
+    "hard_margin_svc": Family(nothing, -2, kind="separable"),
+    # Minus the optimum of hard_margin_svc.
+    "hard_margin_svc_dual": Family(nothing, -2, kind="separable", dual=True),
+    # ||w|| <= 1: w stays, and u_i, b and rho grow by c.
+    "max_margin_svc": Family(nothing, 1, kind="separable"),
     # ||w||^2 / 2 + C sum xi: the norm falls by c^2, xi stays, so C falls by c^2.
-    "c_svc": Family(
-        cost, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.c_machine, curvature=0.5
-    ),
-    # Minus the optimum of c_svc; v is its w.
-    "c_svc_dual": Family(
-        cost, -2, -1, 0, {"C": -2}, {"C": 0.5}, weight="v", curvature=0.5, dual=True
-    ),
+    "c_svc": Family(cost, -2, {"C": -2}, {"C": 0.5}),
+    # Minus the optimum of c_svc.
+    "c_svc_dual": Family(cost, -2, {"C": -2}, {"C": 0.5}, dual=True),
     # ridge ||w||^2 + mean xi: the mean stays when ridge grows by c^2.
-    "soft_margin_svc": Family(
-        ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, curvature="ridge"
-    ),
-    # ||v||^2 / (4 ridge) - sum alpha with the same alpha <= 1 / n: v = 2 ridge w grows by c, and
-    # with ridge <= 0.3 the curvature 1 / (4 ridge) is above 0.8. Twice: half of alpha each.
-    "soft_margin_svc_dual": Family(
-        ridge, 0, 1, 0, {"ridge": 2}, weight="v", curvature=0.8, dual=True
-    ),
+    "soft_margin_svc": Family(ridge, 0, {"ridge": 2}),
+    # ||v||^2 / (4 ridge) - sum alpha with the same alpha <= 1 / n. Twice: half of alpha each.
+    "soft_margin_svc_dual": Family(ridge, 0, {"ridge": 2}, dual=True),
     # The same with weights of the classes.
-    "weighted_svc": Family(
-        ridge_and_pi, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, curvature="ridge"
-    ),
+    "weighted_svc": Family(ridge_and_pi, 0, {"ridge": 2}),
     # The same in v = F'alpha.
-    "kernel_soft_margin_svc": Family(
-        ridge, 0, -1, 0, {"ridge": 2}, value=values.ridge_machine, weight="v", curvature="ridge"
-    ),
+    "kernel_soft_margin_svc": Family(ridge, 0, {"ridge": 2}),
     # price ||w||^2 + the mean of squared hinges: as soft_margin_svc.
-    "regularised_svc": Family(
-        squared_hinge, 0, -1, 0, {"price": 2}, value=values.squared_hinge_machine,
-        curvature="price",
-    ),
+    "regularised_svc": Family(squared_hinge, 0, {"price": 2}),
     # The same with log(1 + exp(-u)).
-    "deviance_svc": Family(
-        price_of_norm, 0, -1, 0, {"price": 2}, value=values.deviance_machine, curvature="price"
-    ),
+    "deviance_svc": Family(price_of_norm, 0, {"price": 2}),
     # ||w||^2 + penalty sum xi^exponent: as c_svc.
-    "hinge_power_svc": Family(
-        price_of_power, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5},
-        value=values.power_machine, curvature=1.0,
-    ),
+    "hinge_power_svc": Family(price_of_power, -2, {"penalty": -2}, {"penalty": 0.5}),
     # ||w||^2 / 2 - nu rho + sum c_i xi: c w has u_i, rho and xi times c^2, like its norm.
-    "nu_svc": Family(nu_above, 2, 1, 2, value=values.nu_machine, curvature=0.5),
+    "nu_svc": Family(nu_above, 2),
     # ||v||^2 / 2 = ||sum alpha_i y_i x_i||^2 / 2 with the same alpha.
-    "nu_svc_dual": Family(nu_above, 2, 1, 2, weight="v", curvature=0.5, dual=True),
+    "nu_svc_dual": Family(nu_above, 2, dual=True),
     # -nu rho + sum c_i xi is linear in u_i, and w stays on its sphere.
     # With b on the sphere too no order of the three modes is known.
     "extended_nu_svc": Family(
-        extended_any, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"
+        extended_any, 1, value=values.sphere, least="", dependent=False, proof="directions"
     ),
-    # The same in the ball, which is larger without b; curvature as for max_margin_svc.
-    "extended_nu_svc_ball": Family(
-        extended_above, 1, 0, 1, value=values.sphere, curvature="half", dependent=False
-    ),
-    # Minus that, ||v|| with v = sum alpha_i y_i x_i; its b is that of w = v / ||v||.
-    "extended_nu_svc_dual": Family(extended_above, 1, 1, 1, weight="", dual=True),
+    # The same in the ball, which is larger without b.
+    "extended_nu_svc_ball": Family(extended_above, 1, dependent=False),
+    # Minus that, ||v|| with v = sum alpha_i y_i x_i.
+    "extended_nu_svc_dual": Family(extended_above, 1, dual=True),
     # The same outside the ball.
     "extended_nu_svc_reverse": Family(
-        extended_below, 1, 0, 1, value=values.sphere, least="", dependent=False, proof="directions"
+        extended_below, 1, value=values.sphere, least="", dependent=False,
+        proof="directions"
     ),
-    # risk <= 1: w / c has the same risk, and -||w||^2 falls by c^2; twice the risk halves w.
     # The same without the worst points, in the ball. Where w = 0 is best no gap is relative.
-    "extended_robust_svc": Family(robust, 1, 0, 1, kind="separable", value=values.robust),
+    "extended_robust_svc": Family(robust, 1, kind="separable"),
+    # risk <= 1: w / c has the same risk, and -||w||^2 falls by c^2; twice the risk halves w.
     "extended_nu_svc_polar": Family(
-        extended_below, -2, -1, 0, cruz=0.25, value=values.polar, least="", dependent=False,
-        proof="directions",
+        extended_below, -2, cruz=0.25, value=values.polar, least="", dependent=False,
+        proof="directions"
     ),
     # <w_ref, w> = 1 keeps w; with 0 for b in w_ref a price on b changes nothing.
-    "extended_nu_svc_linearised": Family(
-        reference, 1, 0, 1, value=values.linearised, dependent=False
-    ),
+    "extended_nu_svc_linearised": Family(reference, 1, dependent=False),
     # u = t w_ref on the segment's end: u is a sum of points, so t grows by c.
-    "extended_nu_svc_linearised_dual": Family(
-        reference, 1, 0, 1, weight="", dual=True, dependent=False
-    ),
+    "extended_nu_svc_linearised_dual": Family(reference, 1, dual=True, dependent=False),
     # The optimum of extended_nu_svc over nu = 1 - beta.
     "min_cvar": Family(
-        least_risk, 1, 0, 1, value=values.least_risk, least="", dependent=False, proof="directions"
+        least_risk, 1, value=values.least_risk, least="", dependent=False,
+        proof="directions"
     ),
     # sum xi in the ball ||w|| <= H: (w / c, b) has the same u_i, so H falls by c.
-    "rsvm": Family(
-        capacity, 0, -1, 0, {"norm_bound": -1}, doubled=2.0, value=values.rigorous
-    ),
+    "rsvm": Family(capacity, 0, {"norm_bound": -1}, doubled=2.0),
     # The same without a ball.
-    "rsvm_relaxed": Family(nothing, 0, -1, 0, doubled=2.0, value=values.rigorous),
+    "rsvm_relaxed": Family(nothing, 0, doubled=2.0),
     # The same in v = F'(y o beta).
-    "rsvm_kernel_relaxed": Family(
-        nothing, 0, -1, 0, doubled=2.0, value=values.rigorous, weight="v"
-    ),
+    "rsvm_kernel_relaxed": Family(nothing, 0, doubled=2.0),
     # H ||v|| - sum alpha with the same alpha: v grows by c, H falls by it.
-    "rsvm_dual": Family(
-        capacity, 0, 1, 0, {"norm_bound": -1}, doubled=2.0, weight="", dual=True
-    ),
+    "rsvm_dual": Family(capacity, 0, {"norm_bound": -1}, doubled=2.0, dual=True),
     # t stays, and gamma grows by c^2.
-    "rsvm_dual_perspective": Family(
-        capacity, 0, 1, 0, {"norm_bound": -1}, doubled=2.0, weight="", dual=True
-    ),
+    "rsvm_dual_perspective": Family(capacity, 0, {"norm_bound": -1}, doubled=2.0, dual=True),
     # ||v||^2 / 2, half the squared distance of the hulls; a point that is there twice may weigh
     # twice as much.
-    "reduced_hull_svc": Family(
-        hull_cap, 2, 1, 2, twice={"hull_bound": 0.5}, weight="v", curvature=0.5, dual=True
-    ),
+    "reduced_hull_svc": Family(hull_cap, 2, twice={"hull_bound": 0.5}, dual=True),
     # ||w||^2 + penalty #violations: (w / c, b) violates the same points. The derived M is made of
     # products ||w|| ||x||, and of no price.
-    "zero_one_big_m": Family(
-        price_and_derived, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
-        sizes=(6,),
-    ),
+    "zero_one_big_m": Family(price_and_derived, -2, {"penalty": -2}, {"penalty": 0.5}, sizes=(6,)),
     # z_i = xi_i / M_i instead of the count.
-    "zero_one_relaxed": Family(
-        price_and_big_m, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.relaxed,
-        curvature=1.0,
-    ),
+    "zero_one_relaxed": Family(price_and_big_m, -2, {"penalty": -2}, {"penalty": 0.5}),
     # The same without z_i <= 1.
-    "zero_one_hinge": Family(
-        price_and_big_m, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.relaxed,
-        curvature=1.0,
-    ),
+    "zero_one_hinge": Family(price_and_big_m, -2, {"penalty": -2}, {"penalty": 0.5}),
     # The problem of zero_one_big_m.
-    "zero_one_bilinear": Family(
-        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
-        sizes=(6,),
-    ),
-    # The problem of zero_one_big_m.
-    "zero_one_kernel": Family(
-        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
-        sizes=(6,),
-    ),
-    # The problem of zero_one_big_m.
-    "zero_one_disjunctive": Family(
-        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, value=values.zero_one,
-        sizes=(6,),
+    **dict.fromkeys(
+        ("zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive"),
+        Family(price, -2, {"penalty": -2}, {"penalty": 0.5}, sizes=(6,)),
     ),
     # ||w||^2 / 2 + C sum min(2, xi_i), as c_svc.
-    "ramp_big_m": Family(
-        cost_and_derived, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp, sizes=(6,),
-    ),
+    "ramp_big_m": Family(cost_and_derived, -2, {"C": -2}, {"C": 0.5}, sizes=(6,)),
     # 2 xi_i / M_i instead of the capped loss.
-    "ramp_relaxed": Family(
-        cost_and_big_m, -2, -1, 0, {"C": -2}, {"C": 0.5}, value=values.ramp_relaxed,
-        curvature=0.5,
-    ),
+    "ramp_relaxed": Family(cost_and_big_m, -2, {"C": -2}, {"C": 0.5}),
     # ||w||_1 + C sum min(2, xi_i): linear in c.
-    "ramp_l1_big_m": Family(
-        cost_and_derived, -1, -1, 0, {"C": -1}, {"C": 0.5}, sizes=(6,), axes=True,
-    ),
-    "ramp_l1_relaxed": Family(
-        cost_and_near_m, -1, -1, 0, {"C": -1}, {"C": 0.5}, axes=True,
-    ),
+    "ramp_l1_big_m": Family(cost_and_derived, -1, {"C": -1}, {"C": 0.5}, sizes=(6,), axes=True),
+    "ramp_l1_relaxed": Family(cost_and_near_m, -1, {"C": -1}, {"C": 0.5}, axes=True),
     # The box of (w, b) has sides that go with 1 / c, and axes.
     "zero_one_disjunctive_relaxed": Family(
-        price, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, sizes=(6,), least="prices",
-        axes=True,
+        price, -2, {"penalty": -2}, {"penalty": 0.5}, sizes=(6,), least="prices", axes=True
     ),
     # Loss 2 sqrt(penalty gamma) v - gamma v^2 of v = 1 - u: falls by c^2 with both prices.
     "conic_fixed": Family(
-        price_and_strengthening, -2, -1, 0, {"penalty": -2, "strengthening": -2},
-        {"penalty": 0.5, "strengthening": 0.5}, value=values.conic, intercepts=PRICED,
-        least="prices",
+        price_and_strengthening, -2, {"penalty": -2, "strengthening": -2}, {"penalty": 0.5,
+        "strengthening": 0.5}, intercepts=PRICED, least="prices"
     ),
     # tr W + penalty sum z with z_i = v_i^2 / T_i: W / c^2 keeps T_i, and so z_i; W_bb stays.
-    "conic_sdp": Family(
-        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
-    ),
+    "conic_sdp": Family(price_and_bound, -2, {"penalty": -2}, {"penalty": 0.5}, least="prices"),
     # Equal in value to conic_sdp.
     "conic_sdp_literal": Family(
-        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+        price_and_bound, -2, {"penalty": -2}, {"penalty": 0.5}, least="prices"
     ),
     # V_ij is of v_i v_j, without a unit, as T_i is.
     "conic_sdp_rank_one": Family(
-        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices",
-        sizes=(6,),
+        price_and_bound, -2, {"penalty": -2}, {"penalty": 0.5}, least="prices", sizes=(6,)
     ),
     # Equal in value to conic_sdp.
     "conic_sdp_eliminated": Family(
-        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, least="prices"
+        price_and_bound, -2, {"penalty": -2}, {"penalty": 0.5}, least="prices"
     ),
     # The same with bounds: v_i keeps its own, and the norm follows.
     "conic_sdp_strengthened": Family(
-        price_and_limits, -2, -1, 0, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
-        least="prices",
+        price_and_limits, -2, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
+        least="prices"
     ),
     # The same for every product with z_i, where the cutoff does not bind.
     "conic_sdp_lift": Family(
-        price_and_few_limits, -2, -1, 0, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
-        least="prices",
+        price_and_few_limits, -2, {"penalty": -2, "slack_bounds": -2}, {"penalty": 0.5},
+        least="prices"
     ),
     # sum xi + ridge / 2 ||B||^2: the sum stays when ridge grows by c^2. ridge / 2 >= 0.01.
-    "matrix_svc_full": Family(
-        row(), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0, value=values.matrix_machine,
-        curvature=0.01,
-    ),
-    "matrix_svc_bilinear": Family(
-        row({"rank": 1}), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
-        value=values.matrix_machine, curvature=0.01,
-    ),
-    "matrix_svc_projection": Family(
-        row({"rank": 1}), 0, -1, 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0,
-        value=values.matrix_machine, curvature=0.01,
-    ),
+    "matrix_svc_full": Family(row(), 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0),
+    "matrix_svc_bilinear": Family(row({"rank": 1}), 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0),
+    "matrix_svc_projection": Family(row({"rank": 1}), 0, {"ridge": 2}, {"ridge": 2.0}, doubled=2.0),
     # tau ||B||_* besides, which stays when tau grows by c.
     "matrix_svc_nuclear": Family(
-        row(tau=(0.1, 0.5)), 0, -1, 0, {"ridge": 2, "tau": 1}, {"ridge": 2.0, "tau": 2.0},
-        doubled=2.0, value=values.matrix_machine, curvature=0.01,
+        row(tau=(0.1, 0.5)), 0, {"ridge": 2, "tau": 1}, {"ridge": 2.0, "tau": 2.0},
+        doubled=2.0
     ),
     # tr W with sum z_i <= budget n.
-    "conic_sdp_budget": Family(budget_and_bound, -2, -1, 0, least="prices"),
+    "conic_sdp_budget": Family(budget_and_bound, -2, least="prices"),
     # Minus the optimum of conic_sdp.
     "conic_sdp_dual": Family(
-        price_and_bound, -2, -1, 0, {"penalty": -2}, {"penalty": 0.5}, weight="", least="prices",
-        dual=True,
+        price_and_bound, -2, {"penalty": -2}, {"penalty": 0.5}, least="prices", dual=True
     ),
 }  # fmt: skip
