@@ -86,7 +86,8 @@ def add(
     duals: dict[str, float] | None = None,
     **parts: Any,
 ) -> None:
-    PROBLEMS.append(Problem(name, problem_class, answer, model(**parts), duals or {}))
+    known = answer if isinstance(answer, str) else float(answer)
+    PROBLEMS.append(Problem(name, problem_class, known, model(**parts), duals or {}))
 
 
 FREE, POSITIVE, UNIT = (None, None), (0, None), (0, 1)

@@ -128,7 +128,7 @@ def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
 
 def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
     data, j = trial.data, int(rng.integers(trial.data.d))
-    stretch = np.where(np.arange(data.d) == j, ROOT2)
+    stretch = np.where(np.arange(data.d) == j, ROOT2, 1.0)
     longer = TrainingData(data.X * stretch, data.y)
     more = TrainingData(np.column_stack([data.X, data.X[:, j]]), data.y)
     before = Trial(trial.name, longer, trial.parameters, trial.mode)
