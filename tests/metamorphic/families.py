@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.inside.formulations import SlackBounds
-from tests.metamorphic import values
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, TrainingData, str], dict[str, Any]]
-Value = Callable[[TrainingData, Mapping[str, Any], str, Array, float], float]
 
 ALL, UNPRICED, PRICED = ("free", "penalised", "none"), ("free", "none"), ("penalised", "none")
 
@@ -47,8 +45,6 @@ class Family:
         Factor of the optimum then in the scale of Perez-Cruz et al.
     doubled : float
         Factor of the optimum then in any other.
-    value : callable or None
-        Objective of (w, b) by the paper's formula; None where other variables decide.
     intercepts : tuple
     least : str
         "hyperplane": the objective does not fall when b is priced or left out. "prices": the same
@@ -61,9 +57,8 @@ class Family:
         Whether the optimum depends on the axes: features may not be turned, nor one be split.
     sizes : tuple of int
         Numbers of points.
-    proof : str
-        "certified": every result is CERTIFIED. "directions": where it is not, `value` over all
-        directions of the plane is the witness. "claim": the solver's bound, not ours.
+    certified : bool
+        Whether every result is CERTIFIED; (w, b) of the others is on a sphere.
     """
 
     draw: Draw
@@ -73,14 +68,13 @@ class Family:
     cruz: float = 2.0
     doubled: float = 1.0
     kind: str = "overlapping"
-    value: Value | None = None
     intercepts: tuple[str, ...] = ALL
     least: str = "hyperplane"
     dual: bool = False
     dependent: bool = True
     axes: bool = False
     sizes: tuple[int, ...] = (6, 8)
-    proof: str = "certified"
+    certified: bool = True
 
 
 # --- hyperparameters -----------------------------------------------------------------------------
@@ -264,34 +258,29 @@ FAMILIES: dict[str, Family] = {
     "nu_svc_dual": Family(nu_above, 2, dual=True),
     # -nu rho + sum c_i xi is linear in u_i, and w stays on its sphere.
     # With b on the sphere too no order of the three modes is known.
-    "extended_nu_svc": Family(
-        extended_any, 1, value=values.sphere, least="", dependent=False, proof="directions"
-    ),
+    "extended_nu_svc": Family(extended_any, 1, least="", dependent=False, certified=False),
     # The same in the ball, which is larger without b.
     "extended_nu_svc_ball": Family(extended_above, 1, dependent=False),
     # Minus that, ||v|| with v = sum alpha_i y_i x_i.
     "extended_nu_svc_dual": Family(extended_above, 1, dual=True),
     # The same outside the ball.
     "extended_nu_svc_reverse": Family(
-        extended_below, 1, value=values.sphere, least="", dependent=False,
-        proof="directions"
+        extended_below, 1, least="", dependent=False,
+        certified=False
     ),
     # The same without the worst points, in the ball. Where w = 0 is best no gap is relative.
     "extended_robust_svc": Family(robust, 1, kind="separable"),
     # risk <= 1: w / c has the same risk, and -||w||^2 falls by c^2; twice the risk halves w.
     "extended_nu_svc_polar": Family(
-        extended_below, -2, cruz=0.25, value=values.polar, least="", dependent=False,
-        proof="directions"
+        extended_below, -2, cruz=0.25, least="", dependent=False,
+        certified=False
     ),
     # <w_ref, w> = 1 keeps w; with 0 for b in w_ref a price on b changes nothing.
     "extended_nu_svc_linearised": Family(reference, 1, dependent=False),
     # u = t w_ref on the segment's end: u is a sum of points, so t grows by c.
     "extended_nu_svc_linearised_dual": Family(reference, 1, dual=True, dependent=False),
     # The optimum of extended_nu_svc over nu = 1 - beta.
-    "min_cvar": Family(
-        least_risk, 1, value=values.least_risk, least="", dependent=False,
-        proof="directions"
-    ),
+    "min_cvar": Family(least_risk, 1, least="", dependent=False, certified=False),
     # sum xi in the ball ||w|| <= H: (w / c, b) has the same u_i, so H falls by c.
     "rsvm": Family(capacity, 0, {"norm_bound": -1}, doubled=2.0),
     # The same without a ball.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from numpy.typing import NDArray
 
 from tests.inside.solvers import (
     Limits,
@@ -36,17 +35,6 @@ ONE_OF_A_CLASS = [
 def form_of(trial: Trial) -> StandardForm:
     model = CATALOGUE[trial.name].build(trial.data, **trial.parameters, intercept=trial.mode)
     return standard_form(model)
-
-
-def numbers(form: StandardForm) -> NDArray[np.float64]:
-    """All numbers of a model in the order in which they stand."""
-    parts = [form.matrix.data, form.objective.Q.data, form.objective.a, form.row_lower,
-             form.row_upper, form.lower, form.upper]  # fmt: skip
-    for row in form.quadratic:
-        parts += [row.body.v, row.body.a, np.array([row.body.constant, row.lower, row.upper])]
-    for psd in form.psd:
-        parts += [psd.F.data, psd.g]
-    return np.concatenate(parts)
 
 
 def test_factors_are_powers_of_two_and_integers_keep_theirs() -> None:

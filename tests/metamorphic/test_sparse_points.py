@@ -186,3 +186,23 @@ def test_newton_steps_that_are_stopped_keep_a_proven_interval() -> None:
     assert best.bound is not None
     assert found.objective >= best.bound
     assert found.bound is None or found.bound <= best.objective
+
+
+WEIGHTED = (
+    "c_svc", "c_svc_dual", "soft_margin_svc", "soft_margin_svc_dual", "weighted_svc", "nu_svc",
+    "nu_svc_dual", "extended_nu_svc_dual", "reduced_hull_svc", "rsvm", "rsvm_relaxed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "intercept"), in_turn(WEIGHTED, INTERCEPTS))
+def test_whole_number_weights_of_sparse_points_repeat_them(name: str, intercept: str) -> None:
+    X, y = _points()
+    times = np.random.default_rng(0).integers(0, 4, size=40)
+    weighted = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=times)
+    repeated = tm.TrainingData(X.repeat(times, axis=0), y.repeat(times))
+    ours, theirs = (
+        tm.solve(tm.build(name, data, **WORDS[name], intercept=intercept))
+        for data in (weighted, repeated)
+    )
+    assert ours.certificate.verdict is Verdict.CERTIFIED
+    assert ours.objective == pytest.approx(theirs.objective, rel=2e-6, abs=1e-9)

@@ -139,7 +139,7 @@ def test_weights_are_copies(name: str, mode: str) -> None:
 COMMON = [name for name in SETTINGS if name not in (*SEARCHED, *OF_PAIRS)]
 
 
-@pytest.mark.parametrize("name", COMMON[:: 1 if FULL else 2])
+@pytest.mark.parametrize("name", COMMON[:: 1 if FULL else 4])
 def test_a_common_factor_of_all_weights_is_one_of_the_price(name: str) -> None:
     """Halves are whole numbers of half the price; means know no common factor at all."""
     words = dict(SETTINGS[name]) | ({"big_m": 9.0} if name in OF_M else {})
@@ -228,7 +228,7 @@ CLASSIFIERS = [
 ]
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS[:: 1 if FULL else 3])
+@pytest.mark.parametrize("name", CLASSIFIERS[:: 1 if FULL else 4])
 def test_a_classifier_is_the_same_whether_points_are_weighted_or_repeated(name: str) -> None:
     """In any order of the points: equal points are one point of the model, with added weights."""
     words = dict(SETTINGS[name])

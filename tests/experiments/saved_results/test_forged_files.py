@@ -257,6 +257,10 @@ LIES: list[tuple[str, str, list[Any], str]] = [
     *(("conic_sdp", f"values.W.{at}", [0.0], "") for at in ("0.1", "1.0")),
     ("zero_one_big_m", "certificate.facts.errors", [0], "the saved errors 0"),
     ("zero_one_big_m", "certificate.facts.violations", [0], "the saved violations 0"),
+    *((name, place, [times(1 - 1e-6)], word) for name in ("conic_sdp", "zero_one_big_m")
+      for place, word in (("objective", "objective"), ("certificate.upper", "upper end"))),
+    *((name, "bound", [times(1.01)], "exceeds") for name in ("conic_sdp", "zero_one_big_m")),
+    ("c_svc", "duals.margin", [[0.0] * OVERLAPPING.n], "could not be proven again"),
     ("c_svc", "certificate.gap", [0.5], ""),
     ("zero_one_big_m", "certificate.gap", [-1.0], ""),
     ("extended_nu_svc", "certificate.gap", [0.5], ""),
