@@ -9,33 +9,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations import CATALOGUE
 
 pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
-
-
-def test_the_class_may_be_given_as_its_word() -> None:
-    @tm.formulation("QP", "here")
-    def short_svc(data: tm.TrainingData, *, C: float) -> pyo.ConcreteModel:
-        """C-SVC under another name."""
-        return tm.c_svc(data, C=C)
-
-    entry = CATALOGUE["short_svc"]
-    assert entry.problem_class is ProblemClass.QP
-    assert entry.paper_class == "QP"
-    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])  # the margins are met from w = 2 on
-    found = tm.solve(short_svc(data, C=10.0))
-    assert found.objective == pytest.approx(2.0, rel=1e-6)
-    assert found.formulation == "short_svc"
-
-
-@pytest.mark.parametrize(
-    ("word", "hint"), [("QPP", "did you mean QP"), ("qp", "one of LP, QP"), (3, "got 3")]
-)
-def test_another_class_is_refused_by_name(word: str, hint: str) -> None:
-    with pytest.raises(ValueError, match=f"problem_class must be .*{hint}"):
-        tm.formulation(word, "here")
-    assert "short_svc" not in CATALOGUE
 
 
 def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
@@ -99,6 +75,9 @@ DATA = tm.TrainingData([[0.0], [1.0]], [-1, 1])
             lambda: tm.formulation("QP", "here")(without_return)(DATA, C=1.0), TypeError,
             "without_return returned NoneType: it must return its ConcreteModel, as by `return m`",
         ),
+        (lambda: tm.formulation("QPP", "here"), ValueError, "problem_class.*did you mean QP"),
+        (lambda: tm.formulation("qp", "here"), ValueError, "problem_class.*one of LP, QP"),
+        (lambda: tm.formulation(3, "here"), ValueError, "problem_class.*got 3"),
         (lambda: tm.catalogue["c_scv"], KeyError, "no formulation is called 'c_scv'; did you mean"),
         (
             lambda: tm.compare(DATA, "c_svc", parameters={"C": 1.0}), ValueError,

@@ -169,7 +169,9 @@ def test_a_large_problem_is_certified_without_a_dense_copy() -> None:
     ("name", "intercept"), in_turn(["c_svc", "soft_margin_svc", "weighted_svc"], INTERCEPTS)
 )
 def test_newton_steps_end_where_solvers_do(name: str, intercept: str) -> None:
-    for data in _pair():
+    X, y = _points()
+    weighted = tm.TrainingData(sp.csr_matrix(X), y, sample_weight=np.arange(40) % 4)
+    for data in (*_pair(), weighted):
         model = tm.build(name, data, **WORDS[name], intercept=intercept)
         ours, theirs = tm.solve(model, method="newton"), tm.solve(model, "clarabel")
         assert ours.certificate.verdict is Verdict.CERTIFIED

@@ -173,19 +173,6 @@ def test_lower_end_of_nu_is_where_the_optimum_leaves_zero(balance: str, mode: st
     assert reference_solutions.nu_machine(data, mode, edge * 1.02, costs).value < -1e-7
 
 
-def test_at_or_below_the_range_the_result_says_so() -> None:
-    data = points("overlapping", 10)
-    ends = nu_range(data)
-    below = solve(nu_svc(data, nu=ends.nu_min / 2))
-    assert "at or below the range" in below.message
-    assert f"{ends.nu_min:.6g}" in below.message
-    assert f"{ends.nu_max:.6g}" in below.message
-    assert "extended nu-SVC" in below.message
-    assert np.abs(below.values["w"]).max() < 1e-3
-    inside = solve(nu_svc(data, nu=(ends.nu_min + ends.nu_max) / 2))
-    assert "range" not in inside.message
-
-
 # --- class balance -------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.solvers import checker
@@ -142,27 +142,6 @@ def test_a_proof_file_of_a_weighted_model_is_checked_alone(tmp_path: Path, name:
 
 
 # --- the classifier and scikit-learn --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["free", "penalised"])
-def test_c_svc_is_that_of_scikit_learn(mode: str) -> None:
-    machine = Machine(C=0.6, class_weight={"ill": 2.0}, intercept=mode)
-    machine.fit(X, WORDS, sample_weight=S)
-    words = {"C": 0.6, "class_weight": {"ill": 2.0}, "tol": 1e-10}
-    theirs: Any = SVC(kernel="linear", **words)
-    if mode == "penalised":
-        theirs = LinearSVC(loss="hinge", max_iter=10**7, random_state=0, **words)
-    theirs.fit(X, WORDS, sample_weight=S)
-    # A gap of 1e-6 leaves the hyperplane a share of its root.
-    assert np.allclose(machine.coef_, theirs.coef_, atol=ROOT)
-    if mode == "free":
-        proven = tm.certify_fitted(theirs, X, WORDS, sample_weight=S)
-        part = proven.parts[0]
-        assert part.attained is not None
-        assert part.below is not None
-        low, high = part.below.varying, part.attained.varying
-        assert machine.result_.bound <= high * (1 + 1e-12)
-        assert low <= machine.result_.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -200,13 +199,6 @@ def test_what_is_missing_or_infinite_is_null(
     }  # fmt: skip
 
 
-def test_solve_for_people_says_what_is_proven(overlapping: Path) -> None:
-    text = run("solve", "c_svc", "--data", overlapping, "--set", f"C={C}").stdout
-    assert re.search(r"^status +optimal", text, re.MULTILINE)
-    assert re.search(r"^certificate +CERTIFIED", text, re.MULTILINE)
-    assert re.search(rf"^objective +{hinge(C):.5g}", text, re.MULTILINE)
-
-
 def test_precomputed_kernel(tmp_path: Path) -> None:
     np.savez(tmp_path / "gram.npz", X=GRAM, y=OVERLAPPING.y)
     words = ["--data", tmp_path / "gram.npz", "--set", f"C={C}", "kernel=precomputed", "--json"]
@@ -354,33 +346,6 @@ def test_stdout_is_pure_json_while_the_solver_talks(
     assert answer.code == 0, answer.stderr
     assert answer.json["objective"] == pytest.approx(hinge(C), rel=1e-5)
     assert len(answer.stderr.splitlines()) > 5, "the log"
-
-
-PRINTING_IN_C = """
-import ctypes, os
-from tightmargin.experiments.console.streams import stdout_to_stderr
-with stdout_to_stderr():
-    print("python")
-    ctypes.CDLL(None).puts(b"buffered by the C library")
-    os.write(1, b"straight to the descriptor\\n")
-print("after")
-"""
-
-
-def test_nothing_reaches_stdout_while_a_model_is_solved() -> None:
-    """In a process of its own, whose C library buffers what goes into a pipe."""
-    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
-    done = subprocess.run(
-        [sys.executable, "-c", PRINTING_IN_C],
-        env=buffered | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout == "after\n"
-    for text in ("python", "buffered by the C library", "straight to the descriptor"):
-        assert text in done.stderr
 
 
 # --- what a user writes --------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import OTHER
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
@@ -41,28 +40,6 @@ def has_no_gap(table: Any, k: int = 0) -> bool:
         and row.value is not None
         and row.remark.startswith("no bound: ")
     )
-
-
-@pytest.mark.parametrize(("budget", "uncertified"), [(1, False), (3, True)])
-def test_an_edited_row_has_no_gap_beside_an_unedited_optimum(
-    budget: int, uncertified: bool
-) -> None:
-    data = outlier_data("clustered", n=40, d=2, sigma=0.2, seed=2)
-    model = tm.conic_sdp(data, penalty=1.0)
-    model.budget = pyo.Constraint(expr=sum(model.z.values()) <= budget)
-    settings = {"penalty": 1.0, "big_m": "derived"}
-    table = compare(
-        data, [model, "conic_sdp"], parameters=settings, include_uncertified=uncertified
-    )
-    assert has_no_gap(table)
-    assert OTHER in table.rows[0].remark
-    assert "edit= of compare edits both" in table.rows[0].remark
-    assert table.relative_gap(table.rows[1]) > 0.1
-    frame = table.to_frame()
-    assert frame["relative gap"].isna().tolist() == [True, False, False]
-    assert frame["value"].notna().all()
-    assert OTHER in frame["certificate"][0]
-    assert "an edited model" in table.to_latex()
 
 
 def test_models_of_the_user_and_of_the_edit_are_held_against_each_other() -> None:

@@ -27,8 +27,7 @@ from tests.support.edited_models import (
     stands_for_itself,
     steep,
 )
-from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Status, Verdict, rederive, solve
+from tightmargin.solvers import Verdict, rederive, solve
 
 # --- every other kind of edit --------------------------------------------------------------------
 
@@ -238,32 +237,6 @@ def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
 
 
 # --- no point ------------------------------------------------------------------------------------
-
-FOUR = TrainingData([[0.1], [0.2], [-0.1], [-0.2]], [1, -1, 1, -1])
-TIGHT_SLACKS = {
-    "lower": [0.5] * 4, "upper": [0.6] * 4, "norm2": 1e-4, "intercept": (0.9, 1.0), "cutoff": 4.0,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("zero_one_big_m", {"penalty": 1.0, "big_m": 1e-3}),
-        ("zero_one_relaxed", {"penalty": 1.0, "big_m": 1e-3}),
-        ("zero_one_big_m", {"penalty": 1.0, "big_m": 1e-3, "intercept": "free"}),
-        (
-            "conic_sdp_strengthened",
-            {"penalty": 1.0, "slack_bounds": {**TIGHT_SLACKS, "norm2": 1e-9}},
-        ),
-    ],
-)
-def test_no_point_for_a_stated_quantity_is_a_statement_about_the_model(
-    name: str, settings: dict[str, Any]
-) -> None:
-    result = solve(build(name, FOUR, **settings))
-    assert result.status is Status.INFEASIBLE
-    assert result.certificate.level == "model"
-    assert "may be why it has no point" in result.certificate.unproven
 
 
 def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path) -> None:
