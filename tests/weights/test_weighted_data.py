@@ -79,32 +79,6 @@ def test_weights_of_classes_multiply_those_of_points(class_weight: Any, expected
     assert as_data == pytest.approx(as_word, rel=1e-7)
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "negative": ({"sample_weight": -S}, "at least 0, got -2.0 in row 0"),
-    "nan": ({"sample_weight": S * np.nan}, "got nan in row 0"),
-    "infinite": ({"sample_weight": [np.inf, *S[1:]]}, "got inf in row 0"),
-    "zero": ({"sample_weight": 0 * S}, "sample_weight is zero everywhere"),
-    "a class of zero": ({"sample_weight": Y > 0}, r"0 at every point of -1: no point"),
-    "short": ({"sample_weight": S[:3]}, r"sample_weight must have shape \(7,\), got \(3,\)"),
-    "one number": ({"sample_weight": 2.0}, r"sample_weight must have shape"),
-    "words": ({"sample_weight": WORDS}, "sample_weight must be 7 numbers"),
-    "too large": ({"sample_weight": S * 5e307}, "beyond double precision"),
-    "too small": ({"class_weight": {1: 1e-300}, "sample_weight": S * 1e-100}, "beyond double"),
-    "another class": ({"class_weight": {2: 1.0}}, "names the class 2; the classes are -1, .1"),
-    "another word": ({"class_weight": "balance"}, "got 'balance'; did you mean balanced"),
-    "three numbers": ({"class_weight": [1.0, 2.0, 3.0]}, "class_weight must be"),
-    "a class of weight 0": ({"class_weight": {1: 0.0}}, "class_weight must be positive"),
-    "a number": ({"class_weight": 2.0}, "class_weight must be two numbers"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_bad_weights_are_refused_by_name(case: str) -> None:
-    words, sentence = REFUSED[case]
-    with pytest.raises(ValueError, match=sentence):
-        weighted(**words)
-
-
 def test_copies_keep_weights_and_names() -> None:
     data = tm.TrainingData(X, WORDS, sample_weight=S, positive="ill", spec="mine")
     for copy in (dataclasses.replace(data, X=data.X + 1), pickle.loads(pickle.dumps(data))):
@@ -160,10 +134,3 @@ def test_duals_are_told_for_all_points_given(kernel: str | None) -> None:
     most = -machine.result_.objective  # the dual minimises minus the optimum
     assert ends.below.varying <= most * (1 + 1e-6)
     assert most <= ends.attained.varying * (1 + 1e-6)
-
-
-def test_what_a_classifier_refuses() -> None:
-    with pytest.raises(ValueError, match="kernel=precomputed leave points of weight 0 out"):
-        Machine("c_svc_dual", C=1.0, kernel="precomputed").fit(X @ X.T, Y, sample_weight=S)
-    with pytest.raises(ValueError, match="y holds 1 class"):
-        Machine(C=1.0).fit(X, Y, sample_weight=Y > 0)

@@ -51,12 +51,6 @@ def test_names_of_columns_are_kept_and_no_part_of_the_digest() -> None:
     assert tm.TrainingData(numbered, TABLE["y"]).feature_names == ()
 
 
-@pytest.mark.parametrize("given", [["a"], ["a", "b", "c"], ["a", "a"], ["a", 1], "ab"])
-def test_names_that_do_not_fit_are_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match="feature_names"):
-        tm.TrainingData(TABLE[list(NAMES)], TABLE["y"], feature_names=given)
-
-
 def test_results_pictures_and_models_say_the_names(tmp_path: Path) -> None:
     data = by_hand()
     machine = tm.fit("c_svc", data, C=1.0, normalise="zscore")
@@ -107,14 +101,6 @@ def test_fit_takes_weights(name: str, words: dict[str, Any]) -> None:
     new = TABLE[list(NAMES)].to_numpy() + 0.1
     assert np.allclose(found.decision_values(new), same.decision_values(new), atol=CLOSE)
     assert found.result.objective == pytest.approx(same.result.objective, rel=3e-6)
-
-
-def test_fit_refuses_weights_of_weighted_points() -> None:
-    data = by_hand(sample_weight=TABLE["copies"])
-    with pytest.raises(ValueError, match="sample_weight: the points are weighted already"):
-        tm.fit("c_svc", data, C=1.0, sample_weight=np.ones(6))
-    with pytest.raises(ValueError, match=r"sample_weight must have shape \(7,\)"):
-        tm.fit("c_svc", by_hand(), C=1.0, sample_weight=np.ones(6))
 
 
 # --- files and the command line -------------------------------------------------------------------
