@@ -14,8 +14,6 @@ from tests.inside.solvers import (
     classify,
     conic_form,
     conic_multipliers,
-    highs,
-    primal_residual,
     scaling,
     standard_form,
     unpack,
@@ -76,28 +74,6 @@ def test_multipliers_of_the_scaled_cones_are_multipliers_of_the_cones(
             assert part[0] >= np.linalg.norm(part[1:]) * (1 - 1e-12)
         if block.kind == "psd":
             assert np.linalg.eigvalsh(unpack(part))[0] >= -1e-12 * np.abs(part).max()
-
-
-def test_claims_come_back_with_points_multipliers_and_bounds_of_the_model() -> None:
-    form = form_of(scaled_by(drawn("extended_nu_svc_linearised", 4, "free"), 1e6).after)
-    found = scaling(form)
-    there = highs.run(found.form, classify(form), Limits())
-    here = found.claim(there)
-    plain = highs.run(form, classify(form), Limits())
-    assert here.objective == pytest.approx(plain.objective, rel=1e-9)
-    assert here.x is not None
-    assert plain.x is not None
-    assert form.objective.at(here.x) == pytest.approx(here.objective, rel=1e-12)
-    assert primal_residual(form, here.x)[0] < 1e-9
-    assert here.duals is not None
-    # Reduced costs c - A'y of the model itself, from the multipliers that came back.
-    reduced = form.objective.a - form.A.T @ here.duals.rows
-    size = np.abs(form.objective.a) + abs(form.A).T @ np.abs(here.duals.rows)
-    assert (np.abs(reduced - here.duals.bounds) <= 1e-12 * size).all()
-    value = (
-        form.row_lower[np.isfinite(form.row_lower)] @ here.duals.rows[np.isfinite(form.row_lower)]
-    )
-    assert value == pytest.approx(here.objective, rel=1e-9)
 
 
 def test_only_numbers_that_differ_by_four_powers_of_ten_are_scaled_at_once() -> None:

@@ -1,4 +1,4 @@
-"""Machines the papers prove equal, scikit-learn as outside witness, and misprints that show."""
+"""Scikit-learn as outside witness, duals and their primals, and the range of nu."""
 
 from __future__ import annotations
 
@@ -132,9 +132,6 @@ def test_a_dual_and_its_primal_are_known_by_one_number() -> None:
         assert known(dual) == pytest.approx(-expected, rel=1e-6, abs=1e-7), dual
 
 
-# --- one machine, two normalisations -------------------------------------------------------------
-
-
 # --- the range of nu -----------------------------------------------------------------------------
 
 
@@ -184,6 +181,3 @@ def test_balanced_weights_are_the_witness_with_half_a_class(mode: str) -> None:
     found = optimum(nu_svc(data, nu=0.8, class_balance="balanced", intercept=mode))
     assert found.objective == pytest.approx(expected, abs=1e-7)
     assert expected < -1e-4
-
-
-# --- misprints -----------------------------------------------------------------------------------

@@ -104,6 +104,3 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
     asked = [(str(marks), number, 0.0) for number in range(3)]
     assert run_study(marked, asked, name="n", jobs=2).complete()
     assert list(folder.iterdir()) == []
-
-
-# --- a shell's background job, which is born with Ctrl-C ignored ----------------------------------

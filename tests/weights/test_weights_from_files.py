@@ -160,6 +160,3 @@ def test_the_command_line_takes_weights_and_records_them(file: Path, tmp_path: P
     bad = run("solve", "c_svc", "--data", file, "--class-weight", "ill", "--set", "C=1")
     assert bad.code == 2
     assert "--class-weight A=1,B=2" in bad.stderr
-
-
-# --- scikit-learn ---------------------------------------------------------------------------------
