@@ -1,18 +1,14 @@
-"""Problems drawn by seed, solved, and held to what their verdict must be."""
+"""Problems solved, and held to what their verdict must be."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import functools
 
 import tightmargin.cuts  # noqa: F401  (registers searches)
-from tests.metamorphic.changes import Trial
+from tests.metamorphic.changes import Trial, drawn
 from tests.metamorphic.families import FAMILIES
-from tests.references.reference_solutions import points
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Status, Verdict, solve
-
-Array = NDArray[np.float64]
 
 RELATIVE = 1e-6
 # Rows from a cutoff close in on one lifted point, blocks vanish: what is proven is the bound, and
@@ -20,16 +16,10 @@ RELATIVE = 1e-6
 TIGHT = ("conic_sdp_lift", "conic_sdp_strengthened")
 
 
-def drawn(name: str, seed: int, mode: str, size: int | None = None) -> Trial:
-    """A problem of an entry: 6 or 8 points in the plane, hyperparameters by seed.
-
-    On the line instead where (w, b) on a sphere would not be in the plane otherwise.
-    """
-    family, rng = FAMILIES[name], np.random.default_rng(seed)
-    d = 1 if not family.certified and mode == "penalised" else 2
-    n = int(rng.choice(family.sizes)) if size is None else size
-    data = points(family.kind, int(rng.integers(1000)), n=n, d=d)
-    return Trial(name, data, family.draw(rng, data, mode), mode)
+@functools.cache
+def solved_first(name: str, mode: str) -> SolveResult:
+    """Result of a problem of the catalogue's table as it stands."""
+    return solved(drawn(name, mode))
 
 
 def solved(trial: Trial, solver: str = "auto") -> SolveResult:

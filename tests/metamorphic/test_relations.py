@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.metamorphic.certified import close, drawn, proven_gap, solved
-from tests.metamorphic.changes import KINDS, modes, size
+from tests.metamorphic.certified import close, proven_gap, solved, solved_first
+from tests.metamorphic.changes import KINDS, drawn, modes, size
 from tests.metamorphic.families import FAMILIES
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, MulticlassData
 
-SEEDS = st.integers(0, 2**32 - 1)
 RELATED = [(name, kind) for name in FAMILIES for kind in KINDS if modes(name, kind)]
 KNOWN = [(n, k) for n, k in RELATED if FAMILIES[n].dependent or not KINDS[k].dependent]
 
@@ -36,14 +33,15 @@ def test_every_entry_of_the_catalogue_has_its_relations_stated() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), some(KNOWN, 2))
-@settings(max_examples=2 if FULL else 1)
-@given(seed=SEEDS, data=st.data())
-def test_the_optimum_follows_the_data(name: str, kind: str, seed: int, data: st.DataObject) -> None:
+def test_the_optimum_follows_the_data(name: str, kind: str) -> None:
     """The optimum after a change is the factor times the one before."""
-    mode = data.draw(st.sampled_from(modes(name, kind)))
-    trial = drawn(name, seed, mode, size(name, kind))
-    change = KINDS[kind].make(trial, np.random.default_rng([seed, 1]))
-    before, after = solved(change.before), solved(change.after)
-    assert before.objective is not None
-    gaps = change.factor * proven_gap(before) + proven_gap(after)
-    assert close(after.objective, change.factor * before.objective, gaps)
+    able, turn = modes(name, kind), list(FAMILIES).index(name)
+    for mode in able if FULL else [able[turn % len(able)]]:
+        few = size(name, kind)
+        change = KINDS[kind].make(drawn(name, mode, few), np.random.default_rng(turn))
+        itself = few is None and kind != "a column twice"
+        before = solved_first(name, mode) if itself else solved(change.before)
+        after = solved(change.after)
+        assert before.objective is not None
+        gaps = change.factor * proven_gap(before) + proven_gap(after)
+        assert close(after.objective, change.factor * before.objective, gaps)

@@ -18,8 +18,7 @@ from tests.inside.solvers import (
     standard_form,
     unpack,
 )
-from tests.metamorphic.certified import drawn
-from tests.metamorphic.changes import Trial, scaled_by
+from tests.metamorphic.changes import Trial, drawn, scaled_by
 from tests.support.covering import in_turn
 from tightmargin.formulations import CATALOGUE
 
@@ -36,7 +35,7 @@ def form_of(trial: Trial) -> StandardForm:
 
 def test_factors_are_powers_of_two_and_integers_keep_theirs() -> None:
     for name in ONE_OF_A_CLASS:
-        form = form_of(drawn(name, 3, "none"))
+        form = form_of(drawn(name, "none"))
         found = scaling(form)
         one = np.array([found.objective])
         for factors in (found.columns, found.rows, found.quadratic, *found.psd, one):
@@ -56,7 +55,7 @@ def test_multipliers_of_the_scaled_cones_are_multipliers_of_the_cones(
     name: str, unit: float
 ) -> None:
     """In the dual cone, with the same A'z and b'z: checked without our repair of multipliers."""
-    form = form_of(scaled_by(drawn(name, 4, "none"), unit).after)
+    form = form_of(scaled_by(drawn(name, "none"), unit).after)
     conic = conic_form(form, classify(form))
     scaled = scaling(form).conic(conic)
     claim = clarabel.run_conic(scaled.conic, len(form.rows), Limits())
@@ -77,7 +76,7 @@ def test_multipliers_of_the_scaled_cones_are_multipliers_of_the_cones(
 
 
 def test_only_numbers_that_differ_by_four_powers_of_ten_are_scaled_at_once() -> None:
-    trial = drawn("c_svc", 3, "none")
+    trial = drawn("c_svc", "none")
     assert not badly_scaled(form_of(trial))
     assert badly_scaled(form_of(scaled_by(trial, 1e3).after))
     assert badly_scaled(form_of(scaled_by(trial, 1e-3).after))

