@@ -33,9 +33,7 @@ from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 
 GRAM = OVERLAPPING.X @ OVERLAPPING.X.T
 # The command line knows classes of problems and kinds of data; the library is asked for each entry.
-SOME = [*{case.entry.problem_class: name for name, case in CASES.items()}.values(),
-        "c_svc", "weighted_svc", "nu_svc", "zero_one_big_m", "conic_sdp", "multiclass_hinge",
-        "matrix_svc_projection", "hard_margin_svc"]  # fmt: skip
+SOME = list({case.entry.problem_class: name for name, case in CASES.items()}.values())
 
 
 def hinge(costs: Any) -> float:
@@ -134,7 +132,7 @@ def test_no_command_prints_the_help_as_an_error() -> None:
 # --- solve ---------------------------------------------------------------------------------------
 
 
-@each(CASES if FULL else sorted(set(SOME)))
+@each(CASES if FULL else SOME)
 def test_solve_gives_a_certified_result(case: Case, folder: Path) -> None:
     data, file = case.data, write_csv(folder / f"{case.name}.csv", case.data)
     words = ["--set", *case.spelled().split()] if case.words else []
@@ -270,23 +268,11 @@ REFUSED = {
     "missing": (["c_svc"], "c_svc needs C"),
     "key": (["nu_svc", "--set", "nu=0.5", "class_balanc=uniform"], "did you mean class_balance"),
     "normalize": (["c_svc", "--set", "C=1", "normalize=zscore"], "did you mean normalise"),
-    "word": (["c_svc", "--set", "C=1", "normalise=zscores"], "did you mean 'zscore'"),
     "number": (["c_svc", "--set", "C=much"], "C must be a number"),
-    "negative": (["c_svc", "--set", "C=-1"], "C must be a positive finite number"),
-    "nan": (["c_svc", "--set", "C=nan"], "C must be a positive finite number"),
     "no equals": (["c_svc", "--set", "C"], "key=value"),
     "twice": (["c_svc", "--set", "C=1", "--set", "C=2"], "set twice"),
-    "list": (["c_svc", "--set", "C=1", "class_weight=3"], "tightmargin: "),
-    "intercept": (["c_svc", "--set", "C=1", "intercept=fixed"], "free"),
-    "big_m": (["zero_one_big_m", "--set", "penalty=1"], "needs big_m"),
-    "derived": (["zero_one_big_m", "--set", "penalty=1", "big_m=derive"], "derived"),
-    "nu": (["nu_svc", "--set", "nu=0.999999", "class_balance=balancd"], "balanced"),
     "solver": (["c_svc", "--set", "C=1", "--solver", "cplex"], "highs, clarabel, scip"),
-    "class": (["conic_sdp", "--set", "penalty=1", "--solver", "highs"], "clarabel"),
     "kernel": (["c_svc", "--set", "C=1", "kernel=rbf", "width=1"], "c_svc_dual"),
-    "width": (["c_svc_dual", "--set", "C=1", "kernel=rbf"], "needs width"),
-    "stray": (["c_svc_dual", "--set", "C=1", "width=1"], "kernel=rbf"),
-    "degree": (["c_svc_dual", "--set", "C=1", "kernel=poly", "degree=x", "coef0=1"], "degree"),
     "square": (["c_svc_dual", "--set", "C=1", "kernel=precomputed"], "kernel matrix"),
     "method": (["c_svc", "--set", "C=1", "--method", "magic"], "direct"),
     "limit": (["c_svc", "--set", "C=1", "--time-limit", "-1"], "time_limit must be positive"),
