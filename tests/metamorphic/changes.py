@@ -35,7 +35,6 @@ INTEGER = (
     "zero_one_big_m", "zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive",
     "ramp_big_m", "ramp_l1_big_m",
 )  # fmt: skip
-OTHER_WORDS = {"conic_sdp_budget": {"budget": 0.05}}  # an optimum other than 0
 OF_POINTS = ("big_m", "strengthening")  # hyperparameters with a number for each point
 ROOT2 = np.sqrt(2.0)
 
@@ -63,7 +62,9 @@ def drawn(name: str, mode: str, n: int | None = None) -> Trial:
     """The problem of the catalogue's table, on few points where that is asked for."""
     case = CASES[name]
     data = case.data if n is None else points("overlapping", 4, n=n)
-    words = case.words_of(mode, **OTHER_WORDS.get(name, {}))
+    words = case.words_of(mode)
+    if name == "conic_sdp_budget":  # for an optimum other than 0
+        words |= {"budget": 0.03} | ({"intercept_bound": 2.0} if mode == "free" else {})
     return Trial(name, data, {word: words[word] for word in words if word != "intercept"}, mode)
 
 
