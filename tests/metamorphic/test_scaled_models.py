@@ -19,6 +19,7 @@ from tests.inside.solvers import (
     unpack,
 )
 from tests.metamorphic.changes import Trial, drawn, scaled_by
+from tests.support.bounds import scaled_bound
 from tests.support.covering import in_turn
 from tightmargin.formulations import CATALOGUE
 
@@ -73,6 +74,24 @@ def test_multipliers_of_the_scaled_cones_are_multipliers_of_the_cones(
             assert part[0] >= np.linalg.norm(part[1:]) * (1 - 1e-12)
         if block.kind == "psd":
             assert np.linalg.eigvalsh(unpack(part))[0] >= -1e-12 * np.abs(part).max()
+
+
+@pytest.mark.parametrize(("name", "unit"), in_turn(CONIC, [1e-7, 1.0, 1e7]))
+def test_a_bound_in_numbers_near_1_is_a_bound(name: str, unit: float) -> None:
+    """Not above the optimum, whatever multipliers it starts from."""
+    form = form_of(scaled_by(drawn(name, "none"), unit).after)
+    scaled = scaling(form).conic(conic_form(form, classify(form)))
+    claim = clarabel.run_conic(scaled.conic, len(form.rows), Limits(options=clarabel.CLOSER))
+    assert claim.x is not None
+    assert claim.duals is not None
+    optimum = float(form.objective.at(scaled.point(claim.x)))
+    rng = np.random.default_rng(0)
+    z = conic_multipliers(scaled.conic, claim.duals)
+    for disturbance in (0.0, 1e-6, 1e-2):
+        moved = z * (1 + disturbance * rng.random(len(z)))
+        found = scaled_bound(form, scaled, claim.x, moved)
+        assert found is not None or disturbance > 0
+        assert found is None or found <= optimum + 1e-7 * abs(optimum)
 
 
 def test_only_numbers_that_differ_by_four_powers_of_ten_are_scaled_at_once() -> None:
