@@ -181,7 +181,7 @@ KINDS: dict[str, Kind] = {
     "rows in another order": Kind(permuted),
     "labels flipped": Kind(flipped),
     "points rotated": Kind(rotated, turning=True),
-    # A price or a bound on b is one on where the origin lies; see test_translations.py.
+    # A price or a bound on b is one on where the origin lies.
     "points translated": Kind(translated, intercepts=("free",), bounded=False),
     "points twice": Kind(points_twice, copies=True),
     "a column of zeros": Kind(zero_column, dependent=True),
