@@ -153,6 +153,9 @@ add("qp_inactive_row", QP, 0.5, {"least": 1}, w=FREE,
 
 # --- second-order cones --------------------------------------------------------------------------
 
+# min -x - y on the disc of radius sqrt(2): (1, 1).
+add("socp_disc", SOCP, -2, x=(-3, 3), y=(-3, 3), disc=lambda m: m.x**2 + m.y**2 <= 2,
+    goal=lambda m: -m.x - m.y)  # fmt: skip
 # The norm of (3, 4).
 add("socp_norm", SOCP, 5, u=FREE, v=FREE, t=POSITIVE, norm=lambda m: m.u**2 + m.v**2 <= m.t**2,
     first=lambda m: m.u == 3, second=lambda m: m.v == 4, goal=lambda m: m.t)  # fmt: skip
