@@ -6,26 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import pyomo.environ as pyo
 from pyomo.environ import exp, log
 
+from tests.conformance.problems import FREE, Build, model
+
 LOG_2 = math.log(2.0)
-Build = Callable[[], pyo.ConcreteModel]
 
 
 def two(**parts: Callable[[Any], Any]) -> Build:
-    """A model in x and y; a part called goal is minimised, gain is maximised, others are rows."""
-
-    def build() -> pyo.ConcreteModel:
-        m = pyo.ConcreteModel()
-        m.x, m.y = pyo.Var(), pyo.Var()
-        for name, make in parts.items():
-            kind: Any = pyo.Constraint if name not in ("goal", "gain") else pyo.Objective
-            sense = {"sense": pyo.maximize} if name == "gain" else {}
-            m.add_component(name, kind(expr=make(m), **sense))
-        return m
-
-    return build
+    return model(x=FREE, y=FREE, **parts)
 
 
 OPTIMA: dict[str, tuple[Build, float]] = {

@@ -1,15 +1,13 @@
 """Small problems whose answers are known without a solver: a closed form, or all cases tried here.
 
-Each builder's docstring says why its optimum is what it is. The list is meant to grow: whatever a
+The comment above each says why its optimum is what it is. The list is meant to grow: whatever a
 solver or a reader once got wrong belongs here, in the smallest form that shows it.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
@@ -21,6 +19,7 @@ MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
 LRCP, NONCONVEX = ProblemClass.LRCP, ProblemClass.NONCONVEX
 
 INFEASIBLE, UNBOUNDED = "infeasible", "unbounded"
+Build = Callable[[], pyo.ConcreteModel]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Problem:
     name: str
     problem_class: ProblemClass
     answer: float | str
-    build: Callable[[], pyo.ConcreteModel]
+    build: Build
     duals: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -47,587 +46,195 @@ class Problem:
         return not isinstance(self.answer, str)
 
 
+def model(**parts: Any) -> Build:
+    """A pair is the ends of a variable, a number one that is fixed, a function what it returns.
+
+    That is an objective (`goal` is minimised, `gain` maximised), a semidefinite block where it is a
+    list, and a row elsewhere, which `inactive` is not to count.
+    """
+
+    def build() -> pyo.ConcreteModel:
+        m = pyo.ConcreteModel()
+        for name, part in parts.items():
+            if isinstance(part, tuple):
+                ends, domain = part[:2], part[2] if part[2:] else pyo.Reals
+                m.add_component(name, pyo.Var(bounds=ends, within=domain))
+            elif not callable(part):
+                m.add_component(name, pyo.Var())
+                m.component(name).fix(part)
+            elif name in ("goal", "gain"):
+                sense = pyo.minimize if name == "goal" else pyo.maximize
+                m.goal = pyo.Objective(expr=part(m), sense=sense)
+            elif isinstance(made := part(m), list):
+                psd(m, name, made)
+            else:
+                m.add_component(name, pyo.Constraint(expr=made))
+        if m.component("inactive") is not None:
+            m.inactive.deactivate()
+        return m
+
+    return build
+
+
 PROBLEMS: list[Problem] = []
 
 
-def problem(
-    problem_class: ProblemClass, answer: float | Fraction | str, **duals: float
-) -> Callable[[Callable[[], pyo.ConcreteModel]], Callable[[], pyo.ConcreteModel]]:
-    """List a builder under its name."""
-
-    def listed(build: Callable[[], pyo.ConcreteModel]) -> Callable[[], pyo.ConcreteModel]:
-        known = answer if isinstance(answer, str) else float(answer)
-        PROBLEMS.append(Problem(build.__name__, problem_class, known, build, duals))
-        return build
-
-    return listed
+def add(
+    name: str,
+    problem_class: ProblemClass,
+    answer: float | str,
+    duals: dict[str, float] | None = None,
+    **parts: Any,
+) -> None:
+    known = answer if isinstance(answer, str) else float(answer)
+    PROBLEMS.append(Problem(name, problem_class, known, model(**parts), duals or {}))
 
 
-def variables(**bounds: Any) -> pyo.ConcreteModel:
-    """Continuous variables by name with (lower, upper)."""
-    m = pyo.ConcreteModel()
-    for name, pair in bounds.items():
-        m.add_component(name, pyo.Var(bounds=pair))
-    return m
+FREE, POSITIVE, UNIT = (None, None), (0, None), (0, 1)
+SWITCH = (0, 1, pyo.Binary)
 
 
-FREE, POSITIVE = (None, None), (0, None)
+def whole(low: int | None, high: int | None) -> tuple[Any, ...]:
+    return low, high, pyo.Integers
 
 
 # --- linear programs -----------------------------------------------------------------------------
 
-
-@problem(LP, -6, total=-1)
-def lp_vertex() -> pyo.ConcreteModel:
-    """min -x - 2y, x + y <= 4 in a box: y = 2 at its bound, then x = 2."""
-    m = variables(x=(0, 3), y=(0, 2))
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=-m.x - 2 * m.y)
-    return m
-
-
-@problem(LP, 10, total=2, first=-1, second=-1)
-def lp_equations_only() -> pyo.ConcreteModel:
-    """Three equations with the one solution (3, 2, 1); 3 + 4 + 3. A'y = c gives y = (2, -1, -1)."""
-    m = variables(x=FREE, y=FREE, z=FREE)
-    m.total = pyo.Constraint(expr=m.x + m.y + m.z == 6)
-    m.first = pyo.Constraint(expr=m.x - m.y == 1)
-    m.second = pyo.Constraint(expr=m.y - m.z == 1)
-    m.goal = pyo.Objective(expr=m.x + 2 * m.y + 3 * m.z)
-    return m
-
-
-@problem(LP, 1, right=0.5, left=0.5)
-def lp_free_variables() -> pyo.ConcreteModel:
-    """The larger of x - 1 and 3 - x is least where they meet, 1 at x = 2."""
-    m = variables(x=FREE, y=FREE)
-    m.right = pyo.Constraint(expr=m.y - m.x >= -1)
-    m.left = pyo.Constraint(expr=m.y + m.x >= 3)
-    m.goal = pyo.Objective(expr=m.y)
-    return m
-
-
-@problem(LP, -1, total=0, difference=-1)
-def lp_ranges() -> pyo.ConcreteModel:
-    """min y - x where -1 <= x - y <= 1: the upper end of a two-sided row."""
-    m = variables(x=FREE, y=FREE)
-    m.total = pyo.Constraint(expr=(1, m.x + m.y, 3))
-    m.difference = pyo.Constraint(expr=(-1, m.x - m.y, 1))
-    m.goal = pyo.Objective(expr=m.y - m.x)
-    return m
-
-
-@problem(LP, 11, total=2, slack=0)
-def lp_maximised() -> pyo.ConcreteModel:
-    """max 3x + 2y, x + y <= 4, x <= 3: (3, 1); a unit more of the sum is a unit of y."""
-    m = variables(x=(0, 3), y=POSITIVE)
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.slack = pyo.Constraint(expr=m.x + 3 * m.y <= 7)
-    m.goal = pyo.Objective(expr=3 * m.x + 2 * m.y, sense=pyo.maximize)
-    return m
-
-
-@problem(LP, 7, total=0)
-def lp_constant_objective() -> pyo.ConcreteModel:
-    """7, wherever one stands."""
-    m = variables(x=(0, 1), y=(0, 1))
-    m.total = pyo.Constraint(expr=m.x + m.y >= 1)
-    m.goal = pyo.Objective(expr=7.0)
-    return m
-
-
-@problem(LP, 0)
-def lp_without_objective() -> pyo.ConcreteModel:
-    """Any feasible point: by convention of value 0."""
-    m = variables(x=(0, 1), y=(0, 1))
-    m.total = pyo.Constraint(expr=m.x + m.y >= 1)
-    return m
-
-
-@problem(LP, 1.5, total=1)
-def lp_fixed_variable() -> pyo.ConcreteModel:
-    """x >= 3 - y with y fixed at 2, and half of y beside: 1 + 1/2."""
-    m = variables(x=POSITIVE, y=FREE)
-    m.y.fix(2)
-    m.total = pyo.Constraint(expr=m.x + m.y >= 3)
-    m.goal = pyo.Objective(expr=m.x + m.y / 4)
-    return m
-
-
-@problem(LP, -2)
-def lp_without_rows() -> pyo.ConcreteModel:
-    """Bounds alone: 1 - 3."""
-    m = variables(x=(1, 5), y=(-2, 3))
-    m.goal = pyo.Objective(expr=m.x - m.y)
-    return m
-
-
-@problem(LP, 2.5, double=0.5)
-def lp_one_variable() -> pyo.ConcreteModel:
-    """2 x >= 5."""
-    m = variables(x=FREE)
-    m.double = pyo.Constraint(expr=2 * m.x >= 5)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-COSTS = ((4, 1, 3), (2, 0, 5), (3, 2, 2))
-
-
-@problem(LP, min(sum(COSTS[i][p[i]] for i in range(3)) for p in itertools.permutations(range(3))))
-def lp_assignment() -> pyo.ConcreteModel:
-    """Birkhoff: the cheapest of six permutations; every vertex is degenerate."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(3), range(3), bounds=(0, None))
-    m.rows = pyo.Constraint(range(3), rule=lambda m, i: sum(m.x[i, j] for j in range(3)) == 1)
-    m.columns = pyo.Constraint(range(3), rule=lambda m, j: sum(m.x[i, j] for i in range(3)) == 1)
-    m.goal = pyo.Objective(
-        expr=sum(COSTS[i][j] * m.x[i, j] for i, j in itertools.product(range(3), range(3)))
-    )
-    return m
-
-
-@problem(LP, 1, total=1)
-def lp_idle_parts() -> pyo.ConcreteModel:
-    """y >= 1, where x has coefficient 0 and z occurs nowhere."""
-    m = variables(x=(0, 1), y=POSITIVE, z=(-1, 1))
-    m.total = pyo.Constraint(expr=0 * m.x + m.y >= 1)
-    m.goal = pyo.Objective(expr=m.y)
-    return m
-
-
-@problem(LP, -4, least=-2)
-def lp_constants_everywhere() -> pyo.ConcreteModel:
-    """5x / 2 - 1 <= 4 is x <= 2, where 6 - 5x is -4; a unit more allows 2/5 more of x."""
-    m = variables(x=FREE)
-    m.least = pyo.Constraint(expr=5 * m.x / 2 - 1 <= 4)
-    m.goal = pyo.Objective(expr=6 - 5 * m.x)
-    return m
-
-
-@problem(LP, INFEASIBLE)
-def lp_crossed_bounds() -> pyo.ConcreteModel:
-    """x between 2 and 1."""
-    m = variables(x=(2, 1), y=(0, 1))
-    m.total = pyo.Constraint(expr=m.x + m.y >= 1)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(LP, UNBOUNDED)
-def lp_called_infeasible() -> pyo.ConcreteModel:
-    """Unbounded along (0, 0, 2, 0, 1), feasible at that point; HiGHS 1.15.1 presolves it away."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(5), bounds=(0, None))
-    x = m.x
-    m.first = pyo.Constraint(expr=(-1, x[0] + x[1], 2))
-    m.second = pyo.Constraint(expr=x[0] + x[2] - x[4] >= 1)
-    m.third = pyo.Constraint(expr=3 * x[0] + x[3] + x[4] >= 1)
-    m.fourth = pyo.Constraint(expr=-x[1] + x[2] / 2 - x[4] <= 1)
-    m.goal = pyo.Objective(expr=2 * x[0] + 2 * x[1] - 2 * x[2] + 2 * x[3])
-    return m
-
+# Three equations with the one solution (3, 2, 1); 3 + 4 + 3. A'y = c gives y = (2, -1, -1).
+add("lp_equations_only", LP, 10, {"total": 2, "first": -1, "second": -1}, x=FREE, y=FREE, z=FREE,
+    total=lambda m: m.x + m.y + m.z == 6, first=lambda m: m.x - m.y == 1,
+    second=lambda m: m.y - m.z == 1, goal=lambda m: m.x + 2 * m.y + 3 * m.z)  # fmt: skip
+# min y - x where -1 <= x - y <= 1: the upper end of a two-sided row.
+add("lp_ranges", LP, -1, {"total": 0, "difference": -1}, x=FREE, y=FREE,
+    total=lambda m: (1, m.x + m.y, 3), difference=lambda m: (-1, m.x - m.y, 1),
+    goal=lambda m: m.y - m.x)  # fmt: skip
+# max 3x + 2y, x + y <= 4, x <= 3: (3, 1); a unit more of the sum is a unit of y.
+add("lp_maximised", LP, 11, {"total": 2, "slack": 0}, x=(0, 3), y=POSITIVE,
+    total=lambda m: m.x + m.y <= 4, slack=lambda m: m.x + 3 * m.y <= 7,
+    gain=lambda m: 3 * m.x + 2 * m.y)  # fmt: skip
+# 7, wherever one stands.
+add("lp_constant_objective", LP, 7, {"total": 0}, x=UNIT, y=UNIT,
+    total=lambda m: m.x + m.y >= 1, goal=lambda m: 7.0)  # fmt: skip
+# Any feasible point: by convention of value 0.
+add("lp_without_objective", LP, 0, x=UNIT, y=UNIT, total=lambda m: m.x + m.y >= 1)
+# x >= 3 - y with y fixed at 2, and half of y beside: 1 + 1/2.
+add("lp_fixed_variable", LP, 1.5, {"total": 1}, x=POSITIVE, y=2,
+    total=lambda m: m.x + m.y >= 3, goal=lambda m: m.x + m.y / 4)  # fmt: skip
+# 5x / 2 - 1 <= 4 is x <= 2, where 6 - 5x is -4; a unit more allows 2/5 more of x. z occurs nowhere.
+add("lp_constants_everywhere", LP, -4, {"least": -2}, x=FREE, z=(-1, 1),
+    least=lambda m: 5 * m.x / 2 - 1 <= 4, goal=lambda m: 6 - 5 * m.x)  # fmt: skip
+# x between 2 and 1.
+add("lp_crossed_bounds", LP, INFEASIBLE, x=(2, 1), y=UNIT,
+    total=lambda m: m.x + m.y >= 1, goal=lambda m: m.x)  # fmt: skip
+# Unbounded along (0, 0, 2, 0, 1), feasible at that point; HiGHS 1.15.1 presolves it away.
+add("lp_called_infeasible", LP, UNBOUNDED, a=POSITIVE, b=POSITIVE, c=POSITIVE, d=POSITIVE,
+    e=POSITIVE, first=lambda m: (-1, m.a + m.b, 2), second=lambda m: m.a + m.c - m.e >= 1,
+    third=lambda m: 3 * m.a + m.d + m.e >= 1, fourth=lambda m: -m.b + m.c / 2 - m.e <= 1,
+    goal=lambda m: 2 * m.a + 2 * m.b - 2 * m.c + 2 * m.d)  # fmt: skip
 
 # --- convex quadratic programs -------------------------------------------------------------------
 
-
-@problem(QP, 5, line=2)
-def qp_projection() -> pyo.ConcreteModel:
-    """Squared distance of x + 2y = r from 0 is r^2 / 5: 5 at r = 5, with derivative 2."""
-    m = variables(x=FREE, y=FREE)
-    m.line = pyo.Constraint(expr=m.x + 2 * m.y == 5)
-    m.goal = pyo.Objective(expr=m.x**2 + m.y**2)
-    return m
-
-
-@problem(QP, 2)
-def qp_box() -> pyo.ConcreteModel:
-    """(2, -1) is nearest to (1, 0) of the unit box, at squared distance 2."""
-    m = variables(x=(0, 1), y=(0, 1))
-    m.goal = pyo.Objective(expr=(m.x - 2) ** 2 + (m.y + 1) ** 2)
-    return m
-
-
-@problem(QP, 0)
-def qp_semidefinite() -> pyo.ConcreteModel:
-    """(x + y - 1)^2 + x with x >= 0 and y free: flat along (1, -1), least at (0, 1)."""
-    m = variables(x=POSITIVE, y=FREE)
-    m.goal = pyo.Objective(expr=(m.x + m.y - 1) ** 2 + m.x)
-    return m
-
-
-@problem(QP, -3)
-def qp_unconstrained() -> pyo.ConcreteModel:
-    """x^2 + xy + y^2 - 3x: 2x + y = 3 and x + 2y = 0 at (2, -1), 4 - 2 + 1 - 6."""
-    m = variables(x=FREE, y=FREE)
-    m.goal = pyo.Objective(expr=m.x**2 + m.x * m.y + m.y**2 - 3 * m.x)
-    return m
-
-
-@problem(QP, 3, cap=2)
-def qp_maximised() -> pyo.ConcreteModel:
-    """4x - x^2 up to x <= 1 is 3 there, and grows with 4 - 2x = 2."""
-    m = variables(x=FREE, y=(0, 1))
-    m.cap = pyo.Constraint(expr=m.x <= 1)
-    m.goal = pyo.Objective(expr=4 * m.x - m.x**2 - m.y**2, sense=pyo.maximize)
-    return m
-
-
-@problem(QP, -1)
-def qp_fixed_factor() -> pyo.ConcreteModel:
-    """x y + x^2 with y fixed at -2: x^2 - 2x is least at 1."""
-    m = variables(x=(-5, 5), y=FREE)
-    m.y.fix(-2)
-    m.goal = pyo.Objective(expr=m.x * m.y + m.x**2)
-    return m
-
-
-@problem(QP, 0.5, least=1)
-def qp_inactive_row() -> pyo.ConcreteModel:
-    """w^2 / 2 with w >= 1; a row that asks for w >= 9 is there and not active."""
-    m = variables(w=FREE)
-    m.least = pyo.Constraint(expr=m.w >= 1)
-    m.more = pyo.Constraint(expr=m.w >= 9)
-    m.more.deactivate()
-    m.goal = pyo.Objective(expr=m.w**2 / 2)
-    return m
-
+# Squared distance of x + 2y = r from 0 is r^2 / 5: 5 at r = 5, with derivative 2.
+add("qp_projection", QP, 5, {"line": 2}, x=FREE, y=FREE,
+    line=lambda m: m.x + 2 * m.y == 5, goal=lambda m: m.x**2 + m.y**2)  # fmt: skip
+# (x + y - 1)^2 + x with x >= 0 and y free: flat along (1, -1), least at (0, 1).
+add("qp_semidefinite", QP, 0, x=POSITIVE, y=FREE, goal=lambda m: (m.x + m.y - 1) ** 2 + m.x)
+# x^2 + xy + y^2 - 3x: 2x + y = 3 and x + 2y = 0 at (2, -1), 4 - 2 + 1 - 6.
+add("qp_unconstrained", QP, -3, x=FREE, y=FREE,
+    goal=lambda m: m.x**2 + m.x * m.y + m.y**2 - 3 * m.x)  # fmt: skip
+# 4x - x^2 up to x <= 1 is 3 there, and grows with 4 - 2x = 2.
+add("qp_maximised", QP, 3, {"cap": 2}, x=FREE, y=UNIT,
+    cap=lambda m: m.x <= 1, gain=lambda m: 4 * m.x - m.x**2 - m.y**2)  # fmt: skip
+# x y + x^2 with y fixed at -2: x^2 - 2x is least at 1.
+add("qp_fixed_factor", QP, -1, x=(-5, 5), y=-2, goal=lambda m: m.x * m.y + m.x**2)
+# w^2 / 2 with w >= 1; a row that asks for w >= 9 is there and not active.
+add("qp_inactive_row", QP, 0.5, {"least": 1}, w=FREE,
+    least=lambda m: m.w >= 1, inactive=lambda m: m.w >= 9, goal=lambda m: m.w**2 / 2)  # fmt: skip
 
 # --- second-order cones --------------------------------------------------------------------------
 
-
-@problem(SOCP, -2)
-def socp_disc() -> pyo.ConcreteModel:
-    """min -x - y on the disc of radius sqrt(2): (1, 1)."""
-    m = variables(x=(-3, 3), y=(-3, 3))
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2)
-    m.goal = pyo.Objective(expr=-m.x - m.y)
-    return m
-
-
-@problem(SOCP, 5)
-def socp_norm() -> pyo.ConcreteModel:
-    """The norm of (3, 4)."""
-    m = variables(u=FREE, v=FREE, t=POSITIVE)
-    m.norm = pyo.Constraint(expr=m.u**2 + m.v**2 <= m.t**2)
-    m.first = pyo.Constraint(expr=m.u == 3)
-    m.second = pyo.Constraint(expr=m.v == 4)
-    m.goal = pyo.Objective(expr=m.t)
-    return m
-
-
-@problem(SOCP, 4)
-def socp_rotated() -> pyo.ConcreteModel:
-    """s + t >= 2 sqrt(s t) >= 2 p >= 4."""
-    m = variables(p=FREE, s=POSITIVE, t=POSITIVE)
-    m.cone = pyo.Constraint(expr=m.p**2 <= m.s * m.t)
-    m.least = pyo.Constraint(expr=m.p >= 2)
-    m.goal = pyo.Objective(expr=m.s + m.t)
-    return m
-
-
-@problem(SOCP, 2)
-def socp_geometric_mean() -> pyo.ConcreteModel:
-    """max p, p^2 <= x y, x + y <= 4: the mean is largest at (2, 2)."""
-    m = variables(p=FREE, x=POSITIVE, y=POSITIVE)
-    m.cone = pyo.Constraint(expr=m.x * m.y >= m.p**2)
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=m.p, sense=pyo.maximize)
-    return m
-
-
-@problem(SOCP, 1)
-def socp_quadratic_objective() -> pyo.ConcreteModel:
-    """Squared distance of (2, 0) from the unit disc."""
-    m = variables(x=FREE, y=FREE)
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 1)
-    m.goal = pyo.Objective(expr=(m.x - 2) ** 2 + m.y**2)
-    return m
-
-
-@problem(SOCP, INFEASIBLE)
-def socp_disc_and_line_apart() -> pyo.ConcreteModel:
-    """x + y >= 3 misses the unit disc, on which x + y <= sqrt(2)."""
-    m = variables(x=FREE, y=FREE)
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 1)
-    m.line = pyo.Constraint(expr=m.x + m.y >= 3)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
+# min -x - y on the disc of radius sqrt(2): (1, 1).
+add("socp_disc", SOCP, -2, x=(-3, 3), y=(-3, 3), disc=lambda m: m.x**2 + m.y**2 <= 2,
+    goal=lambda m: -m.x - m.y)  # fmt: skip
+# The norm of (3, 4).
+add("socp_norm", SOCP, 5, u=FREE, v=FREE, t=POSITIVE, norm=lambda m: m.u**2 + m.v**2 <= m.t**2,
+    first=lambda m: m.u == 3, second=lambda m: m.v == 4, goal=lambda m: m.t)  # fmt: skip
+# s + t >= 2 sqrt(s t) >= 2 p >= 4.
+add("socp_rotated", SOCP, 4, p=FREE, s=POSITIVE, t=POSITIVE, cone=lambda m: m.p**2 <= m.s * m.t,
+    least=lambda m: m.p >= 2, goal=lambda m: m.s + m.t)  # fmt: skip
+# Squared distance of (2, 0) from the unit disc.
+add("socp_quadratic_objective", SOCP, 1, x=FREE, y=FREE, disc=lambda m: m.x**2 + m.y**2 <= 1,
+    goal=lambda m: (m.x - 2) ** 2 + m.y**2)  # fmt: skip
+# x + y >= 3 misses the unit disc, on which x + y <= sqrt(2).
+add("socp_disc_and_line_apart", SOCP, INFEASIBLE, x=FREE, y=FREE,
+    disc=lambda m: m.x**2 + m.y**2 <= 1, line=lambda m: m.x + m.y >= 3,
+    goal=lambda m: m.x)  # fmt: skip
 
 # --- semidefinite programs -----------------------------------------------------------------------
 
-
-@problem(SDP, 2)
-def sdp_hyperbola() -> pyo.ConcreteModel:
-    """[[x, 1], [1, y]]: x y >= 1, so x + y >= 2."""
-    m = variables(x=FREE, y=FREE)
-    psd(m, "matrix", [[m.x], [1.0, m.y]])
-    m.goal = pyo.Objective(expr=m.x + m.y)
-    return m
-
-
-@problem(SDP, 1)
-def sdp_one_by_one() -> pyo.ConcreteModel:
-    """[[x - 1]] is x >= 1."""
-    m = variables(x=FREE)
-    psd(m, "matrix", [[m.x - 1]])
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(SDP, 3 * 2 ** (-2 / 3))
-def sdp_two_blocks() -> pyo.ConcreteModel:
-    """x >= y^2 and z >= 1 / y: y^2 + 1 / y is least at y = 2^(-1/3). y stands off the diagonal."""
-    m = variables(x=FREE, y=FREE, z=FREE)
-    psd(m, "square", [[m.x], [m.y, 1.0]])
-    psd(m, "inverse", [[m.z], [1.0, m.y]])
-    m.goal = pyo.Objective(expr=m.x + m.z)
-    return m
-
-
-@problem(SDP, 2 + 2**0.5)
-def sdp_largest_eigenvalue() -> pyo.ConcreteModel:
-    """t I - M for the chain M = [[2, 1, 0], [1, 2, 1], [0, 1, 2]]: 2 + 2 cos(pi / 4)."""
-    m = variables(t=FREE)
-    psd(m, "matrix", [[m.t - 2], [-1.0, m.t - 2], [0.0, -1.0, m.t - 2]])
-    m.goal = pyo.Objective(expr=m.t)
-    return m
-
-
-@problem(SDP, 2.25)
-def sdp_triangle_cut() -> pyo.ConcreteModel:
-    """Max-cut of a triangle: three unit vectors at 120 degrees, 3 (1 + 1/2) / 2."""
-    m = variables(a=FREE, b=FREE, c=FREE)
-    psd(m, "gram", [[1.0], [m.a, 1.0], [m.b, m.c, 1.0]])
-    m.goal = pyo.Objective(expr=(3 - m.a - m.b - m.c) / 2, sense=pyo.maximize)
-    return m
-
-
-@problem(SDP, 2.5)
-def sdp_beside_a_disc() -> pyo.ConcreteModel:
-    """x y >= 1 with x <= 1/2 from a quadratic row: 1/2 + 2."""
-    m = variables(x=FREE, y=FREE)
-    psd(m, "matrix", [[m.x], [1.0, m.y]])
-    m.disc = pyo.Constraint(expr=4 * m.x**2 <= 1)
-    m.goal = pyo.Objective(expr=m.x + m.y)
-    return m
-
-
-@problem(SDP, INFEASIBLE)
-def sdp_below_its_trace() -> pyo.ConcreteModel:
-    """[[x, 1], [1, y]] needs x + y >= 2."""
-    m = variables(x=FREE, y=FREE)
-    psd(m, "matrix", [[m.x], [1.0, m.y]])
-    m.trace = pyo.Constraint(expr=m.x + m.y <= 1)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
+# [[x, 1], [1, y]]: x y >= 1, so x + y >= 2.
+add("sdp_hyperbola", SDP, 2, x=FREE, y=FREE,
+    matrix=lambda m: [[m.x], [1.0, m.y]], goal=lambda m: m.x + m.y)  # fmt: skip
+# [[x - 1]] is x >= 1.
+add("sdp_one_by_one", SDP, 1, x=FREE, matrix=lambda m: [[m.x - 1]], goal=lambda m: m.x)
+# x >= y^2 and z >= 1 / y: y^2 + 1 / y is least at y = 2^(-1/3). y stands off the diagonal.
+add("sdp_two_blocks", SDP, 3 * 2 ** (-2 / 3), x=FREE, y=FREE, z=FREE,
+    square=lambda m: [[m.x], [m.y, 1.0]], inverse=lambda m: [[m.z], [1.0, m.y]],
+    goal=lambda m: m.x + m.z)  # fmt: skip
+# x y >= 1 with x <= 1/2 from a quadratic row: 1/2 + 2.
+add("sdp_beside_a_disc", SDP, 2.5, x=FREE, y=FREE, matrix=lambda m: [[m.x], [1.0, m.y]],
+    disc=lambda m: 4 * m.x**2 <= 1, goal=lambda m: m.x + m.y)  # fmt: skip
+# [[x, 1], [1, y]] needs x + y >= 2.
+add("sdp_below_its_trace", SDP, INFEASIBLE, x=FREE, y=FREE, matrix=lambda m: [[m.x], [1.0, m.y]],
+    trace=lambda m: m.x + m.y <= 1, goal=lambda m: m.x)  # fmt: skip
 
 # --- mixed-integer programs ----------------------------------------------------------------------
 
-VALUES, SIZES = (5, 4, 3), (2, 3, 2)
-
-
-@problem(MILP, -max(
-    sum(v * z for v, z in zip(VALUES, choice, strict=True))
-    for choice in itertools.product((0, 1), repeat=3)
-    if sum(s * z for s, z in zip(SIZES, choice, strict=True)) <= 4
-))  # fmt: skip
-def milp_knapsack() -> pyo.ConcreteModel:
-    """The best of eight choices that weigh 4 at most."""
-    m = pyo.ConcreteModel()
-    m.z = pyo.Var(range(3), within=pyo.Binary)
-    m.size = pyo.Constraint(expr=sum(s * m.z[k] for k, s in enumerate(SIZES)) <= 4)
-    m.goal = pyo.Objective(expr=-sum(v * m.z[k] for k, v in enumerate(VALUES)))
-    return m
-
-
-@problem(MILP, 6)
-def milp_equation() -> pyo.ConcreteModel:
-    """3x + 5y = 22 has the one solution (4, 2) in whole numbers >= 0."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(within=pyo.NonNegativeIntegers) for _ in range(2))
-    m.line = pyo.Constraint(expr=3 * m.x + 5 * m.y == 22)
-    m.goal = pyo.Objective(expr=m.x + m.y)
-    return m
-
-
-@problem(MILP, 2)
-def milp_general_integers() -> pyo.ConcreteModel:
-    """2x + 2y <= 5: the sum is whole, so 2."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(within=pyo.Integers, bounds=(-3, 3)) for _ in range(2))
-    m.half = pyo.Constraint(expr=2 * m.x + 2 * m.y <= 5)
-    m.goal = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
-    return m
-
-
-@problem(MILP, 8)
-def milp_fixed_charge() -> pyo.ConcreteModel:
-    """x = 3 needs the switch of price 5."""
-    m = variables(x=POSITIVE)
-    m.z = pyo.Var(within=pyo.Binary)
-    m.least = pyo.Constraint(expr=m.x >= 3)
-    m.switch = pyo.Constraint(expr=m.x <= 10 * m.z)
-    m.goal = pyo.Objective(expr=m.x + 5 * m.z)
-    return m
-
-
-@problem(MILP, INFEASIBLE)
-def milp_odd_sum() -> pyo.ConcreteModel:
-    """2x + 2y is even."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(within=pyo.Integers, bounds=(0, 3)) for _ in range(2))
-    m.odd = pyo.Constraint(expr=2 * m.x + 2 * m.y == 3)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(MIQP, Fraction(5, 16))
-def miqp_nearest() -> pyo.ConcreteModel:
-    """(x - 1/2)^2 + (y - 7/4)^2 with x + y <= 2: at (0, 2), 1/4 + 1/16."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(bounds=(0, 3), within=pyo.Integers) for _ in range(2))
-    m.total = pyo.Constraint(expr=m.x + m.y <= 2)
-    m.goal = pyo.Objective(expr=(m.x - 0.5) ** 2 + (m.y - 1.75) ** 2)
-    return m
-
-
-@problem(MIQP, min(
-    (Fraction(13, 10) - x - Fraction(y, 2)) ** 2 + (Fraction(4, 5) - y) ** 2
-    for x, y in itertools.product(range(-4, 5), repeat=2)
-))  # fmt: skip
-def miqp_lattice() -> pyo.ConcreteModel:
-    """The point of a skew lattice nearest to (1.3, 0.8), by trying 81."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(bounds=(-4, 4), within=pyo.Integers) for _ in range(2))
-    m.goal = pyo.Objective(expr=(1.3 - m.x - 0.5 * m.y) ** 2 + (0.8 - m.y) ** 2)
-    return m
-
-
-@problem(MIQP, 3)
-def miqp_switched() -> pyo.ConcreteModel:
-    """w >= 2 - 2 z: 4 without the switch, 0 + 3 with it."""
-    m = variables(w=FREE)
-    m.z = pyo.Var(within=pyo.Binary)
-    m.margin = pyo.Constraint(expr=m.w >= 2 - 2 * m.z)
-    m.goal = pyo.Objective(expr=m.w**2 + 3 * m.z)
-    return m
-
-
-@problem(MISOCP, -1 - 2**0.5)
-def misocp_disc() -> pyo.ConcreteModel:
-    """min -x - y on the disc of radius sqrt(3), x whole: (1, sqrt(2))."""
-    m = variables(y=(-3, 3))
-    m.x = pyo.Var(bounds=(-3, 3), within=pyo.Integers)
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
-    m.goal = pyo.Objective(expr=-m.x - m.y)
-    return m
-
-
-@problem(MISOCP, INFEASIBLE)
-def misocp_between_whole_numbers() -> pyo.ConcreteModel:
-    """On x + y = 1 the disc around (1/2, 1/2) is met between x = 1/4 and 3/4 only."""
-    m = variables(y=(0, 1))
-    m.x = pyo.Var(bounds=(0, 1), within=pyo.Integers)
-    m.line = pyo.Constraint(expr=m.x + m.y == 1)
-    m.disc = pyo.Constraint(expr=(m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 0.125)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(MISOCP, 2 * 8**0.5)
-def misocp_rotated() -> pyo.ConcreteModel:
-    """p >= 3/2 and whole is 2: s t >= 4, and s + 2 t >= 2 sqrt(2 s t)."""
-    m = variables(s=(0, 50), t=(0, 50))
-    m.p = pyo.Var(bounds=(-9, 9), within=pyo.Integers)
-    m.cone = pyo.Constraint(expr=m.p**2 <= m.s * m.t)
-    m.least = pyo.Constraint(expr=2 * m.p >= 3)
-    m.goal = pyo.Objective(expr=m.s + 2 * m.t)
-    return m
-
+# 3x + 5y = 22 has the one solution (4, 2) in whole numbers >= 0.
+add("milp_equation", MILP, 6, x=whole(0, None), y=whole(0, None),
+    line=lambda m: 3 * m.x + 5 * m.y == 22, goal=lambda m: m.x + m.y)  # fmt: skip
+# 2x + 2y <= 5: the sum is whole, so 2.
+add("milp_general_integers", MILP, 2, x=whole(-3, 3), y=whole(-3, 3),
+    half=lambda m: 2 * m.x + 2 * m.y <= 5, gain=lambda m: m.x + m.y)  # fmt: skip
+# x = 3 needs the switch of price 5.
+add("milp_fixed_charge", MILP, 8, x=POSITIVE, z=SWITCH, least=lambda m: m.x >= 3,
+    switch=lambda m: m.x <= 10 * m.z, goal=lambda m: m.x + 5 * m.z)  # fmt: skip
+# 2x + 2y is even.
+add("milp_odd_sum", MILP, INFEASIBLE, x=whole(0, 3), y=whole(0, 3),
+    odd=lambda m: 2 * m.x + 2 * m.y == 3, goal=lambda m: m.x)  # fmt: skip
+# (x - 1/2)^2 + (y - 7/4)^2 with x + y <= 2: at (0, 2), 1/4 + 1/16.
+add("miqp_nearest", MIQP, 5 / 16, x=whole(0, 3), y=whole(0, 3), total=lambda m: m.x + m.y <= 2,
+    goal=lambda m: (m.x - 0.5) ** 2 + (m.y - 1.75) ** 2)  # fmt: skip
+# w >= 2 - 2 z: 4 without the switch, 0 + 3 with it.
+add("miqp_switched", MIQP, 3, w=FREE, z=SWITCH, margin=lambda m: m.w >= 2 - 2 * m.z,
+    goal=lambda m: m.w**2 + 3 * m.z)  # fmt: skip
+# On x + y = 1 the disc around (1/2, 1/2) is met between x = 1/4 and 3/4 only.
+add("misocp_between_whole_numbers", MISOCP, INFEASIBLE, y=UNIT, x=whole(0, 1),
+    line=lambda m: m.x + m.y == 1, disc=lambda m: (m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 0.125,
+    goal=lambda m: m.x)  # fmt: skip
+# p >= 3/2 and whole is 2: s t >= 4, and s + 2 t >= 2 sqrt(2 s t).
+add("misocp_rotated", MISOCP, 2 * 8**0.5, s=(0, 50), t=(0, 50), p=whole(-9, 9),
+    cone=lambda m: m.p**2 <= m.s * m.t, least=lambda m: 2 * m.p >= 3,
+    goal=lambda m: m.s + 2 * m.t)  # fmt: skip
 
 # --- not convex ----------------------------------------------------------------------------------
 
-
-@problem(LRCP, 1)
-def lrcp_quarter() -> pyo.ConcreteModel:
-    """min x + 2y outside the unit disc: (1, 0)."""
-    m = variables(x=(0, 2), y=(0, 2))
-    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 1)
-    m.goal = pyo.Objective(expr=m.x + 2 * m.y)
-    return m
-
-
-@problem(LRCP, 2)
-def lrcp_corners() -> pyo.ConcreteModel:
-    """x + y >= 0, x - y >= 0, x^2 + y^2 >= 8: the two rays reach the circle at x = 2."""
-    m = variables(x=(0, 5), y=(-5, 5))
-    m.above = pyo.Constraint(expr=m.x + m.y >= 0)
-    m.below = pyo.Constraint(expr=m.x - m.y >= 0)
-    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 8)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(LRCP, INFEASIBLE)
-def lrcp_out_of_reach() -> pyo.ConcreteModel:
-    """The unit box ends at x^2 + y^2 = 2."""
-    m = variables(x=(-1, 1), y=(-1, 1))
-    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 9)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
-
-@problem(NONCONVEX, -2)
-def nonconvex_product() -> pyo.ConcreteModel:
-    """x y is bilinear: least at a corner, (-1, 2)."""
-    m = variables(x=(-1, 1), y=(-1, 2))
-    m.goal = pyo.Objective(expr=m.x * m.y)
-    return m
-
-
-@problem(NONCONVEX, min(-x * x - y * y + x * y for x, y in itertools.product((-1, 2), repeat=2)))
-def nonconvex_concave() -> pyo.ConcreteModel:
-    """-x^2 - y^2 + x y is concave: the best of four corners."""
-    m = variables(x=(-1, 2), y=(-1, 2))
-    m.goal = pyo.Objective(expr=-(m.x**2) - m.y**2 + m.x * m.y)
-    return m
-
-
-@problem(NONCONVEX, -(5**0.5))
-def nonconvex_circle() -> pyo.ConcreteModel:
-    """min x + 2y on the unit circle."""
-    m = variables(x=(-2, 2), y=(-2, 2))
-    m.circle = pyo.Constraint(expr=m.x**2 + m.y**2 == 1)
-    m.goal = pyo.Objective(expr=m.x + 2 * m.y)
-    return m
-
-
-@problem(NONCONVEX, 4)
-def nonconvex_maximised() -> pyo.ConcreteModel:
-    """max x y, x + y <= 4: the square."""
-    m = variables(x=(0, 3), y=(0, 3))
-    m.total = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.goal = pyo.Objective(expr=m.x * m.y, sense=pyo.maximize)
-    return m
-
-
-@problem(NONCONVEX, min(x - x * x for x in range(-2, 5)))
-def nonconvex_integer() -> pyo.ConcreteModel:
-    """x - x^2 over seven whole numbers."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(-2, 4), within=pyo.Integers)
-    m.goal = pyo.Objective(expr=m.x - m.x**2)
-    return m
-
-
-@problem(NONCONVEX, INFEASIBLE)
-def nonconvex_outside_its_box() -> pyo.ConcreteModel:
-    """x^2 + y^2 >= 3 and x y <= 1 in the unit box: the first alone is too much."""
-    m = variables(x=(-1, 1), y=(-1, 1))
-    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 3)
-    m.product = pyo.Constraint(expr=m.x * m.y <= 1)
-    m.goal = pyo.Objective(expr=m.x)
-    return m
+# x + y >= 0, x - y >= 0, x^2 + y^2 >= 8: the two rays reach the circle at x = 2.
+add("lrcp_corners", LRCP, 2, x=(0, 5), y=(-5, 5), above=lambda m: m.x + m.y >= 0,
+    below=lambda m: m.x - m.y >= 0, outside=lambda m: m.x**2 + m.y**2 >= 8,
+    goal=lambda m: m.x)  # fmt: skip
+# The unit box ends at x^2 + y^2 = 2.
+add("lrcp_out_of_reach", LRCP, INFEASIBLE, x=(-1, 1), y=(-1, 1),
+    outside=lambda m: m.x**2 + m.y**2 >= 9, goal=lambda m: m.x)  # fmt: skip
+# x y is bilinear: least at a corner, (-1, 2).
+add("nonconvex_product", NONCONVEX, -2, x=(-1, 1), y=(-1, 2), goal=lambda m: m.x * m.y)
+# min x + 2y on the unit circle.
+add("nonconvex_circle", NONCONVEX, -(5**0.5), x=(-2, 2), y=(-2, 2),
+    circle=lambda m: m.x**2 + m.y**2 == 1, goal=lambda m: m.x + 2 * m.y)  # fmt: skip
+# x - x^2 over seven whole numbers.
+add("nonconvex_integer", NONCONVEX, min(x - x * x for x in range(-2, 5)), x=whole(-2, 4),
+    goal=lambda m: m.x - m.x**2)  # fmt: skip
+# x^2 + y^2 >= 3 and x y <= 1 in the unit box: the first alone is too much.
+add("nonconvex_outside_its_box", NONCONVEX, INFEASIBLE, x=(-1, 1), y=(-1, 1),
+    outside=lambda m: m.x**2 + m.y**2 >= 3, product=lambda m: m.x * m.y <= 1,
+    goal=lambda m: m.x)  # fmt: skip

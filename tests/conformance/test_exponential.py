@@ -11,7 +11,7 @@ from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED
 from tests.inside.solvers import SOLVERS
 from tests.support.covering import covering
 from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict
+from tightmargin.solvers import SolveResult, Status, Verdict
 
 TAKE_IT = [
     name for name in ASKED
@@ -74,10 +74,3 @@ def test_no_least_value_is_claimed_where_there_is_none(solver: str, name: str) -
         assert found.status is Status.UNBOUNDED
         assert found.certificate.verdict is Verdict.CERTIFIED
     assert found.certificate.verdict is not Verdict.CERTIFIED or found.status is Status.UNBOUNDED
-
-
-def test_others_name_those_that_do() -> None:
-    for solver in ASKED:
-        if SOLVERS[solver].installed and ProblemClass.EXP not in SOLVERS[solver].classes:
-            with pytest.raises(ProblemClassError, match="installed solvers that can: "):
-                solved(OPTIMA["exp"][0](), solver)

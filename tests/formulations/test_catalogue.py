@@ -9,54 +9,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations import CATALOGUE
 
 pytestmark = pytest.mark.usefixtures("catalogue_as_it_was")
-
-
-def test_the_class_may_be_given_as_its_word() -> None:
-    @tm.formulation("QP", "here")
-    def short_svc(data: tm.TrainingData, *, C: float) -> pyo.ConcreteModel:
-        """C-SVC under another name."""
-        return tm.c_svc(data, C=C)
-
-    entry = CATALOGUE["short_svc"]
-    assert entry.problem_class is ProblemClass.QP
-    assert entry.paper_class == "QP"
-    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])  # the margins are met from w = 2 on
-    found = tm.solve(short_svc(data, C=10.0))
-    assert found.objective == pytest.approx(2.0, rel=1e-6)
-    assert found.formulation == "short_svc"
-
-
-@pytest.mark.parametrize(
-    ("word", "hint"), [("QPP", "did you mean QP"), ("qp", "one of LP, QP"), (3, "got 3")]
-)
-def test_another_class_is_refused_by_name(word: str, hint: str) -> None:
-    with pytest.raises(ValueError, match=f"problem_class must be .*{hint}"):
-        tm.formulation(word, "here")
-    assert "short_svc" not in CATALOGUE
-
-
-@pytest.mark.parametrize("value", ["mine", 7, {"first": 1.0}])
-def test_a_parameter_that_is_called_big_m_need_not_be_one(value: object) -> None:
-    """Remarks on M are about the formulations whose M is known."""
-
-    @tm.formulation("MIQP", "here")
-    def free_word(data: tm.TrainingData, *, big_m: object) -> pyo.ConcreteModel:
-        """0-1 loss through the origin, with an M of 20 whatever is said."""
-        m = pyo.ConcreteModel()
-        m.I = pyo.RangeSet(0, data.n - 1)
-        m.w, m.z = pyo.Var([0]), pyo.Var(m.I, within=pyo.Binary)
-        slope = data.y * data.X[:, 0]
-        m.margin = pyo.Constraint(m.I, rule=lambda m, i: slope[i] * m.w[0] + 20 * m.z[i] >= 1)
-        m.objective = pyo.Objective(expr=m.w[0] ** 2 + sum(m.z.values()))
-        return m
-
-    data = tm.TrainingData([[-1.0], [1.0], [2.0]], [-1, 1, -1])
-    found = tm.solve(free_word(data, big_m=value), "scip")
-    assert found.objective == pytest.approx(2.0, rel=1e-6)  # w = 1, and the last point is given up
-    assert "binding_big_m" not in found.certificate.facts
 
 
 def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
@@ -69,14 +24,6 @@ def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
 
     mine.__module__ = module
     return mine
-
-
-def test_a_cell_that_runs_again_registers_its_builder_again() -> None:
-    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
-    for least in (1.0, 2.0):
-        build = tm.formulation("LP", "here")(shortest(least, "__main__"))
-        assert tm.solve(build(data)).objective == least
-        assert tm.solve(tm.build("mine", data)).objective == least
 
 
 def test_the_name_of_another_module_is_taken_only_when_told() -> None:
@@ -128,6 +75,9 @@ DATA = tm.TrainingData([[0.0], [1.0]], [-1, 1])
             lambda: tm.formulation("QP", "here")(without_return)(DATA, C=1.0), TypeError,
             "without_return returned NoneType: it must return its ConcreteModel, as by `return m`",
         ),
+        (lambda: tm.formulation("QPP", "here"), ValueError, "problem_class.*did you mean QP"),
+        (lambda: tm.formulation("qp", "here"), ValueError, "problem_class.*one of LP, QP"),
+        (lambda: tm.formulation(3, "here"), ValueError, "problem_class.*got 3"),
         (lambda: tm.catalogue["c_scv"], KeyError, "no formulation is called 'c_scv'; did you mean"),
         (
             lambda: tm.compare(DATA, "c_svc", parameters={"C": 1.0}), ValueError,

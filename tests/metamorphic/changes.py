@@ -1,4 +1,4 @@
-"""Changes of the data under which an optimum is known: points, hyperparameters, and the way back.
+"""Changes of the data under which an optimum is known, and what hyperparameters become.
 
 The relation of the optimum is exact, so that it needs no reference value. What is the same for all
 entries is derived here; factors that differ stand in families.py.
@@ -17,22 +17,24 @@ entries is derived here; factors that differ stand in families.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.inside.formulations import SlackBounds
-from tests.metamorphic.families import FAMILIES, UNPRICED
-from tightmargin.formulations import CATALOGUE, ProblemClass, TrainingData
+from tests.cases import CASES, UNPRICED
+from tests.metamorphic.families import FAMILIES
+from tests.references.reference_solutions import points
+from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Any]
-Point = tuple[Array, float]
 
-# The bilinear form has binary variables too.
-INTEGER = (ProblemClass.MIQP, ProblemClass.NONCONVEX)
+INTEGER = (
+    "zero_one_big_m", "zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive",
+    "ramp_big_m", "ramp_l1_big_m",
+)  # fmt: skip
 OF_POINTS = ("big_m", "strengthening")  # hyperparameters with a number for each point
 ROOT2 = np.sqrt(2.0)
 
@@ -49,39 +51,36 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Two problems whose optima are related.
-
-    Attributes
-    ----------
-    before, after : Trial
-    factor : float
-        optimum after = factor * optimum before.
-    back : callable(w, b) -> (w, b)
-        From a point of the problem after to one of the problem before.
-    """
+    """Two problems with optimum after = factor * optimum before."""
 
     before: Trial
     after: Trial
-    factor: float
-    back: Callable[[Array, float], Point]
+    factor: float = 1.0
+
+
+def drawn(name: str, mode: str, n: int | None = None) -> Trial:
+    """The problem of the catalogue's table, on few points where that is asked for."""
+    case = CASES[name]
+    data = case.data if n is None else points("overlapping", 4, n=n)
+    words = case.words_of(mode)
+    if name == "conic_sdp_budget":  # for an optimum other than 0
+        words |= {"budget": 0.03} | ({"intercept_bound": 2.0} if mode == "free" else {})
+    return Trial(name, data, {word: words[word] for word in words if word != "intercept"}, mode)
 
 
 def _per_point(parameters: Parameters, move: Callable[[Array], Array]) -> Parameters:
     """Hyperparameters with those of the points moved."""
-
-    def moved(name: str, value: Any) -> Any:
-        if isinstance(value, SlackBounds):
-            return replace(value, lower=move(value.lower), upper=move(value.upper))
-        return move(value) if name in OF_POINTS and isinstance(value, np.ndarray) else value
-
-    return {name: moved(name, value) for name, value in parameters.items()}
+    return {
+        name: move(value) if name in OF_POINTS and isinstance(value, np.ndarray) else value
+        for name, value in parameters.items()
+    }
 
 
 def permuted(trial: Trial, rng: np.random.Generator) -> Change:
     order = rng.permutation(trial.data.n)
     data = TrainingData(trial.data.X[order], trial.data.y[order])
     after = Trial(trial.name, data, _per_point(trial.parameters, lambda v: v[order]), trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (w, b))
+    return Change(trial, after)
 
 
 def flipped(trial: Trial, rng: np.random.Generator) -> Change:
@@ -93,7 +92,7 @@ def flipped(trial: Trial, rng: np.random.Generator) -> Change:
     if "w_ref" in p:
         p["w_ref"] = -p["w_ref"]
     after = Trial(trial.name, TrainingData(trial.data.X, -trial.data.y), p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (-w, -b))
+    return Change(trial, after)
 
 
 def rotated(trial: Trial, rng: np.random.Generator) -> Change:
@@ -103,7 +102,7 @@ def rotated(trial: Trial, rng: np.random.Generator) -> Change:
     if "w_ref" in p:
         p["w_ref"] = np.append(Q.T @ p["w_ref"][:d], p["w_ref"][d:])
     after = Trial(trial.name, TrainingData(trial.data.X @ Q, trial.data.y), p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (Q @ w, b))
+    return Change(trial, after)
 
 
 def translated(trial: Trial, rng: np.random.Generator) -> Change:
@@ -111,7 +110,7 @@ def translated(trial: Trial, rng: np.random.Generator) -> Change:
     step = 2 * rng.standard_normal(trial.data.d)
     data = TrainingData(trial.data.X + step, trial.data.y)
     after = Trial(trial.name, data, trial.parameters, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (w, b + float(w @ step)))
+    return Change(trial, after)
 
 
 def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
@@ -119,22 +118,15 @@ def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
     twice = TrainingData(np.vstack([data.X, data.X]), np.append(data.y, data.y))
     p = _per_point(trial.parameters, lambda v: np.append(v, v))
     p |= {name: p[name] * factor for name, factor in family.twice.items()}
-    factor = family.cruz if p.get("scale") == "perez_cruz" else family.doubled
     after = Trial(trial.name, twice, p, trial.mode)
-    return Change(trial, after, factor, lambda w, b: (w, b))
-
-
-def _as_one_row(parameters: Parameters, d: int) -> Parameters:
-    """Hyperparameters for d features: a predictor that is a matrix has one row."""
-    return parameters | ({"shape": f"1x{d}"} if "shape" in parameters else {})
+    return Change(trial, after, family.doubled)
 
 
 def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
     data, place = trial.data, int(rng.integers(trial.data.d + 1))
     more = TrainingData(np.insert(data.X, place, 0.0, axis=1), data.y)
-    p = _as_one_row(trial.parameters, more.d)
-    after = Trial(trial.name, more, p, trial.mode)
-    return Change(trial, after, 1.0, lambda w, b: (np.delete(w, place), b))
+    after = Trial(trial.name, more, trial.parameters, trial.mode)
+    return Change(trial, after)
 
 
 def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
@@ -142,31 +134,17 @@ def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
     stretch = np.where(np.arange(data.d) == j, ROOT2, 1.0)
     longer = TrainingData(data.X * stretch, data.y)
     more = TrainingData(np.column_stack([data.X, data.X[:, j]]), data.y)
-
-    def back(w: Array, b: float) -> Point:
-        joined = w[:-1].copy()
-        joined[j] = (w[j] + w[-1]) / ROOT2
-        return joined, b
-
     before = Trial(trial.name, longer, trial.parameters, trial.mode)
-    p = _as_one_row(trial.parameters, more.d)
-    return Change(before, Trial(trial.name, more, p, trial.mode), 1.0, back)
-
-
-def _times(value: Any, factor: float) -> Any:
-    """A hyperparameter in other units; bounds have the norm and an objective in them."""
-    if isinstance(value, SlackBounds):
-        return replace(value, norm2=value.norm2 * factor, cutoff=value.cutoff * factor)
-    return value * factor
+    return Change(before, Trial(trial.name, more, trial.parameters, trial.mode))
 
 
 def scaled_by(trial: Trial, c: float) -> Change:
     """Points times c, for intercepts without a price."""
     family = FAMILIES[trial.name]
     p = dict(trial.parameters)
-    p |= {name: _times(p[name], c**power) for name, power in family.scaled.items()}
+    p |= {name: p[name] * c**power for name, power in family.scaled.items()}
     after = Trial(trial.name, TrainingData(trial.data.X * c, trial.data.y), p, trial.mode)
-    return Change(trial, after, c**family.optimum, lambda w, b: (w / c**family.w, b / c**family.b))
+    return Change(trial, after, c**family.optimum)
 
 
 def scaled(trial: Trial, rng: np.random.Generator) -> Change:
@@ -187,8 +165,8 @@ class Kind:
         Whether the features are affinely dependent afterwards.
     turning : bool
         Whether it turns the features, or splits one so that the length of w is kept.
-    few : int or None
-        Number of points to begin with in mixed-integer entries, when not the family's own.
+    copies : bool
+        Whether every point is there twice.
     """
 
     make: Callable[[Trial, np.random.Generator], Change]
@@ -196,16 +174,16 @@ class Kind:
     bounded: bool = True
     dependent: bool = False
     turning: bool = False
-    few: int | None = None
+    copies: bool = False
 
 
 KINDS: dict[str, Kind] = {
     "rows in another order": Kind(permuted),
     "labels flipped": Kind(flipped),
     "points rotated": Kind(rotated, turning=True),
-    # A price or a bound on b is one on where the origin lies; see test_translations.py.
+    # A price or a bound on b is one on where the origin lies.
     "points translated": Kind(translated, intercepts=("free",), bounded=False),
-    "points twice": Kind(points_twice, few=4),
+    "points twice": Kind(points_twice, copies=True),
     "a column of zeros": Kind(zero_column, dependent=True),
     "a column twice": Kind(column_twice, dependent=True, turning=True),
     "points scaled": Kind(scaled, intercepts=UNPRICED),
@@ -215,16 +193,16 @@ KINDS: dict[str, Kind] = {
 def modes(name: str, kind: str) -> tuple[str, ...]:
     """Modes of the intercept in which a relation holds for an entry."""
     family, change = FAMILIES[name], KINDS[kind]
-    if family.axes and change.turning:
+    if (family.axes and change.turning) or (change.copies and not family.copies):
         return ()
     bound = family.least == "prices"
     return tuple(
         mode
-        for mode in family.intercepts
+        for mode in CASES[name].intercepts
         if mode in change.intercepts and (change.bounded or not bound or mode != "free")
     )
 
 
 def size(name: str, kind: str) -> int | None:
-    """Number of points to begin with; None for the family's own."""
-    return KINDS[kind].few if CATALOGUE[name].problem_class in INTEGER else None
+    """Number of points to begin with: few where 0-1 variables are to be twice as many."""
+    return 4 if KINDS[kind].copies and name in INTEGER else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.cases import CASES, Case, each, known
+from tests.cases import CASES
 from tightmargin.formulations import CATALOGUE
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -36,18 +36,3 @@ def test_no_other_file_lists_the_catalogue() -> None:
     files = {file.relative_to(TESTS).as_posix(): file for file in TESTS.rglob("*.py")}
     listed = {name: names_listed(f) for name, f in files.items() if not name.startswith(OTHERS)}
     assert {name: n for name, n in listed.items() if n > 2 * len(CATALOGUE) / 3} == {}
-
-
-@each(["conic_sdp", "extended_nu_svc_linearised", "weighted_svc"])
-def test_the_words_of_a_case_follow_the_intercept(case: Case) -> None:
-    free, priced = case.words_of("free"), case.words_of("penalised")
-    assert (free["intercept"], priced["intercept"]) == ("free", "penalised")
-    assert case.spelled("none").endswith("intercept=none")
-    assert "intercept=" not in case.spelled().replace("intercept_bound=", "")
-    if case.name == "conic_sdp":
-        assert ("intercept_bound" in free, "intercept_bound" in priced) == (True, False)
-    if case.name == "extended_nu_svc_linearised":
-        assert (len(free["w_ref"]), len(priced["w_ref"])) == (2, 3)
-    if case.name == "weighted_svc":
-        assert case.spelled(pi=0.25) == "ridge=0.05 pi=0.25"
-        assert known(case.name, "free") < known(case.name, "penalised")

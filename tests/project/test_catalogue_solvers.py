@@ -105,16 +105,6 @@ def test_optimum_is_that_of_the_witness(name: str, mode: str, solver: str) -> No
         assert result.certificate.verdict in verdicts or on_cones, result.certificate
 
 
-def test_every_solver_meets_every_class_it_takes() -> None:
-    met = {(CASES[name].entry.problem_class, solver) for name, _, solver in tried()}
-    able = {
-        (case.entry.problem_class, solver)
-        for name, case in CASES.items()
-        for solver in takers(name, case.intercepts[-1])
-    }
-    assert able == met
-
-
 @pytest.mark.parametrize("name", CASES if FULL else ONE_OF_EACH_CLASS)
 def test_free_solvers_take_every_class_and_others_are_refused_with_those_that_can(
     name: str,
@@ -137,14 +127,6 @@ def test_free_solvers_take_every_class_and_others_are_refused_with_those_that_ca
             if SOLVERS[name].installed and name != "mosek"
         ]
         assert all(name in sentence for name in able)
-
-
-def test_preferences_name_only_solvers_that_take_the_class() -> None:
-    assert set(ORDER) == set(ProblemClass)
-    for problem_class, names in ORDER.items():
-        assert set(names) == {
-            name for name, info in SOLVERS.items() if problem_class in info.classes
-        }
 
 
 def test_absent_solver_is_named_with_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

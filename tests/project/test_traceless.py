@@ -13,9 +13,7 @@ import pytest
 
 from tests.inside.experiments import run_study
 from tests.inside.solvers import SOLVERS
-from tests.support.command_line import start as start_command
-from tests.support.command_line import write_csv
-from tests.support.long_runs import ROOT, data, finish, start, wait_for
+from tests.support.long_runs import ROOT, finish, start, wait_for
 from tests.support.study_tasks import marked
 
 # Every class a solver takes, a model that it must refuse, one without a point, one that is
@@ -81,22 +79,6 @@ def test_solves_leave_no_file_and_no_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow("a process that is killed in a solve")
-def test_a_command_that_is_killed_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    file = write_csv(tmp_path / "points.csv", data(150, 6))
-    monkeypatch.setenv("TMPDIR", str(folder))
-    words = ("--set", "penalty=1", "big_m=derived", "--solver", "scip", "--log")
-    process = start_command("solve", "zero_one_big_m", "--data", file, *words, cwd=tmp_path)
-    wait_for("presolving", process.stderr)
-    process.kill()
-    process.communicate()
-    assert list(folder.iterdir()) == []
-
-
 KILLED = "from tests.support.study_tasks import main; main()"
 
 
@@ -122,26 +104,3 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
     asked = [(str(marks), number, 0.0) for number in range(3)]
     assert run_study(marked, asked, name="n", jobs=2).complete()
     assert list(folder.iterdir()) == []
-
-
-# --- a shell's background job, which is born with Ctrl-C ignored ----------------------------------
-
-BORN_DEAF = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-
-
-@pytest.mark.slow("a process that only its clock ends")
-def test_a_command_in_the_background_is_stopped_by_its_clock_and_not_by_ctrl_c(
-    tmp_path: Path,
-) -> None:
-    """The shell meant Ctrl-C for what runs in front; a time limit, and kill, still end it."""
-    file = write_csv(tmp_path / "points.csv", data(150, 6))
-    words = ("--set", "penalty=1", "big_m=derived", "--solver", "scip", "--log", "--time-limit")
-    process = start_command(
-        "solve", "zero_one_big_m", "--data", file, *words, "2", cwd=tmp_path, prelude=BORN_DEAF
-    )
-    wait_for("presolving", process.stderr)
-    process.send_signal(2)
-    stdout, stderr = process.communicate(timeout=200)
-    assert process.returncode == 4, stderr
-    assert "timelimit" in stdout
-    assert "interrupted" not in stdout

@@ -15,11 +15,13 @@ from tests.inside.formulations import centred_gram, gram_data, unweighted
 from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import methods
 
-X = np.array([[0.0, 2.0], [1.5, 0.5], [1.0, -1.0], [-1.0, 1.0], [0.5, -1.5], [2.0, 1.0]])
-Y = np.array([1, 1, -1, -1, -1, 1])
-S = np.array([2.0, 1.0, 0.5, 1.0, 2.0, 3.0])
-WEIGHTED = tm.TrainingData(X, Y, sample_weight=S)
-SEVERAL = tm.MulticlassData(X, [0, 1, 2, 0, 1, 2], sample_weight=S)
+X = np.array([[0, 4], [3, 1], [2, -2], [-2, 2], [1, -3], [4, 2], [-4, 0]]) / 2
+Y = np.array([1, 1, -1, -1, -1, 1, -1])
+WORDS = np.where(Y > 0, "well", "ill")
+S = np.array([2.0, 1.0, 0.5, 0.0, 2.0, 3.0, 0.25])
+PLAIN, WEIGHTED = tm.TrainingData(X, Y), tm.TrainingData(X, Y, sample_weight=S)
+SEVERAL = tm.MulticlassData(X, [0, 1, 2, 0, 1, 2, 0], sample_weight=S)
+RBF: dict[str, Any] = {"kernel": "rbf", "width": 1.0}
 SENTENCE = "does not take weighted points"
 
 # Functions of data that count every point as often as it weighs, or look at places alone.
@@ -64,17 +66,6 @@ def test_every_formulation_takes_weights_but_the_one_that_counts_points() -> Non
         tm.extended_robust_svc(WEIGHTED, nu=0.5, mu=0.0)
 
 
-def test_a_refusal_says_what_takes_weights() -> None:
-    for search, entry in (
-        (tm.search.conflict_search, "zero_one_big_m"),
-        (tm.paths.rsvm_path, "rsvm"),
-        (tm.paths.conic_path, "conic_sdp"),
-    ):
-        assert CATALOGUE[entry].weighted
-        with pytest.raises(ValueError, match=rf"tm.solve\(tm.{entry}\(data, ...\)\) takes them"):
-            search(WEIGHTED)
-
-
 def test_only_functions_of_data_can_be_made_to_refuse() -> None:
     def of_bounds(bounds: Any, data: tm.TrainingData) -> None:
         """Data is not what it is asked about first."""
@@ -115,20 +106,56 @@ def test_a_users_formulation_sees_no_weights_unless_it_says_so() -> None:
 
         with pytest.raises(ValueError, match=f"mine {SENTENCE}"):
             mine(WEIGHTED, C=1.0)
-        assert mine(tm.TrainingData(X, Y, sample_weight=np.ones(6)), C=1.0).name == "mine"
+        assert mine(tm.TrainingData(X, Y, sample_weight=np.ones(7)), C=1.0).name == "mine"
     finally:
         CATALOGUE.pop("mine", None)
 
 
-def test_centring_in_feature_space_refuses_weights() -> None:
-    with pytest.raises(ValueError, match=SENTENCE):
-        gram_data(WEIGHTED, kernel="rbf", width=1.0, normalise="centred")
-    with pytest.raises(ValueError, match=SENTENCE):
-        centred_gram(gram_data(WEIGHTED, kernel="rbf", width=1.0))
-    with pytest.raises(ValueError, match=f"kernel PCA {SENTENCE}"):
-        tm.data.fit_kernel_pca(WEIGHTED, kernel="rbf", width=1.0, keep="full")
+def points(**words: Any) -> tm.TrainingData:
+    return tm.TrainingData(X, Y, **({"sample_weight": S} | words))
 
 
-def test_own_weights_of_losses_beside_those_of_points_are_one_too_many() -> None:
-    with pytest.raises(ValueError, match="class_balance: the points are weighted already"):
-        tm.nu_svc(WEIGHTED, nu=0.5, class_balance=np.full(6, 1 / 6))
+def classifier(name: str, rows: Any, sample_weight: Any, **words: Any) -> Any:
+    return tm.FormulationClassifier(name, C=1.0, **words).fit(rows, Y, sample_weight=sample_weight)
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: points(sample_weight=-S), "at least 0, got -2.0 in row 0"),
+    (lambda: points(sample_weight=S * np.nan), "got nan in row 0"),
+    (lambda: points(sample_weight=[np.inf, *S[1:]]), "got inf in row 0"),
+    (lambda: points(sample_weight=0 * S), "sample_weight is zero everywhere"),
+    (lambda: points(sample_weight=Y > 0), "0 at every point of -1: no point"),
+    (lambda: points(sample_weight=S[:3]), r"sample_weight must have shape \(7,\), got \(3,\)"),
+    (lambda: points(sample_weight=2.0), "sample_weight must have shape"),
+    (lambda: points(sample_weight=WORDS), "sample_weight must be 7 numbers"),
+    (lambda: points(sample_weight=S * 5e307), "beyond double precision"),
+    (lambda: points(class_weight={1: 1e-300}, sample_weight=S * 1e-100), "beyond double"),
+    (lambda: points(class_weight={2: 1.0}), "names the class 2; the classes are -1, .1"),
+    (lambda: points(class_weight="balance"), "got 'balance'; did you mean balanced"),
+    (lambda: points(class_weight=[1.0, 2.0, 3.0]), "class_weight must be"),
+    (lambda: points(class_weight={1: 0.0}), "class_weight must be positive"),
+    (lambda: points(class_weight=2.0), "class_weight must be two numbers"),
+    (lambda: points(feature_names=["a"]), "feature_names"),
+    (lambda: points(feature_names=["a", "b", "c"]), "feature_names"),
+    (lambda: points(feature_names=["a", "a"]), "feature_names"),
+    (lambda: points(feature_names=["a", 1]), "feature_names"),
+    (lambda: points(feature_names="ab"), "feature_names"),
+    (lambda: tm.fit("c_svc", WEIGHTED, C=1.0, sample_weight=np.ones(6)),
+     "sample_weight: the points are weighted already"),
+    (lambda: tm.fit("c_svc", PLAIN, C=1.0, sample_weight=np.ones(6)),
+     r"sample_weight must have shape \(7,\)"),
+    (lambda: classifier("c_svc_dual", X @ X.T, S, kernel="precomputed"),
+     "kernel=precomputed leave points of weight 0 out"),
+    (lambda: classifier("c_svc", X, Y > 0), "y holds 1 class"),
+    (lambda: tm.nu_svc(WEIGHTED, nu=0.5, class_balance=np.full(6, 1 / 6)),
+     "class_balance: the points are weighted already"),
+    (lambda: gram_data(WEIGHTED, **RBF, normalise="centred"), SENTENCE),
+    (lambda: centred_gram(gram_data(WEIGHTED, **RBF)), SENTENCE),
+    (lambda: tm.data.fit_kernel_pca(WEIGHTED, **RBF, keep="full"), f"kernel PCA {SENTENCE}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "word"), REFUSED)
+def test_bad_weights_and_names_are_refused(call: Callable[[], Any], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        call()

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import tightmargin as tm
-from tests.inside.experiments import draw_boundary, machine_figure
-from tests.inside.formulations import gram_data
 from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker
-from tightmargin.solvers import SolveResult, Verdict
+from tightmargin.solvers import Verdict
 
 X = np.array([[0, 4], [3, 1], [2, -2], [-2, 2], [1, -3], [4, 2], [-4, 0]]) / 2
 Y = np.array([1, 1, -1, -1, -1, 1, -1])
@@ -82,32 +79,6 @@ def test_weights_of_classes_multiply_those_of_points(class_weight: Any, expected
     assert as_data == pytest.approx(as_word, rel=1e-7)
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "negative": ({"sample_weight": -S}, "at least 0, got -2.0 in row 0"),
-    "nan": ({"sample_weight": S * np.nan}, "got nan in row 0"),
-    "infinite": ({"sample_weight": [np.inf, *S[1:]]}, "got inf in row 0"),
-    "zero": ({"sample_weight": 0 * S}, "sample_weight is zero everywhere"),
-    "a class of zero": ({"sample_weight": Y > 0}, r"0 at every point of -1: no point"),
-    "short": ({"sample_weight": S[:3]}, r"sample_weight must have shape \(7,\), got \(3,\)"),
-    "one number": ({"sample_weight": 2.0}, r"sample_weight must have shape"),
-    "words": ({"sample_weight": WORDS}, "sample_weight must be 7 numbers"),
-    "too large": ({"sample_weight": S * 5e307}, "beyond double precision"),
-    "too small": ({"class_weight": {1: 1e-300}, "sample_weight": S * 1e-100}, "beyond double"),
-    "another class": ({"class_weight": {2: 1.0}}, "names the class 2; the classes are -1, .1"),
-    "another word": ({"class_weight": "balance"}, "got 'balance'; did you mean balanced"),
-    "three numbers": ({"class_weight": [1.0, 2.0, 3.0]}, "class_weight must be"),
-    "a class of weight 0": ({"class_weight": {1: 0.0}}, "class_weight must be positive"),
-    "a number": ({"class_weight": 2.0}, "class_weight must be two numbers"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_bad_weights_are_refused_by_name(case: str) -> None:
-    words, sentence = REFUSED[case]
-    with pytest.raises(ValueError, match=sentence):
-        weighted(**words)
-
-
 def test_copies_keep_weights_and_names() -> None:
     data = tm.TrainingData(X, WORDS, sample_weight=S, positive="ill", spec="mine")
     for copy in (dataclasses.replace(data, X=data.X + 1), pickle.loads(pickle.dumps(data))):
@@ -124,23 +95,6 @@ def test_copies_keep_weights_and_names() -> None:
 
 
 # --- results and files ----------------------------------------------------------------------------
-
-
-def test_saved_results_are_proven_again_on_weighted_data(tmp_path: Path) -> None:
-    for name, words in (
-        ("c_svc", {"C": 0.7, "class_weight": {"ill": 2.0}}),
-        ("soft_margin_svc_dual", {"ridge": 0.1}),
-        ("rsvm_dual", {"norm_bound": 0.5}),
-    ):
-        data = tm.TrainingData(X, WORDS, sample_weight=S)
-        result = tm.solve(tm.build(name, data, **words))
-        result.save(tmp_path / "result.json")
-        again = SolveResult.load(tmp_path / "result.json")
-        assert again.data["total_weight"] == 8.75
-        assert again.data["classes"] == ["ill", "well"]
-        assert tm.certify(again, data).verdict is result.certificate.verdict
-        with pytest.raises(ValueError, match=r"saved for other data.*points were weighted"):
-            tm.certify(again, tm.TrainingData(data.X, data.y))
 
 
 @pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "zero_one_big_m"])
@@ -161,50 +115,7 @@ def test_a_proof_file_of_a_weighted_model_is_checked_alone(tmp_path: Path, name:
         assert second_checker.decides(document)
 
 
-def test_machines_predict_the_labels_of_the_data() -> None:
-    data = tm.TrainingData(X, WORDS, positive="ill")
-    machine = tm.fit("c_svc", data, C=5.0)
-    signs = tm.fit("c_svc", tm.TrainingData(X, -Y), C=5.0)
-    assert machine.classes == ("well", "ill")
-    assert machine.labels(X).tolist() == ["ill" if s > 0 else "well" for s in signs.labels(X)]
-    assert set(signs.labels(X).tolist()) == {-1, 1}
-    figure = machine_figure(machine, data)
-    texts = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
-    assert {"class well", "class ill"} <= texts
-
-
-def test_a_boundary_names_its_classes() -> None:
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots()
-    draw_boundary(axes, X, Y, lambda points: points[:, 0], names=("$a", "b"))
-    labels = [artist.get_label() for artist in axes.lines]
-    assert r"class \$a" in labels
-    assert "class b" in labels
-
-
 # --- the classifier and scikit-learn --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["free", "penalised"])
-def test_c_svc_is_that_of_scikit_learn(mode: str) -> None:
-    machine = Machine(C=0.6, class_weight={"ill": 2.0}, intercept=mode)
-    machine.fit(X, WORDS, sample_weight=S)
-    words = {"C": 0.6, "class_weight": {"ill": 2.0}, "tol": 1e-10}
-    theirs: Any = SVC(kernel="linear", **words)
-    if mode == "penalised":
-        theirs = LinearSVC(loss="hinge", max_iter=10**7, random_state=0, **words)
-    theirs.fit(X, WORDS, sample_weight=S)
-    # A gap of 1e-6 leaves the hyperplane a share of its root.
-    assert np.allclose(machine.coef_, theirs.coef_, atol=ROOT)
-    if mode == "free":
-        proven = tm.certify_fitted(theirs, X, WORDS, sample_weight=S)
-        part = proven.parts[0]
-        assert part.attained is not None
-        assert part.below is not None
-        low, high = part.below.varying, part.attained.varying
-        assert machine.result_.bound <= high * (1 + 1e-12)
-        assert low <= machine.result_.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])
@@ -223,47 +134,3 @@ def test_duals_are_told_for_all_points_given(kernel: str | None) -> None:
     most = -machine.result_.objective  # the dual minimises minus the optimum
     assert ends.below.varying <= most * (1 + 1e-6)
     assert most <= ends.attained.varying * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("soft_margin_svc", {"ridge": 0.05}),
-        ("nu_svc", {"nu": 0.5}),
-        ("rsvm", {"norm_bound": 0.5}),
-        ("kernel_soft_margin_svc", {"ridge": 0.1, "kernel": "rbf", "width": 0.4}),
-        ("conic_sdp", {"penalty": 0.4}),
-        ("multiclass_hinge", {"ridge": 0.1}),
-    ],
-)
-def test_weights_of_classes_where_they_are_no_hyperparameter(
-    name: str, words: dict[str, Any]
-) -> None:
-    copies = np.array([3, 1, 2, 0, 2, 1, 1])
-    both = np.where(Y > 0, 2, 1) * copies
-    labels = np.where(Y > 0, "b", "a")
-    first = Machine(name, class_weight={"b": 2.0}, **words).fit(X, labels, sample_weight=copies)
-    second = Machine(name, **words).fit(X.repeat(both, axis=0), labels.repeat(both))
-    if "class_weight" in tm.catalogue[name].parameters:
-        # The price of a class beside a mean over points is no copy of them.
-        second = Machine(name, class_weight=[1.0, 2.0], **words)
-        second.fit(X.repeat(copies, axis=0), labels.repeat(copies))
-    assert np.allclose(first.decision_function(X), second.decision_function(X), atol=ROOT)
-    assert first.result_.objective == pytest.approx(second.result_.objective, rel=3e-6)
-    assert first.predict(X).tolist() == second.predict(X).tolist()
-
-
-def test_what_a_classifier_refuses() -> None:
-    with pytest.raises(ValueError, match="kernel=precomputed leave points of weight 0 out"):
-        Machine("c_svc_dual", C=1.0, kernel="precomputed").fit(X @ X.T, Y, sample_weight=S)
-    with pytest.raises(ValueError, match="y holds 1 class"):
-        Machine(C=1.0).fit(X, Y, sample_weight=Y > 0)
-
-
-def test_columns_of_a_table_are_weights_and_labels() -> None:
-    table = pd.DataFrame(X, columns=["a", "b"]).assign(s=S, y=pd.Categorical(WORDS))
-    data = tm.TrainingData(table[["a", "b"]], table["y"], sample_weight=table["s"])
-    assert data.classes == ("ill", "well")
-    assert data.sha256 == weighted().sha256
-    rows = gram_data(data, kernel="rbf", width=0.3)
-    assert rows.total_weight == data.total_weight

@@ -103,21 +103,6 @@ def test_tightened_bounds_and_conflicts_keep_an_optimum(seed: int, mode: str) ->
         assert result.objective == pytest.approx(expected, rel=CLOSE)
 
 
-@pytest.mark.parametrize("mode", ["penalised", "free"])
-def test_weights_are_copies_in_bounds_that_know_no_pairs(mode: str) -> None:
-    data, penalty = case(7, whole=True)
-    times = data.multiplicity.astype(int)
-    copies = tm.TrainingData(data.X.repeat(times, axis=0), data.y.repeat(times))
-    one, other = (
-        closed_slack_bounds(points, penalty=penalty, intercept=mode) for points in (data, copies)
-    )
-    assert one.cutoff == pytest.approx(other.cutoff, rel=1e-12)
-    assert one.norm2 == pytest.approx(other.norm2, rel=1e-12)
-    assert np.allclose(one.lower.repeat(times), other.lower, rtol=1e-12)
-    # One copy may be kept where another is not; a weighted point pays for all of them.
-    assert (one.upper.repeat(times) <= other.upper * (1 + 1e-12)).all()
-
-
 def test_disjoint_conflicts_pay_for_their_lightest_point() -> None:
     weights = np.array([0.5, 2.0, 0.1, 3.0, 1.0])
     assert least_paid(((0, 1), (3, 4), (1, 2)), weights) == 1.5

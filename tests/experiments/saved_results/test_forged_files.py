@@ -148,20 +148,6 @@ def test_no_number_of_an_entry_or_a_method_is_believed(
     refuse_other_facts(document, folder)
 
 
-def test_both_halves_of_a_symmetric_matrix_count(folder: Path) -> None:
-    for name, matrix in (("matrix_svc_projection", "P"), ("conic_sdp", "W")):
-        document = honest(name)
-        assert document["values"][matrix][0][1] != 0
-        for i, j in ((0, 1), (1, 0)):
-
-            def change(
-                forged: Document, matrix: str = matrix, at: tuple[int, int] = (i, j)
-            ) -> None:
-                forged["values"][matrix][at[0]][at[1]] = 0.0
-
-            assert_refused(certified(folder, document, change))
-
-
 @pytest.mark.parametrize("name", ["c_svc", "zero_one_big_m", "conic_sdp", "rsvm", "min_cvar"])
 def test_variables_that_are_missing_or_none(name: str, folder: Path) -> None:
     document = honest(name)
@@ -231,29 +217,99 @@ def test_bounds_of_a_search_are_no_facts(folder: Path) -> None:
     assert again is None or again <= document["objective"] * (1 + 1e-6)
 
 
-# --- parameters ---------------------------------------------------------------------------------
+# --- one number or word of a file ---------------------------------------------------------------
+
+HYPERPARAMETERS = [
+    ("c_svc", "C"), ("soft_margin_svc", "ridge"), ("weighted_svc", "pi"), ("nu_svc", "nu"),
+    ("extended_nu_svc", "nu"), ("min_cvar", "beta"), ("rsvm", "norm_bound"),
+    ("zero_one_big_m", "penalty"), ("conic_sdp", "penalty"), ("conic_sdp_budget", "budget"),
+    ("reduced_hull_svc", "hull_bound"), ("multiclass_hinge", "ridge"),
+    ("matrix_svc_nuclear", "tau"), ("ramp_big_m", "C"),
+]  # fmt: skip
+# Bounds that leave the optimum out, with words for a proof, beside an honest relaxation.
+DREAMT = {
+    "lower": [-1e-3] * OVERLAPPING.n, "upper": [1e-3] * OVERLAPPING.n, "norm2": 1e-3,
+    "intercept": [-1e-3, 1e-3], "cutoff": 1e-3, "proof": "seen in a dream", "conflicts": [],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [
-        ("c_svc", "C"), ("soft_margin_svc", "ridge"), ("weighted_svc", "pi"), ("nu_svc", "nu"),
-        ("extended_nu_svc", "nu"), ("min_cvar", "beta"), ("rsvm", "norm_bound"),
-        ("zero_one_big_m", "penalty"), ("conic_sdp", "penalty"), ("conic_sdp_budget", "budget"),
-        ("reduced_hull_svc", "hull_bound"), ("multiclass_hinge", "ridge"),
-        ("matrix_svc_nuclear", "tau"), ("ramp_big_m", "C"),
-    ],
-)  # fmt: skip
-def test_a_result_of_other_hyperparameters_is_refused(
-    name: str, parameter: str, folder: Path
+def times(factor: float) -> Callable[[Any], Any]:
+    return lambda saved: factor * saved
+
+
+def elsewhere(record: Any) -> Any:
+    """Every number in the record of the preparation, moved."""
+    if isinstance(record, dict):
+        return {k: elsewhere(v) for k, v in record.items()}
+    if isinstance(record, list):
+        return [elsewhere(v) for v in record]
+    return record * 1.1 + 0.1 if isinstance(record, float) else record
+
+
+# Entry, place in its file, what is written there or becomes of what is, and a word of the refusal.
+LIES: list[tuple[str, str, list[Any], str]] = [
+    *((name, f"parameters.{word}", [times(0.9), times(1.05), times(-1), 1e30, "many", None], "")
+      for name, word in HYPERPARAMETERS),
+    ("conic_sdp_strengthened", "parameters.slack_bounds", [DREAMT], ""),
+    ("conic_sdp_strengthened", "parameters.conflicts", [[[0, 1], [2, 3], [4, 5], [6, 7]]], ""),
+    ("c_svc", "normalisation", [elsewhere, {}], ""),
+    *(("matrix_svc_projection", f"values.P.{at}", [0.0], "") for at in ("0.1", "1.0")),
+    *(("conic_sdp", f"values.W.{at}", [0.0], "") for at in ("0.1", "1.0")),
+    ("zero_one_big_m", "certificate.facts.errors", [0], "the saved errors 0"),
+    ("zero_one_big_m", "certificate.facts.violations", [0], "the saved violations 0"),
+    *((name, place, [times(1 - 1e-6)], word) for name in ("conic_sdp", "zero_one_big_m")
+      for place, word in (("objective", "objective"), ("certificate.upper", "upper end"))),
+    *((name, "bound", [times(1.01)], "exceeds") for name in ("conic_sdp", "zero_one_big_m")),
+    ("c_svc", "duals.margin", [[0.0] * OVERLAPPING.n], "could not be proven again"),
+    ("c_svc", "certificate.gap", [0.5], ""),
+    ("zero_one_big_m", "certificate.gap", [-1.0], ""),
+    ("extended_nu_svc", "certificate.gap", [0.5], ""),
+    ("c_svc", "certificate.primal_residual", [1e20], ""),
+    ("zero_one_big_m", "certificate.primal_residual", [-1.0], ""),
+    ("c_svc", "certificate.solver_bound", [1e3], "exceeds the objective"),
+    ("zero_one_big_m", "certificate.solver_bound", [1e3], "exceeds the objective"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "place", "values", "word"), LIES)
+def test_no_other_number_or_word_is_believed(
+    name: str, place: str, values: list[Any], word: str, folder: Path
 ) -> None:
     document = honest(name)
-    number = document["parameters"][parameter]
-    for other in (number * 0.9, number * 1.05, -number, 1e30, "many", None):
-        answer = certified(
-            folder, document, lambda d, o=other: d["parameters"].update({parameter: o})
-        )
+    steps = [int(step) if step.isdigit() else step for step in place.split(".")]
+    saved: Any = document
+    for step in steps:
+        saved = saved[step]
+    for value in values:
+        lie = value(saved) if callable(value) else value
+        assert lie != saved
+
+        def change(forged: Any, lie: Any = lie) -> None:
+            for step in steps[:-1]:
+                forged = forged[step]
+            forged[steps[-1]] = lie
+
+        answer = certified(folder, document, change)
         assert_refused(answer)
+        assert word in answer.stderr
+
+
+def test_a_verdict_or_a_status_is_not_made_of_nothing(folder: Path) -> None:
+    """A point is no proof that there is none, and a solver's bound needs a number."""
+    for name, status, verdict, bound in (
+        ("zero_one_big_m", "optimal", "SOLVER_BOUND", None),
+        *(("c_svc", status, verdict, 0.0)
+          for status in ("infeasible", "unbounded")
+          for verdict in ("CERTIFIED", "SOLVER_BOUND", "NOT_CERTIFIED")),
+    ):  # fmt: skip
+
+        def change(
+            forged: Document, status: str = status, verdict: str = verdict, bound: Any = bound
+        ) -> None:
+            forged.update(status=status)
+            forged["certificate"].update(verdict=verdict, solver_bound=bound)
+
+        assert_refused(certified(folder, honest(name), change))
 
 
 @pytest.mark.parametrize("name", ["zero_one_relaxed", "zero_one_hinge", "ramp_relaxed"])
@@ -269,103 +325,6 @@ def test_an_m_that_is_too_small_makes_no_relaxation(name: str, folder: Path) -> 
         folder, document, lambda d: d["certificate"].update(unproven="", verdict="CERTIFIED")
     )
     assert_refused(answer)
-
-
-def test_slack_bounds_of_a_file_are_nobodys_proof(folder: Path) -> None:
-    """Bounds that leave the optimum out, with words for a proof, beside an honest relaxation."""
-    document = honest("conic_sdp_strengthened")
-    w = document["values"]["w"]
-    bounds = {
-        "lower": [-1e-3] * OVERLAPPING.n, "upper": [1e-3] * OVERLAPPING.n, "norm2": 1e-3,
-        "intercept": [-1e-3, 1e-3], "cutoff": 1e-3, "proof": "seen in a dream", "conflicts": [],
-    }  # fmt: skip
-    assert_refused(
-        certified(folder, document, lambda d: d["parameters"].update(slack_bounds=bounds))
-    )
-    conflicts = [[0, 1], [2, 3], [4, 5], [6, 7]]
-    assert_refused(
-        certified(folder, document, lambda d: d["parameters"].update(conflicts=conflicts))
-    )
-    assert len(w) == 2
-
-
-def test_another_normalisation_is_another_problem(folder: Path) -> None:
-    document = honest("c_svc")
-
-    def change(value: Any) -> Any:
-        """Every number in the record of the preparation, moved."""
-        if isinstance(value, dict):
-            return {k: change(v) for k, v in value.items()}
-        if isinstance(value, list):
-            return [change(v) for v in value]
-        return value * 1.1 + 0.1 if isinstance(value, float) else value
-
-    moved_record = change(document["normalisation"])
-    assert moved_record != document["normalisation"]
-    assert_refused(certified(folder, document, lambda d: d.update(normalisation=moved_record)))
-    assert_refused(certified(folder, document, lambda d: d.update(normalisation={})))
-
-
-# --- what else a file says ----------------------------------------------------------------------
-
-
-def test_counts_of_errors_are_counted(folder: Path) -> None:
-    document = honest("zero_one_big_m")
-    for word in ("errors", "violations"):
-        answer = certified(
-            folder, document, lambda d, w=word: d["certificate"]["facts"].update({w: 0})
-        )
-        assert_refused(answer)
-        assert f"the saved {word} 0" in answer.stderr
-
-
-def test_unchecked_facts_are_shown_to_people() -> None:
-    text = run("certify", kept("c_svc")).stdout
-    assert "not computed again, the word of the file" in text
-    assert "multipliers of margin" in text
-
-
-def test_numbers_of_a_certificate_contradict_nothing(folder: Path) -> None:
-    for name, word, number in (
-        ("c_svc", "gap", 0.5), ("zero_one_big_m", "gap", -1.0), ("extended_nu_svc", "gap", 0.5),
-        ("c_svc", "primal_residual", 1e20), ("zero_one_big_m", "primal_residual", -1.0),
-    ):  # fmt: skip
-        wrong = {word: number}
-        assert_refused(
-            certified(folder, honest(name), lambda d, w=wrong: d["certificate"].update(w))
-        )
-
-
-def test_a_solvers_bound_above_the_value_is_a_contradiction(folder: Path) -> None:
-    for name in ("c_svc", "zero_one_big_m"):
-        document = honest(name)
-        above = document["objective"] * 1.01
-        answer = certified(
-            folder, document, lambda d, a=above: d["certificate"].update(solver_bound=a)
-        )
-        assert_refused(answer)
-        assert "exceeds the objective" in answer.stderr
-
-
-def test_a_solvers_word_is_not_made_of_nothing(folder: Path) -> None:
-    document = honest("zero_one_big_m")
-
-    def change(forged: Document) -> None:
-        forged["certificate"].update(verdict="SOLVER_BOUND", solver_bound=None)
-
-    assert_refused(certified(folder, document, change))
-
-
-@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
-def test_a_point_is_no_proof_that_there_is_none(status: str, folder: Path) -> None:
-    for verdict in ("CERTIFIED", "SOLVER_BOUND", "NOT_CERTIFIED"):
-        document = honest("c_svc")
-
-        def change(forged: Document, verdict: str = verdict) -> None:
-            forged.update(status=status)
-            forged["certificate"].update(verdict=verdict, solver_bound=0.0)
-
-        assert_refused(certified(folder, document, change))
 
 
 def test_an_infeasible_file_without_its_multipliers(folder: Path) -> None:

@@ -7,7 +7,6 @@ import ast
 import pytest
 
 from tests.inside.formulations import MODES, Html, Latex, Text, at_mode, formulas, latex
-from tightmargin.formulations import CATALOGUE
 
 FORMULAS = formulas()
 
@@ -81,19 +80,6 @@ def test_every_formula_is_written_in_every_notation() -> None:
                 assert shown.count("<sub>") == shown.count("</sub>")
                 assert "\\" not in shown
                 assert "\\" not in Text(formula.templates).text(node)
-
-
-@pytest.mark.parametrize(
-    "name", ["c_svc", "rsvm_dual", "ramp_big_m", "zero_one_bilinear", "min_cvar"]
-)
-def test_text_reads_as_the_docstring_does(name: str) -> None:
-    """The builder's docstring was written by hand; M_i, its level a, have names here."""
-    said = " ".join((CATALOGUE[name].build.__doc__ or "").split())
-    formula = FORMULAS[name]
-    rows = [row.text for row in formula.rows if row.modes == MODES]
-    found = [Text().text(at_mode(text, "free")) for text in rows]
-    found = [text.replace("big_m_i", "M_i").replace("value_at_risk", "a") for text in found]
-    assert [text for text in found if text in said]
 
 
 def test_a_node_that_nobody_writes_is_refused() -> None:

@@ -9,16 +9,14 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import OTHER
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tests.support.random_edits import draw
-from tightmargin.solvers import Verdict, compare, solve
+from tightmargin.solvers import compare, solve
 
 DATA = points("overlapping", 4, n=8)
 SETTINGS = {"penalty": 0.6, "big_m": 500.0}
-ROWS = ["zero_one_relaxed", ("conic_fixed", {"strengthening": "scaled"}), "conic_sdp"]
 FEW = reference_solutions.zero_one_optimum(DATA, "penalised", 0.6, most=2)
 
 
@@ -42,43 +40,6 @@ def has_no_gap(table: Any, k: int = 0) -> bool:
         and row.value is not None
         and row.remark.startswith("no bound: ")
     )
-
-
-@pytest.mark.parametrize(("budget", "uncertified"), [(1, False), (3, True)])
-def test_an_edited_row_has_no_gap_beside_an_unedited_optimum(
-    budget: int, uncertified: bool
-) -> None:
-    data = outlier_data("clustered", n=40, d=2, sigma=0.2, seed=2)
-    model = tm.conic_sdp(data, penalty=1.0)
-    model.budget = pyo.Constraint(expr=sum(model.z.values()) <= budget)
-    settings = {"penalty": 1.0, "big_m": "derived"}
-    table = compare(
-        data, [model, "conic_sdp"], parameters=settings, include_uncertified=uncertified
-    )
-    assert has_no_gap(table)
-    assert OTHER in table.rows[0].remark
-    assert "edit= of compare edits both" in table.rows[0].remark
-    assert table.relative_gap(table.rows[1]) > 0.1
-    frame = table.to_frame()
-    assert frame["relative gap"].isna().tolist() == [True, False, False]
-    assert frame["value"].notna().all()
-    assert OTHER in frame["certificate"][0]
-    assert "an edited model" in table.to_latex()
-
-
-def test_an_edit_for_all_gives_gaps_to_the_edited_optimum() -> None:
-    table = compare(DATA, ROWS, parameters=SETTINGS, edit=few)
-    assert table.upper == pytest.approx(FEW, rel=1e-5)
-    assert table.exact.certificate.level == "model"
-    assert [row.label for row in table.rows] == [
-        "zero_one_relaxed, edited", "conic_fixed:strengthening=scaled, edited", "conic_sdp, edited",
-    ]  # fmt: skip
-    assert table.to_frame()["formulation"].iloc[-1] == "zero_one_big_m, edited (exact)"
-    plain = compare(DATA, ROWS, parameters=SETTINGS)
-    for row, before in zip(table.rows, plain.rows, strict=True):
-        assert before.bound - 1e-6 <= row.bound <= FEW * (1 + 1e-6)
-        assert table.relative_gap(row) == pytest.approx(1 - row.bound / FEW, abs=1e-5)
-        assert row.verdict is Verdict.CERTIFIED
 
 
 def test_models_of_the_user_and_of_the_edit_are_held_against_each_other() -> None:
@@ -139,14 +100,6 @@ def test_rows_taken_away_and_other_objectives_have_no_gap(loosen: Any) -> None:
         exact=edited("zero_one_big_m", loosen, big_m=500.0),
     )
     assert has_no_gap(unedited), "the bound of the unedited problem is none for a looser one"
-
-
-def test_an_unedited_row_bounds_a_restricted_problem() -> None:
-    exact = edited("zero_one_big_m", big_m=500.0)
-    table = compare(DATA, ["conic_sdp"], parameters=SETTINGS, exact=exact)
-    (row,) = table.rows
-    assert row.bound <= reference_solutions.zero_one_optimum(DATA, "penalised", 0.6) <= FEW
-    assert table.relative_gap(row) == pytest.approx(1 - row.bound / FEW, abs=1e-5)
 
 
 def test_an_exact_model_is_edited_on_a_copy() -> None:
@@ -214,16 +167,6 @@ def test_m_in_a_gap_is_derived_for_the_edited_problem_or_enters_none(uncertified
     assert has_no_gap(table)
     assert "rows margin" in table.rows[0].remark
     assert table.rows[1].bound <= 13.995
-
-
-def test_several_solvers_get_the_edited_rows() -> None:
-    agreement = compare(
-        DATA, ["zero_one_relaxed"], parameters=SETTINGS, solvers=["clarabel", "highs"], edit=few
-    )
-    alone = solve(edited("zero_one_relaxed", big_m=500.0))
-    for answer in agreement.rows:
-        assert answer.model.label == "zero_one_relaxed, edited"
-        assert answer.objective == pytest.approx(alone.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(0, 24, 4 if FULL else 12))

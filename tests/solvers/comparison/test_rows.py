@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside.experiments import outlier_data
 from tests.inside.solvers import NOT_SOLVED
 from tests.inside.solvers import compare as comparing
 from tests.references.reference_solutions import points
@@ -128,8 +129,6 @@ def test_what_is_no_row_is_refused_before_the_first_solve(
 
 # --- what is left of it --------------------------------------------------------------------------
 
-Answer = Callable[[SolveResult], SolveResult]
-
 
 @pytest.fixture
 def spoilt(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
@@ -174,12 +173,6 @@ def test_a_solver_that_refuses_a_row_is_such_a_failure() -> None:
     assert "ProblemClassError: highs cannot take" in table.rows[1].remark
 
 
-def test_an_exact_problem_that_fails_leaves_no_table(spoilt: Any) -> None:
-    spoilt("zero_one_big_m", MemoryError("out of memory"))
-    with pytest.raises(MemoryError):
-        tm.compare(DATA, ROWS, parameters=WORDS)
-
-
 @pytest.mark.parametrize("stop", ["raised", "said"])
 def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
     def said(result: SolveResult) -> SolveResult:
@@ -195,12 +188,6 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
         assert table.rows[1].remark == NOT_SOLVED
     else:
         assert table.rows[1].value is not None
-
-
-def test_ctrl_c_in_the_exact_solve_is_the_users(spoilt: Any) -> None:
-    spoilt("zero_one_big_m", KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        tm.compare(DATA, ROWS, parameters=WORDS)
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -229,7 +216,68 @@ def test_a_claimed_gap_stands_beside_the_proven_one(spoilt: Any) -> None:
     assert "claimed %" not in repr(replace(table, rows=table.rows[:1]))
 
 
-def test_an_unproven_big_m_claims_nothing() -> None:
-    table = tm.compare(DATA, [("zero_one_hinge", {"big_m": 1.0})], exact=EXACT, parameters=WORDS)
-    assert table.rows[0].bound is None
-    assert table.claimed_gap(table.rows[0]) is None
+# --- what may enter a gap, and what is flagged ----------------------------------------------------
+
+SETTINGS = {"penalty": 1.0, "big_m": "derived"}
+CLUSTERED = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=4)
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    rows = [
+        ("zero_one_relaxed", {"big_m": 1000.0}),
+        "zero_one_relaxed",
+        "zero_one_hinge",
+        ("zero_one_hinge", {"big_m": 1.0}),
+        ("conic_fixed", {"strengthening": "scaled"}),
+        "conic_sdp",
+        "conic_sdp_dual",
+    ]
+    return tm.compare(CLUSTERED, rows, parameters=SETTINGS)
+
+
+def test_frame_and_latex_hold_every_row(table: Any) -> None:
+    frame = table.to_frame()
+    assert list(frame.columns) == [
+        "formulation", "value", "certified bound", "claimed bound", "absolute gap", "relative gap",
+        "claimed gap", "solver", "status", "seconds", "certificate",
+    ]  # fmt: skip
+    assert len(frame) == len(table.rows) + 1
+    latex = table.to_latex()
+    assert latex.count(r"\\") == len(frame) + 1
+    assert r"zero\_one\_big\_m (exact)" in latex
+    two = table.to_latex(columns=["relative gap", "formulation"]).splitlines()
+    assert two[2] == r"relative gap (\%) & formulation \\"
+    assert two[-3].endswith(r"& zero\_one\_big\_m (exact) \\")
+    with pytest.raises(ValueError, match=r"columns must be one of .* got 'gap'"):
+        table.to_latex(columns=["gap"])
+
+
+def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table: Any) -> None:
+    wrong = replace(table.rows[1], bound=table.upper + 1)
+    broken = replace(table, rows=(wrong,))
+    assert "exceeds the best point" in broken.violations()[0]
+    assert broken.absolute_gap(wrong) is None
+    assert broken.relative_gap(wrong) is None
+
+
+def test_the_exact_problem_is_what_the_first_row_relaxes(table: Any) -> None:
+    assert table.exact.formulation == "zero_one_big_m"
+    of_dual = tm.compare(CLUSTERED, ["c_svc_dual"], parameters={"C": 1.0})
+    assert of_dual.exact.formulation == "c_svc"
+    foreign = pyo.ConcreteModel()
+    with pytest.raises(ValueError, match="exact: no row is of the catalogue"):
+        tm.compare(CLUSTERED, [foreign])
+
+
+def test_a_row_at_another_price_is_refused(table: Any) -> None:
+    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=1.0"):
+        tm.compare(CLUSTERED, [("conic_sdp", {"penalty": 2.0})], exact=table.exact)
+    row = ("conic_sdp", {"penalty": 1.0, "intercept": "none"})
+    with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
+        tm.compare(CLUSTERED, [row], exact=table.exact)
+
+
+def test_rows_by_name_need_data() -> None:
+    with pytest.raises(ValueError, match="compare needs data"):
+        tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=SETTINGS)

@@ -9,7 +9,6 @@ import pytest
 
 import tightmargin as tm
 from tests.support.edited_models import CLOSE
-from tightmargin.formulations import PaperCheck
 
 DATA = tm.data.outlier_data("clustered", n=30, d=2, sigma=0.3, seed=1)
 STEEPNESS = 20.0  # steeper than any point as good as the one that M is derived from
@@ -57,22 +56,6 @@ def test_an_m_of_ones_own_that_is_too_small_is_named(truth: float) -> None:
     assert truth > enough.objective
 
 
-def test_a_builder_on_such_a_builder_is_an_edit_of_the_same_model(truth: float) -> None:
-    inner = tm.formulation("MIQP", "here")(steep_zero_one)
-
-    @tm.formulation("MIQP", "here")
-    def outer(data: tm.TrainingData) -> pyo.ConcreteModel:
-        """The same with one more row, which cuts nothing off."""
-        m = inner(data, big_m="derived")
-        m.more = pyo.Constraint(expr=m.w[0] >= STEEPNESS / 2)
-        return m
-
-    found = tm.solve(outer(DATA))
-    assert found.formulation == "outer"
-    assert found.objective == pytest.approx(truth, rel=1e-6)
-    assert found.certificate.verdict.value == "CERTIFIED"
-
-
 def test_m_can_be_set_under_the_name_of_the_builder(truth: float) -> None:
     model = tm.formulation("MIQP", "here")(steep_zero_one)(DATA, big_m="derived")
     before = max(model.big_m.extract_values().values())
@@ -86,28 +69,3 @@ def test_a_model_is_again_its_builders_after_a_refusal() -> None:
     with pytest.raises(ValueError, match="no option"):
         tm.solve(model, "scip", options={"no/such/option": 1})
     assert model.origin.entry == "steep_zero_one"
-
-
-def test_whoever_says_what_a_model_is_is_believed() -> None:
-    """A stated relaxation keeps its rows: an M proven anew for it is none for what it relaxes."""
-
-    @tm.formulation("QP", "here", relaxes="zero_one_big_m")
-    def cheaper(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:
-        """The continuous relaxation with a cheaper first point."""
-        m = tm.zero_one_big_m(data, penalty=penalty, big_m="derived")
-        m.z.domain = pyo.UnitInterval
-        m.objective.expr -= 0.5 * m.z[0]
-        return m
-
-    def check(origin: Any, values: Any) -> PaperCheck:
-        return PaperCheck(float(values["w"] @ values["w"]))
-
-    table = tm.compare(
-        DATA, ["zero_one_relaxed", "cheaper"], parameters={"penalty": 1.0, "big_m": "derived"}
-    )
-    whole, less = table.rows
-    assert less.certified
-    assert whole.bound - 0.5 - 1e-6 <= less.bound <= whole.value
-    own = tm.formulation("MIQP", "here", check=check)(steep_zero_one)(DATA, big_m="derived")
-    assert own.origin.base is None
-    assert cheaper(DATA, penalty=1.0).origin.base is None

@@ -12,16 +12,13 @@ import pyomo.environ as pyo
 import pytest
 
 from tests.inside.experiments import outlier_data
-from tests.references import reference_solutions
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
-from tests.support.covering import FULL, in_turn
+from tests.support.covering import FULL
 from tests.support.edited_models import (
-    CLOSE,
     CLUSTERED,
     build,
     is_relaxation,
-    of_the_problem,
     says_nothing,
     stands_for_itself,
     steep,
@@ -35,34 +32,6 @@ AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 
 
 # --- the edit that excludes the known point ------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", [4, 5, 10] if FULL else [4])
-def test_m_of_a_point_that_the_edit_excludes_is_derived_again(seed: int) -> None:
-    data = outlier_data("clustered", **CLUSTERED, seed=seed)
-    best = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m=500.0)), "scip").objective
-    for name in ("zero_one_big_m", "zero_one_relaxed", "zero_one_hinge"):
-        model = steep(build(name, data, penalty=1.0, big_m="derived"))
-        before = dict(model.big_m.extract_values())
-        result = solve(model)
-        assert dict(model.big_m.extract_values()) == before, "the user's model keeps its own"
-        used = result.parameters["big_m"]
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        if name == "zero_one_big_m":
-            assert "CERTIFIED of the edited problem, by a copy with big_m derived" in repr(result)
-            assert "big_m was derived again for the edited model" in result.message
-            assert result.objective == pytest.approx(best, rel=1e-5)
-            assert (used > list(before.values())).all()
-        else:
-            assert list(used) == list(before.values())
-            assert result.objective == pytest.approx(reference_solutions.pyomo_optimum(model))
-            assert "no bound of the problem it stands for: rows margin" in repr(result)
-            result = of_the_problem(model)
-            assert "the bound is one of the edited problem" in repr(result)
-        assert result.certificate.unproven == "", name
-        assert 0.5 * best < result.bound <= best * (1 + 1e-6)
-        # Whatever point the clock leaves, it is one of the edited problem.
-        assert rederive(model).upper_bound >= best * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("seed", [4, 5, 10] if FULL else [4])
@@ -144,37 +113,6 @@ def restrict(m: pyo.ConcreteModel) -> None:
 def hold_w(m: pyo.ConcreteModel) -> None:
     weight = m.w if m.find_component("w") is not None else m.B
     next(iter(weight.values())).setub(0.3)
-
-
-KEPT: dict[str, dict[str, Any]] = {
-    "zero_one_big_m": {"penalty": 0.6, "big_m": "derived"},
-    "zero_one_relaxed": {"penalty": 0.6, "big_m": "derived"},
-    "zero_one_hinge": {"penalty": 0.6, "big_m": "derived"},
-    "zero_one_bilinear": {"penalty": 0.6},
-    "zero_one_disjunctive": {"penalty": 0.6},
-    "conic_sdp": {"penalty": 0.6},
-    "conic_sdp_literal": {"penalty": 0.6},
-    "conic_sdp_eliminated": {"penalty": 0.6},
-    "conic_fixed": {"penalty": 0.6, "strengthening": "scaled"},
-    "ramp_big_m": {"C": 0.3, "big_m": "derived"},
-    "ramp_relaxed": {"C": 0.3, "big_m": "derived"},
-}
-
-
-@pytest.mark.parametrize(("name", "intercept"), in_turn(KEPT, ["penalised", "none"]))
-def test_a_restriction_with_a_value_below_the_cutoff_keeps_its_certificate(
-    name: str, intercept: str
-) -> None:
-    model = build(name, **KEPT[name], intercept=intercept)
-    hold_w(model)
-    result = solve(model)
-    assert result.certificate.unproven == ""
-    assert result.certificate.level == "model"
-    assert result.certificate.verdict is not Verdict.NOT_CERTIFIED
-    if CATALOGUE[name].relaxes == "zero_one_big_m":
-        exact = build("zero_one_big_m", penalty=0.6, big_m=500.0, intercept=intercept)
-        hold_w(exact)
-        assert 0 < result.bound <= solve(exact, "scip", options=CLOSE).objective * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("name", ["multiclass_truncated", "multiclass_truncated_relaxed"])

@@ -78,19 +78,6 @@ def test_with_a_free_intercept_nothing_is_said_where_a_class_may_be_given_up() -
 # --- the point and its cutoff --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
-def test_the_cutoff_is_the_objective_of_a_point_of_the_edited_problem(intercept: str) -> None:
-    model = steep(build("zero_one_big_m", DATA, penalty=0.6, big_m="derived", intercept=intercept))
-    paid = steep(build("zero_one_big_m", DATA, penalty=0.6, big_m=500.0, intercept=intercept))
-    best = solve(paid, "scip", options=CLOSE).objective
-    found = rederive(model)
-    assert found.upper_bound >= best * (1 - 1e-6)
-    assert [pyo.value(m) for m in model.big_m.values()] == found.values.tolist()
-    again = solve(model)
-    assert again.certificate.unproven == ""
-    assert again.objective == pytest.approx(best, rel=1e-5)
-
-
 def test_what_cannot_be_derived_is_said() -> None:
     with pytest.raises(ValueError, match="no big_m of the catalogue"):
         rederive(build("c_svc", C=1.0))
@@ -107,21 +94,6 @@ def test_what_cannot_be_derived_is_said() -> None:
     empty.third = pyo.Constraint(expr=empty.w[1] == 0)
     with pytest.raises(ValueError, match="no feasible point"):
         rederive(empty)
-
-
-def test_an_m_that_was_set_by_hand_is_left_alone() -> None:
-    model = steep(build("zero_one_relaxed", penalty=0.6, big_m="derived"))
-    for i in model.big_m:
-        model.big_m[i] = 500.0
-    result = solve(model)
-    assert "derived again" not in result.message
-    assert set(result.parameters["big_m"]) == {500.0}
-
-
-def test_an_unedited_model_is_left_alone() -> None:
-    result = solve(build("zero_one_relaxed", penalty=0.6, big_m="derived"))
-    assert "derived again" not in result.message
-    assert result.certificate.level == "paper"
 
 
 def test_after_rederive_a_stated_m_is_a_rule_too() -> None:
@@ -148,35 +120,6 @@ def test_a_fixed_fraction_is_no_indicator() -> None:
 
 
 # --- the generic lemma ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", ["penalised", "none"])
-def test_m_of_another_objective_follows_from_the_rows_themselves(intercept: str) -> None:
-    """Half the price of w_0 and an L1 term: no formula of the catalogue speaks of it."""
-
-    def other(m: pyo.ConcreteModel) -> None:
-        m.t = pyo.Var(m.w.index_set(), within=pyo.NonNegativeReals)
-        m.up = pyo.Constraint(m.w.index_set(), rule=lambda m, j: m.t[j] >= m.w[j])
-        m.down = pyo.Constraint(m.w.index_set(), rule=lambda m, j: m.t[j] >= -m.w[j])
-        cheaper = m.objective.expr - 0.5 * m.w[0] ** 2 + 0.25 * sum(m.t.values())
-        m.objective.set_value(cheaper)
-
-    for seed in range(3 if FULL else 1):
-        data = outlier_data("clustered", n=12, d=2, sigma=0.3, seed=seed + 20)
-        paid = build("zero_one_big_m", data, penalty=1.0, big_m=500.0, intercept=intercept)
-        other(paid)
-        best = solve(paid, "scip", options=CLOSE).objective
-        for name in ("zero_one_big_m", "zero_one_relaxed"):
-            model = build(name, data, penalty=1.0, big_m="derived", intercept=intercept)
-            other(model)
-            result = of_the_problem(model)
-            assert result.certificate.unproven == ""
-            facts = result.certificate.facts
-            how = facts.get("bounds_edited_problem", result.message)
-            assert "the least of each row" in how
-            assert result.bound <= best * (1 + 1e-6)
-            if name == "zero_one_big_m":
-                assert result.objective == pytest.approx(best, rel=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(4 if FULL else 2))
