@@ -19,18 +19,18 @@ import pytest
 from scipy.spatial import QhullError
 
 import tightmargin as tm
-from tests.inside.cuts import SEARCHED, model_bound, search_again
 from tests.inside.cuts import cuts_methods as searched_module
 from tests.inside.cuts import hull_search as hull_module
 from tests.inside.cuts import saved_bounds as again_module
+from tests.inside.cuts import search_again
 from tests.inside.formulations import origin_now, reduced_hulls, support_value
-from tests.inside.solvers import FACTS, StopReason, automatic_method
+from tests.inside.solvers import FACTS, StopReason
 from tests.references import reference_solutions
 from tests.solvers.certificates.test_without_solvers import CERTIFY_ALL, SOLVER_PACKAGES
 from tests.support.command_line import ROOT, run, write_csv
 from tests.support.covering import FULL
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.formulations import CATALOGUE, Origin, TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
@@ -100,21 +100,6 @@ def test_every_search_proves_every_form(kind: str, method: str) -> None:
     assert "b" not in result.values
 
 
-def test_the_counts_are_those_of_the_engine() -> None:
-    by_boxes = solve(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), method="auto", seed=3)
-    facts = by_boxes.certificate.facts
-    direct = tm.search.branch_and_cut(
-        FIVE, nu=below_nu_bar(FIVE, 0.7), seed=3, tolerance=5e-7, absolute=0
-    )
-    assert facts["engine"] == "branch_and_cut"
-    assert (facts["nodes"], facts["linear_programs"]) == (direct.steps, direct.lp_solves)
-    assert facts["cuts"] == len(direct.cuts)
-    assert by_boxes.seed == 3
-    by_hull = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
-    assert by_hull.certificate.facts["engine"] == "hull"
-    assert "facets" in by_hull.certificate.bound_method
-
-
 # --- at nu_bar and above --------------------------------------------------------------------------
 
 
@@ -160,16 +145,6 @@ def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert result.solver == "scip"
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
-
-
-@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
-def test_next_to_nu_bar_a_verdict_does_not_depend_on_units(unit: float) -> None:
-    data = TrainingData(FIVE.X * unit, FIVE.y)
-    result = solve(tm.extended_nu_svc(data, nu=below_nu_bar(FIVE, 0.9999)))
-    assert result.certificate.facts["engine"] == "branch_and_cut"
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective is not None
-    assert result.objective > 0
 
 
 # --- what is not proven ---------------------------------------------------------------------------
@@ -240,31 +215,7 @@ def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.Monk
         assert result.objective == pytest.approx(circle(), rel=1e-9)
 
 
-def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:
-    def origin(name: str) -> Origin:
-        build = CATALOGUE[name].build
-        return origin_now(build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU})))
-
-    assert model_bound(origin("extended_nu_svc_polar"), 0.0) is None
-    assert model_bound(origin("extended_nu_svc_reverse"), -0.1) is None
-    rounded_down = model_bound(origin("extended_nu_svc"), -0.1)
-    assert rounded_down is not None
-    assert -0.1 * (1 + 1e-14) <= rounded_down <= -0.1
-    assert model_bound(origin("extended_nu_svc"), 0.0) == 0.0
-    assert [model_bound(origin(name), -math.inf) for name in SEARCHED] == [None] * 4
-
-
 # --- who is asked ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SEARCHED)
-def test_a_search_is_the_default_where_nothing_else_was_asked_for(name: str) -> None:
-    model = CATALOGUE[name].build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU}))
-    found = automatic_method(origin_now(model))
-    assert found is not None
-    assert found[0].name == "auto"
-    assert solve(model).solver == "tightmargin"
-    assert solve(model, method="direct").solver in ("scip", "gurobi")
 
 
 def test_what_belongs_to_a_solver_asks_for_one() -> None:

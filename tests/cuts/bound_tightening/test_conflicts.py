@@ -17,10 +17,7 @@ from tests.inside.experiments import outlier_data
 from tests.inside.formulations import (
     SlackBounds,
     closed_slack_bounds,
-    disjoint,
     least_kept_norm,
-    margins,
-    pair_conflicts,
     pair_norms,
     proven_norm,
     single_norms,
@@ -102,18 +99,6 @@ def test_norms_of_pairs_are_never_too_large(X: list[list[float]], mode: str, sig
             assert exact is None or exact > LARGEST or Fraction(float(value)) <= exact
 
 
-@pytest.mark.parametrize("mode", ["none", "free"])
-def test_norms_of_nearly_opposed_pairs_are_never_too_large(mode: str) -> None:
-    """The sum of the signed points cancels to its last digits there."""
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        x = rng.standard_normal(3)
-        near = x * (1 + 1e-12 * rng.standard_normal(3))
-        data = TrainingData([x, near], [1, -1])
-        exact = exact_pair(data, 0, 1, mode)
-        assert exact is None or Fraction(float(pair_norms(data, mode)[0, 1])) <= exact
-
-
 @pytest.mark.parametrize("mode", INTERCEPTS)
 def test_proven_norms_of_larger_sets_are_the_hard_margin_optimum(mode: str) -> None:
     data = points("separable", 2, n=12, d=3)
@@ -186,44 +171,6 @@ def test_no_set_that_is_kept_within_the_cutoff_holds_a_conflict(
         assert found.conflicts
 
 
-@pytest.mark.parametrize(
-    ("paid", "left", "pair_is_one"),
-    [
-        ((), 4.5, False),
-        (((0, 2),), 4.5, False),
-        (((2, 3),), 3.5, True),
-        (((2,), (1, 3)), 3.5, True),
-    ],
-)
-def test_only_conflicts_beside_a_set_pay_for_it(
-    paid: tuple[tuple[int, ...], ...], left: float, pair_is_one: bool
-) -> None:
-    """Two points at distance 1 have rho 4, and a known objective of 4.5 at a penalty of 1."""
-    data = TrainingData([[0.0], [1.0], [2.0], [3.0]], [1, -1, -1, -1])
-    search = conflicts._ConflictSearch(data, "free", np.ones(4), 4.5, paid)
-    assert search.ceiling((0, 1)) == pytest.approx(left)
-    assert (search.conflict((0, 1)) is not None) is pair_is_one
-    assert ((0, 1) in conflicts._short(search)) is pair_is_one
-
-
-def test_what_is_known_to_be_violated_lowers_the_bar_for_others() -> None:
-    """On overlapping classes most conflicts need those before them."""
-    data = outlier_data("clustered", n=40, d=3, sigma=0.5, seed=1)
-    bounds = closed(data, "penalised", 1.0)
-    plain = pair_conflicts(data, cutoff=bounds.cutoff, intercept="penalised")
-    grown = with_conflicts(bounds, data, penalty=1.0, intercept="penalised")
-    assert set(plain) < set(grown.conflicts)
-    assert max(map(len, grown.conflicts)) > 2
-    count = len(disjoint(grown.conflicts))
-    best = zero_one_enumeration(data, penalty=1.0, intercept="penalised")
-    assert best.w is not None
-    assert best.b is not None
-    violated = int((margins(data, best.w, best.b) < 1).sum())
-    assert len(disjoint(plain)) < count <= violated
-    assert grown.norm2 <= bounds.cutoff - count + 1e-9
-    assert grown.admits(data, best.w, best.b, "penalised")
-
-
 @pytest.mark.parametrize("mode", INTERCEPTS)
 def test_separated_conflicts_are_violated_minimal_and_raise_the_bound(mode: str) -> None:
     data = outlier_data("clustered", n=24, d=2, sigma=0.5, seed=3)
@@ -249,17 +196,6 @@ def test_separated_conflicts_are_violated_minimal_and_raise_the_bound(mode: str)
     assert {each.points for each in found} & set(grown.conflicts)
     after = solve(conic_sdp_strengthened(data, slack_bounds=grown, **words))
     assert after.objective > before.objective + 1e-3
-
-
-def test_a_true_point_violates_no_conflict_and_disjoint_ones_are_small_first() -> None:
-    data = points("overlapping", 4, n=12)
-    bounds = closed(data, "penalised")
-    best = zero_one_enumeration(data, penalty=PENALTY, intercept="penalised")
-    assert best.w is not None
-    assert best.b is not None
-    z = (margins(data, best.w, best.b) < 1).astype(float)
-    assert separated(bounds, data, z, penalty=PENALTY, intercept="penalised") == ()
-    assert disjoint(((0, 1, 2), (2, 3), (4,), (3, 5))) == ((4,), (2, 3))
 
 
 def test_multipliers_of_a_free_intercept_are_balanced_exactly() -> None:

@@ -15,8 +15,6 @@ from tests.inside.cuts import (
     cut_at,
     local_vertex,
     read_concave,
-    step_of_function,
-    step_of_parabola,
 )
 from tests.inside.cuts import root_box_root_box as root_box
 from tests.inside.solvers import (
@@ -184,14 +182,3 @@ def test_no_vertex_that_is_better_is_lost() -> None:
         assert all(keeps for keeps, value in zip(kept, values, strict=True) if value < level)
         rows.add_cut(*cut)
     assert made > 3
-
-
-def test_steps_end_where_the_function_is_at_the_level() -> None:
-    for height, slope, bend in (
-        (1.0, 2.0, 3.0), (1.0, -2.0, 3.0), (1e-9, -5.0, 1.0), (2.0, -1.0, 0),
-    ):  # fmt: skip
-        t = step_of_parabola(height, slope, bend)
-        assert height + slope * t - bend * t * t == pytest.approx(0, abs=1e-12)
-    assert step_of_parabola(1.0, 1.0, 0.0) == np.inf
-    found = step_of_function(lambda x: 4 - float(x @ x), np.zeros(2), np.array([1.0, 0.0]), 0.0)
-    assert found == pytest.approx(2.0)

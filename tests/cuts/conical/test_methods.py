@@ -66,15 +66,6 @@ def test_the_bound_holds_for_the_doubles_of_the_model(mode: str) -> None:
         assert wide * (1 - Fraction(1, 2**51)) <= price <= wide <= n - count
 
 
-@pytest.mark.parametrize("mode", ["penalised", "none"])
-def test_a_kernel_matrix_has_the_optimum_of_its_points(mode: str) -> None:
-    data = noisy()
-    gram = tm.GramData(data.X @ data.X.T, data.y)
-    found = tm.solve(tm.extended_robust_svc(gram, nu=NU, mu=MU, intercept=mode))
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == pytest.approx(by_all_outliers(data, NU, 1, mode), rel=1e-6)
-
-
 def test_the_heuristic_has_a_bound_and_is_never_chosen() -> None:
     data = noisy(n=12)
     model = tm.extended_robust_svc(data, nu=0.75, mu=1 / 6)
@@ -169,13 +160,3 @@ def test_a_row_that_asks_for_a_positive_risk_unsettles_the_limit_of_b() -> None:
     assert found.objective > 0
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert "the limit of a best b" in found.certificate.unproven
-
-
-def test_an_estimator_takes_mu() -> None:
-    data = noisy()
-    machine = tm.FormulationClassifier("extended_robust_svc", nu=NU, mu=MU, uncertified="raise")
-    machine.fit(data.X, data.y)
-    assert machine.get_params()["mu"] == MU
-    assert machine.result_.objective == pytest.approx(
-        by_all_outliers(data, NU, 1, "penalised"), rel=1e-6
-    )

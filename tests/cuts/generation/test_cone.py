@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from tests.inside.cuts import (
     exposed_points,
     extreme_rays,
-    independent_rows,
     polar_problem,
-    steps_to_norm,
 )
 from tests.inside.formulations import ties_at
 from tests.support.covering import FULL
@@ -57,31 +55,6 @@ def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(
     assert len(found) >= len(expected)
     if not whole:  # rows in general position: no ray is named that is not extreme
         assert len(found) == len(expected)
-
-
-def test_rows_that_are_nearly_dependent_make_no_basis() -> None:
-    rows = np.array([[1.0, 0.0], [1.0, 1e-12]])
-    assert independent_rows(rows, 2) is None
-    assert independent_rows(np.vstack([rows, [0.0, 1.0]]), 2) is not None
-    assert extreme_rays(rows) is None
-
-
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 4), outward=st.booleans())
-@settings(max_examples=40)
-def test_a_step_ends_on_the_sphere(seed: int, k: int, outward: bool) -> None:
-    rng = np.random.default_rng(seed)
-    vertex = rng.standard_normal(k)
-    rays = rng.standard_normal((6, k)) * rng.uniform(1e-3, 1e3, (6, 1))
-    if outward:
-        rays[0] = vertex
-    gamma = float(np.linalg.norm(vertex)) * (1 + 10.0 ** rng.uniform(-9, 1))
-    steps = steps_to_norm(vertex, rays, gamma)
-    assert (steps > 0).all()
-    ends = np.linalg.norm(vertex + steps[:, None] * rays, axis=1)
-    assert ends == pytest.approx(np.full(6, gamma), rel=1e-12)
-    if outward:
-        assert steps[0] == pytest.approx(gamma / np.linalg.norm(vertex) - 1, rel=1e-6)
-    assert steps_to_norm(vertex, np.zeros((1, k)), gamma)[0] == np.inf
 
 
 def test_points_of_a_face_are_points_of_the_set_even_when_they_are_a_sample() -> None:

@@ -40,26 +40,6 @@ def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str, se
     assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("engine", CONTINUOUS)
-@pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
-def test_tangents_of_a_disc(engine: str, sense: Any) -> None:
-    """max x + 2 y on the unit disc is sqrt(5), a bound from above where the model maximises."""
-    model, tangents = disc(lambda x, y: x + 2 * y + 7, sense)
-    found = tm.separate(model, tangents, engine=engine)
-    sign = 1 if sense == pyo.maximize else -1
-    optimum = 7 + sign * math.sqrt(5)
-    assert found.objective == pytest.approx(optimum, abs=1e-5)
-    assert found.bound is not None
-    assert sign * (found.bound - optimum) > -1e-9
-    assert found.bound == pytest.approx(optimum, abs=1e-5)
-    assert model.x.value == pytest.approx(sign / math.sqrt(5), abs=1e-2)
-    # More rows never loosen the bound, and the last step ends at the bound of the end.
-    bounds = [-sign * step.before for step in found.trace if step.before is not None]
-    assert bounds == sorted(bounds) or bounds == pytest.approx(sorted(bounds), abs=1e-6)
-    assert all(step.violation > 0 for step in found.trace)
-    assert found.trace[-1].after == pytest.approx(found.bound, abs=1e-5)
-
-
 @pytest.mark.parametrize("engine", MIXED)
 @pytest.mark.parametrize("fractional", [False, True])
 def test_a_cover_that_presolve_must_not_decide(engine: str, fractional: bool) -> None:

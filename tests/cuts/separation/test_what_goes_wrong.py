@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import traceback
 from typing import Any
 
 import numpy as np
@@ -35,30 +34,6 @@ def test_a_row_that_cuts_the_debug_point_off_is_named_with_the_amount(engine: st
 
 
 # --- separators that fail ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("engine", MIXED)
-def test_an_error_keeps_its_traceback_and_what_was_found(engine: str) -> None:
-    """The separator fails at its third row; an accepted point is known to some engines by then."""
-    model, two = cover()
-    answers = 0
-
-    def breaks(point: Any) -> list[Any]:
-        nonlocal answers
-        answers += 1
-        if answers > 1:
-            raise ZeroDivisionError("of my own")
-        return two(point)
-
-    with pytest.raises(tm.errors.SeparatorError, match="breaks raised ZeroDivisionError") as caught:
-        tm.separate(model, breaks, engine=engine)
-    cause = caught.value.__cause__
-    assert isinstance(cause, ZeroDivisionError)
-    assert "raise ZeroDivisionError" in "".join(traceback.format_exception(cause))
-    result = caught.value.result
-    assert len(result.rows) >= 1
-    assert result.bound is None or result.bound <= 3 + 1e-6
-    assert answers == 2, "nobody is asked again"
 
 
 @pytest.mark.parametrize("engine", MIXED)

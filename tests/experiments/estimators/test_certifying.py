@@ -118,32 +118,6 @@ def test_tight_fits_are_certified_and_defaults_are_as_good_as_their_tolerance() 
         assert tm.certify_fitted(usual.fit(X, LABELS), X, LABELS).gap <= 2e-3
 
 
-@pytest.mark.parametrize("classes", [LABELS, np.where(X[:, 3] > 5.8, "c", LABELS)])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        SVC(tol=1e-9, class_weight="balanced"),
-        LinearSVC(tol=1e-10, max_iter=10**6, class_weight="balanced"),
-        LinearSVC(
-            tol=1e-10, max_iter=10**6, class_weight="balanced", loss="hinge", intercept_scaling=3.0
-        ),
-        NuSVC(tol=1e-9, nu=0.5),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_where_prices_are_read_rightly_a_tight_fit_is_optimal(
-    estimator: Any, classes: np.ndarray
-) -> None:
-    """Another reading of the weights is another problem, which the fit is not optimal for."""
-    estimator.set_params(random_state=0)
-    fitted(estimator, X, classes, sample_weight=WEIGHTS)
-    fit = tm.certify_fitted(estimator, X, classes, sample_weight=WEIGHTS)
-    assert fit.gap <= 2e-6
-    assert len(fit.parts) == (1 if classes is LABELS else 3)
-    plain = tm.certify_fitted(estimator, X, classes)
-    assert plain.gap > 1e-4
-
-
 # --- kernels --------------------------------------------------------------------------------------
 
 
@@ -228,19 +202,6 @@ def test_a_problem_that_the_catalogue_does_not_have_has_no_name(estimator: Any) 
 
 def hyperplane(w: np.ndarray, b: float) -> Any:
     return SimpleNamespace(coef_=w[None, :], intercept_=np.array([b]))
-
-
-@pytest.mark.parametrize("power", [-60, 9])
-def test_units_change_nothing_but_units(power: int) -> None:
-    w, b, factor = np.array([0.5, 0.2, 1.0, 0.1]), -0.7, 2.0**power
-    plain = tm.certify_fitted(hyperplane(w, b), X, Y, loss="hinge", C=1.0, intercept="free")
-    scaled = tm.certify_fitted(
-        hyperplane(w / factor, b), X * factor, Y, loss="hinge", C=factor**-2.0, intercept="free"
-    )
-    assert scaled.objective * factor**2 == pytest.approx(plain.objective, rel=1e-12)
-    assert scaled.bound * factor**2 == pytest.approx(plain.bound, rel=0.01)
-    optimum = hinge_optimum(X, Y, np.ones(N))
-    assert scaled.bound * factor**2 <= optimum * (1 + NEAR)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,36 +10,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from tests.inside.experiments import (
     EXACT,
-    INSTANCES,
     LADDER,
     RELAXATIONS,
     GapStudy,
     Instance,
     Rung,
     compare,
-    gap_page,
     is_weaker,
-    load,
     order_violations,
-    prepare,
     seconds_text,
-    tables,
-    to_frame,
 )
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
-from tests.inside.experiments import table_to_json as to_json
 from tests.inside.experiments import table_to_latex as to_latex
 from tests.inside.solvers import GapTableBound as Bound
-from tests.inside.solvers import zero_one_enumeration
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_big_m
-from tightmargin.solvers import Status, Verdict, solve
+from tightmargin.formulations import zero_one_big_m
+from tightmargin.solvers import Verdict, solve
 
 SPEC = "synthetic:clustered,n=24,d=2,sigma=0.5,seed=0"
 SMALL = Instance("small", "Twenty-four points", SPEC, {"penalty": 1.0})
@@ -65,15 +54,6 @@ def row(study: GapStudy, label: str) -> Bound:
 
 
 # --- the ladder ----------------------------------------------------------------------------------
-
-
-def test_every_rung_bounds_the_exact_problem_by_the_catalogue() -> None:
-    for rung in (*RELAXATIONS, *LADDER):
-        entry = CATALOGUE[rung.formulation]
-        bounded = entry.relaxes or CATALOGUE[str(entry.dual_of)].relaxes
-        assert bounded == EXACT.formulation
-    assert len(set(LABELS)) == len(RELAXATIONS)
-    assert len(set(RUNGS)) == len(LADDER)
 
 
 def test_the_relaxations_are_in_order(study: GapStudy) -> None:
@@ -110,49 +90,6 @@ def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
     by_scip = solve(zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip")
     assert by_scip.certificate.bound_method.startswith("enumeration of")
     assert by_scip.objective == pytest.approx(upper, rel=1e-6)
-
-
-def test_a_study_grows_by_one_row_at_a_time() -> None:
-    told: list[str] = []
-    grown = list(gap_study.run(SMALL, RELAXATIONS[:2], progress=told.append))
-    assert [len(s.comparison.rows) for s in grown] == [0, 1, 2]
-    assert [len(s.rungs) for s in grown] == [0, 1, 2]
-    assert [text.partition(": ")[2] for text in told] == [
-        EXACT.name, f"{LABELS[0]} (1 of 2)", f"{LABELS[1]} (2 of 2)",
-    ]  # fmt: skip
-
-
-def enumerated(instance: Instance) -> float:
-    """The optimum again, without the conflict search."""
-    words = {word: number for word, number in instance.settings.items() if word != "penalty"}
-    data = prepare(load(instance.spec), words).data
-    assert isinstance(data, TrainingData)
-    penalty = float(instance.settings["penalty"])
-    return zero_one_enumeration(data, penalty=penalty, intercept="penalised").objective
-
-
-@pytest.mark.full("both instances of make gaps at their size; small studies hold the rest")
-def test_the_main_study(tmp_path: Path) -> None:
-    """What `make gaps` prints, on both instances: proven, ordered, and as telling as expected."""
-    out = tmp_path / "gaps"
-    files = ["--csv", f"{out}.csv", "--latex", f"{out}.tex", "--plot", f"{out}.png"]
-    answer = run("compare", *files, "--json")
-    assert answer.code == 0, answer.stderr
-    studies = answer.json["studies"]
-    assert [s["instance"] for s in studies] == [i.name for i in INSTANCES]
-    for found, instance in zip(studies, INSTANCES, strict=True):
-        assert found["violations"] == []
-        assert found["upper"] == pytest.approx(enumerated(instance), rel=1e-6)
-        assert found["exact"]["certificate"]["verdict"] == "CERTIFIED"
-        assert found["exact"]["solver"]["name"] == "tightmargin"
-        gaps = {r["label"]: r["relative_gap"] for r in found["rows"]}
-        assert list(gaps) == LABELS
-        assert gaps["big-M, M = 1000"] > 0.99
-        assert 0.6 < gaps["big-M, derived M"] < 0.8
-        assert gaps["SDP"] < min(gap for label, gap in gaps.items() if "SDP" not in label)
-        assert {r["certificate"]["verdict"] for r in found["rows"]} == {"CERTIFIED"}
-    for suffix in ("csv", "tex", "png"):
-        assert Path(f"{out}.{suffix}").stat().st_size > 0
 
 
 # --- an impossible order is seen -----------------------------------------------------------------
@@ -213,31 +150,6 @@ def train(tmp_path: Path) -> Path:
     return write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
 
 
-def test_rows_of_ones_own(train: Path) -> None:
-    """One entry twice; the usual hinge loss is listed and is no bound."""
-    rows = ["conic_sdp", "zero_one_relaxed:big_m=1000", "zero_one_hinge:big_m=1"]
-    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
-    answer = run("compare", *rows, *words, "--json")
-    assert answer.code == 0, answer.stderr
-    assert answer.json["command"] == "compare"
-    (found,) = answer.json["studies"]
-    assert [r["label"] for r in found["rows"]] == rows
-    assert [r["formulation"] for r in found["rows"]] == [r.partition(":")[0] for r in rows]
-    data = reference_solutions.points("overlapping", 2, n=10)
-    optimum = reference_solutions.zero_one_optimum(data, "penalised", 1.3)
-    assert found["upper"] == pytest.approx(optimum, rel=1e-7)
-    sdp, loose, hinge = found["rows"]
-    expected = reference_solutions.theorem_2(data, "penalised", penalty=1.3).value
-    assert sdp["certified_bound"] == pytest.approx(expected, rel=2e-6)
-    assert sdp["relative_gap"] == pytest.approx(1 - expected / optimum, abs=1e-5)
-    assert loose["parameters"] == {"big_m": 1000}
-    assert hinge["value"] == pytest.approx(
-        reference_solutions.hinge(data, "penalised", 1.0, 1.3).value
-    )
-    assert hinge["certified_bound"] is hinge["relative_gap"] is None
-    assert hinge["remark"].startswith("no bound: M[")
-
-
 @pytest.mark.parametrize("exact", ["zero_one_disjunctive", "zero_one_big_m:big_m=derived"])
 def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -> None:
     """A free b is worth at least as much as a priced one; the exact problem may have settings."""
@@ -251,31 +163,6 @@ def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -
     )
     assert found["upper"] == pytest.approx(optimum, rel=1e-7)
     assert found["rows"][0]["certified_bound"] <= found["upper"]
-
-
-def test_a_row_without_certificate_is_1(train: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An inaccurate solve enters no gap, and a script learns of it."""
-    original = gap_study.compare
-
-    def inaccurate(*arguments: Any, **options: Any) -> Any:
-        found = original(*arguments, **options)
-        rows = [
-            replace(
-                r, bound=None, verdict=Verdict.NOT_CERTIFIED, status=Status.INACCURATE,
-                remark="NOT_CERTIFIED: the proven gap is 3e-5",
-            )
-            for r in found.rows
-        ]  # fmt: skip
-        return replace(found, rows=tuple(rows))
-
-    monkeypatch.setattr(gap_study, "compare", inaccurate)
-    words = ["--data", train, "--set", "penalty=1.3", "big_m=derived"]
-    answer = run("compare", "conic_sdp", *words)
-    assert answer.code == 1
-    assert "the proven gap is 3e-5" in answer.stderr
-    (line,) = [line for line in answer.stdout.splitlines() if line.startswith("conic_sdp")]
-    for word in ("no bound", "inaccurate", "NOT_CERTIFIED"):
-        assert word in line
 
 
 def test_a_limit_on_the_exact_problem_is_4() -> None:
@@ -320,51 +207,6 @@ def test_interrupted_keeps_the_rows_that_are_finished(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def test_the_table_for_people(study: GapStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A narrow screen keeps bound, gap and certificate."""
-    monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
-    text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
-    for label in LABELS:
-        (line,) = [x for x in text.splitlines() if re.match(rf"{re.escape(label)}  ", x)]
-        gap = study.comparison.relative_gap(row(study, label))
-        assert re.search(rf" {re.escape(percent(gap))} ", line)
-        assert line.rstrip().endswith("CERTIFIED")
-    assert "0-1 optimum (exact)" in text
-    assert re.search(r"optimum proven by cones of directions in [\d,]+ cells", text)
-    assert "penalty = 1.0" in text
-    for width in (80, 120):
-        written = io.StringIO()
-        screen = Console(file=written, width=width, markup=False)
-        monkeypatch.setattr(tables, "_console", lambda screen=screen: screen)
-        tables.show(gap_page(study))
-        tables.show("margin[0] [red]")
-        lines = written.getvalue().splitlines()
-        assert lines[-1].rstrip() == "margin[0] [red]", "brackets are no markup"
-        assert max(len(line.rstrip()) for line in lines) <= width
-        head = next(line for line in lines if line.startswith("relaxation")).split()
-        assert ("value" in head) == ("status" in head) == (width == 120)
-        (line,) = [x for x in lines if x.startswith("SDP  ")]
-        assert line.split()[-1] == "CERTIFIED"
-        assert percent(study.comparison.relative_gap(row(study, "SDP"))) in line.split()
-
-
-def test_csv_keeps_instance_label_and_entry(study: GapStudy, tmp_path: Path) -> None:
-    to_frame([study, study]).to_csv(tmp_path / "gaps.csv", index=False)
-    with (tmp_path / "gaps.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert list(rows[0]) == [
-        "instance", "formulation", "entry", "value", "certified bound", "claimed bound",
-        "absolute gap", "relative gap", "claimed gap", "solver", "status", "seconds", "certificate",
-    ]  # fmt: skip
-    assert len(rows) == 2 * (len(RELAXATIONS) + 1)
-    assert [r["entry"] for r in rows[: len(RELAXATIONS)]] == [
-        rung.formulation for rung in RELAXATIONS
-    ]
-    assert rows[len(RELAXATIONS)]["entry"] == EXACT.formulation
-    sdp = row(study, "SDP")
-    assert float(rows[LABELS.index("SDP")]["certified bound"]) == sdp.bound, "full precision"
-
-
 def test_latex_has_the_shape_of_a_table(study: GapStudy) -> None:
     odd = Instance("50%_off & more", "odd", SPEC, SMALL.settings)
     text = to_latex([study, replace(study, instance=odd)])
@@ -381,15 +223,6 @@ def test_latex_has_the_shape_of_a_table(study: GapStudy) -> None:
     assert r"50\%\_off \& more" in text
     gap = percent(study.comparison.relative_gap(row(study, "SDP")))
     assert re.search(rf"SDP & .* & {re.escape(gap)} & ", text)
-
-
-def test_json_of_a_study_has_no_arrays_of_points(study: GapStudy) -> None:
-    document = to_json(study)
-    assert document["data"]["sha256"] == study.prepared.raw.sha256
-    assert document["rows"][2]["parameters"] == {"big_m": "derived"}
-    for found in document["rows"]:
-        assert "values" not in found
-        assert set(found) >= {"label", "formulation", "value", "certified_bound", "relative_gap"}
 
 
 def test_numbers_and_names_of_a_table() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import ladder as benchmark
 from tests.inside.cuts import TightenTightened as Tightened
 from tests.inside.experiments import (
     LADDER,
@@ -19,10 +18,6 @@ from tests.inside.experiments import (
     GapEffort,
     GapStudy,
     Instance,
-    Need,
-    Outcomes,
-    Problem,
-    Rung,
     _stated,
     compare,
     is_weaker,
@@ -31,10 +26,8 @@ from tests.inside.experiments import (
     to_markdown,
     whole_ladder,
 )
-from tests.inside.experiments import RungsStep as Step
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
-from tests.inside.experiments import table_to_json as to_json
 from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.inside.solvers import GapTableBound as Bound
 from tests.inside.solvers import StopReason
@@ -48,7 +41,6 @@ FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
 LITTLE = replace(SMALL, spec=FEW)
 NAMES = [rung.name for rung in LADDER]
-NEEDY = [rung for rung in LADDER if rung.need is not None]
 
 
 def last(studies: Iterator[GapStudy]) -> GapStudy:
@@ -138,18 +130,6 @@ def test_each_chain_of_rungs_rises(study: GapStudy) -> None:
         assert all(low <= high + slack for low, high in pairwise(bounds)), (chain, bounds)
 
 
-def test_the_upper_rungs_are_worth_their_price(study: GapStudy) -> None:
-    """Each thing that is added shows: the SDP leaves a third, the ladder ends within 2 %."""
-    gap = {r.label: study.comparison.relative_gap(r) or 0.0 for r in study.comparison.rows}
-    assert gap["SDP"] > 0.3
-    for weak, strong in (
-        ("big-M, derived M", "SDP"), ("SDP", "+ pair conflicts"),
-        ("+ pair conflicts", "+ linear RLT"), ("big-M, derived M", "big-M, tightened M"),
-    ):  # fmt: skip
-        assert gap[strong] < gap[weak] - 0.02
-    assert min(gap["SDP, tightened bounds"], gap["level-1 lift"]) < 0.02
-
-
 # Not compared: two fixed strengthenings, of which only the words say that one is the other,
 # stretched; and an M from a cutoff without the room that the other bounds have.
 LOOSE = [("conic, gamma by norm", "conic, gamma scaled"), CHAINS[0][1:]]
@@ -167,27 +147,6 @@ def test_a_bound_above_a_stronger_rung_is_flagged(study: GapStudy) -> None:
         ]
         lines = order_violations(wrong, data)
         assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
-
-
-def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
-    data = study.prepared.data
-    assert isinstance(data, TrainingData)
-    one = row(study, "+ pair conflicts")
-    other = replace(one, label="other")
-    own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
-    own = replace(own, conflicts=((0, 1), (2, 3, 4)))
-    for word, change in (
-        ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
-        ("intercept", (own.intercept[0] - 1, own.intercept[1])),
-        ("intercept", (own.intercept[0], own.intercept[1] + 1)), ("conflicts", ((0, 1, 5),)),
-    ):  # fmt: skip
-        wide = replace(own, **{word: change})
-
-        def stated(r: Bound, wide: SlackBounds = wide) -> SlackBounds:
-            return wide if r.label == "other" else own
-
-        assert is_weaker(other, one, stated), word
-        assert not is_weaker(one, other, stated), word
 
 
 def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
@@ -212,43 +171,6 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
 
 
 # --- steps ---------------------------------------------------------------------------------------
-
-
-def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
-    ran: list[str] = []
-    first = Step("first", lambda problem: ran.append("first") or 1)
-    second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
-    data = reference_solutions.points("separable", 0, n=6)
-    outcomes = Outcomes(Problem(data, 1.0, "penalised", GapEffort(), lambda text: None))
-    low, high = (
-        Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
-        for step in (first, second)
-    )
-    found, seconds = outcomes.parameters(high)
-    assert found == {"found": 2}
-    again, less = outcomes.parameters(low)
-    assert again == {"found": 1}
-    assert ran == ["first", "second"]
-    assert 0 < less < seconds
-    assert outcomes.parameters(high)[1] == seconds
-    assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
-
-
-def test_seconds_of_a_row_contain_those_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside building and solving; the steps are said to take longer than anything else here."""
-    original, long = Outcomes.parameters, 1e6
-
-    def slow(self: Outcomes, rung: Rung) -> tuple[Any, float]:
-        return original(self, rung)[0], 0.0 if rung.need is None else long
-
-    monkeypatch.setattr(Outcomes, "parameters", slow)
-    study = last(gap_study.run(LITTLE, [LADDER[0], NEEDY[0]]))
-    rows = to_json(study)["rows"]
-    assert [row["needs"] is None for row in rows] == [True, False]
-    for rung, found in zip(rows, study.comparison.rows, strict=True):
-        assert rung["seconds"] == found.seconds
-        assert (rung["needs"] is not None) == (rung["preparation_seconds"] >= long)
-        assert rung["seconds"] >= rung["preparation_seconds"] >= 0
 
 
 def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,17 +236,6 @@ def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
     (line,) = found.left_out
     assert line.startswith("level-1 lift: left out, ")
     assert line.endswith(" rows are more than 10")
-
-
-def test_rungs_that_read_points_are_left_out_for_a_kernel() -> None:
-    kernel = replace(
-        SMALL, spec=FEW, settings={"penalty": 1.0, "kernel": "poly", "degree": 2, "coef0": 1.0}
-    )
-    found = last(gap_study.run(kernel, [LADDER[0], *NEEDY]))
-    assert [r.label for r in found.comparison.rows] == [LADDER[0].name]
-    assert list(found.left_out) == [
-        f"{r.name}: left out, it reads points, no kernel matrix" for r in NEEDY
-    ]
 
 
 def test_a_free_intercept_takes_the_rungs_that_prove_something() -> None:
@@ -414,33 +325,3 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     assert body[-1][1] == f"{study.comparison.upper:.4f}"
     turned = [line.split("|")[1].strip() for line in to_markdown([other, study]).splitlines()]
     assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
-
-
-def test_the_benchmark_takes_medians_of_what_was_proven(study: GapStudy) -> None:
-    gaps = (0.5, 0.2, 0.3)
-    upper = float(study.comparison.upper or 0)
-
-    def with_gap(gap: float) -> GapStudy:
-        rows = tuple(
-            replace(r, bound=upper * (1 - gap), seconds=10 * gap) if r.label == "SDP" else r
-            for r in study.comparison.rows
-            if r.label != "level-1 lift"
-        )
-        return replace(study, comparison=replace(study.comparison, rows=rows))
-
-    lines = {cells[0]: cells[1:] for cells in benchmark.medians([with_gap(gap) for gap in gaps])}
-    assert list(lines) == NAMES
-    assert lines["SDP"] == ("20.0", "30.0", "50.0", "3", "3.00", "about 49")
-    assert lines["level-1 lift"] == ("-", "-", "-", "0", "-", "below 5")
-    lost = replace(row(study, "SDP"), bound=None, remark="no bound: of no use")
-    poor = replace(study, comparison=replace(study.comparison, rows=(lost,)))
-    assert "small: SDP: no bound: of no use" in benchmark.text([poor], [study])
-    assert "Nothing: every bound is certified." in benchmark.text([study], [study])
-
-
-def test_the_benchmark_rewrites_the_readme_between_its_markers(study: GapStudy) -> None:
-    text = f"before {benchmark.BEGIN} old {benchmark.END} after"
-    new = benchmark.with_ladder(text, [study])
-    assert new.startswith(f"before {benchmark.BEGIN}\n| relaxation |")
-    assert new.endswith(f"|\n{benchmark.END} after")
-    assert "old" not in new

@@ -128,14 +128,6 @@ def test_the_page_names_the_machines_with_the_same_solution(file: Path) -> None:
     assert "gamma = 0; a solution of rsvm_relaxed is returned" in above.stdout
 
 
-def test_direct_solves_go_to_a_solver(file: Path) -> None:
-    words = ["rsvm", "--data", file, "--set", f"norm_bound={H}", "--json"]
-    for extra in (["--method", "direct"], ["--set", "intercept=penalised"]):
-        answer = run("solve", *words, *extra)
-        assert answer.code == 0, answer.stderr
-        assert answer.json["solver"]["name"] == "clarabel"
-
-
 # --- path ----------------------------------------------------------------------------------------
 
 
@@ -199,43 +191,6 @@ def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     shares = [row["norm_bound"] ** 2 for row in path(large, "--json").json["rows"]]
     top = norm_limit(DATA).value ** 2 / 1e6
     assert shares == pytest.approx([ratio * top for ratio in PAPER_RATIOS])
-
-
-def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Path) -> None:
-    (row,) = path(file, "--set", "norm_bound=0.6", "--json").json["rows"]
-    low, high = row["same_nu_from"], row["same_nu_to"]
-    assert low < 0.6 < high
-    inside, outside = (low + 1e-3, high - 1e-3), (low - 1e-2, high + 1e-2)
-    found = {found.norm_bound: found for found in rsvm_path(DATA, (*inside, *outside)).rows}
-    for bound in inside:
-        assert found[bound].point.alpha.mean() == pytest.approx(row["nu"], rel=1e-9)
-    for bound in outside:
-        assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
-
-
-@pytest.mark.parametrize("method", ["segments", "decomposition", "socp"])
-def test_a_kernel_is_taken_by_the_method_that_is_named(method: str, file: Path) -> None:
-    words = ["--set", "norm_bound=2,3.5", "kernel=rbf", "width=0.9", "--method", method]
-    document = path(file, *words, "--json").json
-    assert document["method"] == method
-    gram = np.asarray(gram_data(DATA, kernel="rbf", width=0.9).gram)
-    for row in document["rows"]:
-        expected = reference_solutions.capacity_dual(gram, DATA.y, row["norm_bound"], "free")
-        assert row["objective"] == pytest.approx(expected, rel=1e-6)
-        assert row["method"] == method
-
-
-def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> None:
-    answer = path(file, "--set", "norm_bound=0.1,0.6,0.7,90")
-    assert answer.code == 0, answer.stderr
-    lines = [line for line in answer.stdout.splitlines() if "CERTIFIED" in line]
-    assert [" z " in line for line in lines] == [True, False, False, False]
-    assert [" = " in line for line in lines] == [False, True, False, False]
-    assert [" inf " in line for line in lines] == [False, False, False, True]
-    assert sum(" * " in line for line in lines) == 1
-    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
-    assert f"{norm_limit(DATA).value:.6g}" in limit
-    assert "not separable" in limit
 
 
 def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
