@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.spatial import QhullError
 
 import tightmargin as tm
 from benchmarks.classical_concave import PROBLEMS
@@ -235,6 +236,18 @@ def test_it_has_its_optimum(problem: Callable[[], Problem], method: str) -> None
     check(result, truth, int(model.goal.sense))
     if problem is one_direction and method == BOXES:
         assert result.certificate.facts["nodes"] < 20
+
+
+def test_a_hull_that_cannot_be_made_is_left_to_the_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(points: Any) -> Any:
+        raise QhullError("QH6154 initial simplex is flat")
+
+    model, truth = classical()
+    for name, broken in (("ConvexHull", fails), ("_Image.first_points", lambda self: None)):
+        monkeypatch.setattr(f"{enumerate_image.__module__}.{name}", broken)
+        hull = enumerate_image(read_concave(standard_form(model)), math.inf)
+        assert hull.stop is StopReason.NUMERICAL
+        check(tm.cuts.minimise_concave(model, method=HULL), truth)
 
 
 def test_units_do_not_matter() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import signal
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,7 +87,7 @@ def test_limits_keep_the_best_point_and_the_bound(strategy: str, limit: float) -
     assert earlier.bound <= found.bound
 
 
-def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_bound(
+def test_ctrl_c_keeps_the_best_point_and_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
@@ -101,29 +104,28 @@ def test_ctrl_c_between_programs_or_inside_one_keeps_the_best_point_and_the_boun
     assert_ended(found, StopReason.INTERRUPTED)
     assert len(found.cuts) == 4
     assert signal.getsignal(signal.SIGINT) is before
-    monkeypatch.undo()
 
-    resolve, solves = LiveLP.resolve, []
 
-    def pressing_inside(live: LiveLP, limit: float | None = None) -> Any:
-        solves.append(1)
-        if len(solves) == 70:
-            handle = live._inside.handle  # type: ignore[union-attr]
-            run = handle.run
+@pytest.mark.parametrize("stop", [StopReason.INTERRUPTED, StopReason.TIME_LIMIT])
+def test_a_program_that_is_cut_short_ends_the_loop(
+    stop: StopReason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seventieth program is interrupted, or the clock jumps inside of it."""
+    resolve, solves, late = LiveLP.resolve, itertools.count(1), [0.0]
 
-            def run_pressed(seconds: float | None) -> Any:
-                handle.run = run
-                with handle._interruptible():
-                    signal.raise_signal(signal.SIGINT)
-                    assert handle._stop
-                return Status.INTERRUPTED, "interrupted"
+    def short(live: LiveLP, limit: float | None = None) -> Any:
+        answer = resolve(live, limit)
+        if next(solves) != 70:
+            return answer
+        if stop is StopReason.INTERRUPTED:
+            return replace(answer, status=Status.INTERRUPTED)
+        late[0] = 1e6
+        return replace(answer, status=Status.LIMIT_NO_SOLUTION)
 
-            handle.run = run_pressed  # type: ignore[method-assign]
-        return resolve(live, limit)
-
-    monkeypatch.setattr(LiveLP, "resolve", pressing_inside)
-    assert_ended(cutting_plane(LONG, nu=LONG_NU), StopReason.INTERRUPTED)
-    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.setattr(LiveLP, "resolve", short)
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + late[0])
+    monkeypatch.setattr(f"{Relaxation.__module__}.time", clock)
+    assert_ended(cutting_plane(LONG, nu=LONG_NU, time_limit=1e5), stop)
 
 
 def test_a_second_ctrl_c_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +214,19 @@ def test_each_proof_stands_in_for_the_one_before(way: str, monkeypatch: pytest.M
         assert found.proven
         assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-12)
         assert found.gap <= found.tolerance * (1 + 1e-9)
+
+
+def test_a_face_whose_programs_are_lost_gets_no_facial_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: Any) -> Any:
+        raise LostNumbersError("all of them")
+
+    data, nu, plain, _ = literal(*CASES[3])
+    monkeypatch.setattr(separation.VertexCuts, "_facial_at", lost)
+    found = cutting_plane(data, nu=nu, strategy="literal")
+    assert any(cut.kind is Kind.FACIAL for cut in plain.cuts)
+    assert {cut.kind for cut in found.cuts} == {Kind.CONCAVITY}
+    assert found.proven
+    assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-9)
 
 
 def relaxation_of(problem: PolarProblem, cuts: list[Any]) -> Relaxation:
