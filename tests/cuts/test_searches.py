@@ -216,11 +216,10 @@ def test_points_on_a_grid_have_their_optimum(way: str) -> None:
 @pytest.mark.parametrize("way", FAST)
 @pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
 def test_next_to_nu_bar_the_optimum_is_small_and_its_bound_positive(way: str, share: float) -> None:
-    data = cloud(6, 40, 2)
-    nu = below_nu_bar(data, share)
-    found = FAST[way](data, nu=nu)
+    nu = below_nu_bar(PLANE, share)
+    found = FAST[way](PLANE, nu=nu)
     assert found.proven
-    assert found.objective == pytest.approx(on_circle(data, "free", nu), rel=1e-4)
+    assert found.objective == pytest.approx(on_circle(PLANE, "free", nu), rel=1e-4)
     assert 0 < found.bound <= found.objective
     assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
 

@@ -61,6 +61,16 @@ def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
     assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
 
 
+def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
+    reach = {"w": np.array(50.0)}
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
+    assert cut.coefficients["w"].tolist() == [1.0, 0.0]
+    assert cut.rhs == pytest.approx(3.0 + 50e-10, abs=1e-15)
+    w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
+    assert np.array([2.0, -2e-10]) @ w <= 6.0
+    assert cut.violation({"w": w}) <= 0
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 

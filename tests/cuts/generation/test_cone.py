@@ -13,6 +13,7 @@ from tests.inside.cuts import (
     exposed_points,
     extreme_rays,
     polar_problem,
+    steps_to_norm,
 )
 from tests.inside.formulations import ties_at
 from tests.support.covering import FULL
@@ -55,6 +56,18 @@ def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(
     assert len(found) >= len(expected)
     if not whole:  # rows in general position: no ray is named that is not extreme
         assert len(found) == len(expected)
+
+
+def test_a_step_ends_on_the_sphere() -> None:
+    rng = np.random.default_rng(0)
+    for share in (1e-9, 0.1, 10.0):
+        vertex, rays = rng.standard_normal(3), rng.standard_normal((6, 3))
+        gamma = float(np.linalg.norm(vertex)) * (1 + share)
+        steps = steps_to_norm(vertex, rays, gamma)
+        assert (steps > 0).all()
+        ends = np.linalg.norm(vertex + steps[:, None] * rays, axis=1)
+        assert ends == pytest.approx(np.full(6, gamma), rel=1e-12)
+        assert steps_to_norm(vertex, np.zeros((1, 3)), gamma)[0] == np.inf
 
 
 def test_points_of_a_face_are_points_of_the_set_even_when_they_are_a_sample() -> None:

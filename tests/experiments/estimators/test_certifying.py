@@ -118,6 +118,32 @@ def test_tight_fits_are_certified_and_defaults_are_as_good_as_their_tolerance() 
         assert tm.certify_fitted(usual.fit(X, LABELS), X, LABELS).gap <= 2e-3
 
 
+@pytest.mark.parametrize("classes", [LABELS, np.where(X[:, 3] > 5.8, "c", LABELS)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(tol=1e-9, class_weight="balanced"),
+        LinearSVC(tol=1e-10, max_iter=10**6, class_weight="balanced"),
+        LinearSVC(
+            tol=1e-10, max_iter=10**6, class_weight="balanced", loss="hinge", intercept_scaling=3.0
+        ),
+        NuSVC(tol=1e-9, nu=0.5),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_where_prices_are_read_rightly_a_tight_fit_is_optimal(
+    estimator: Any, classes: np.ndarray
+) -> None:
+    """Another reading of the weights is another problem, which the fit is not optimal for."""
+    estimator.set_params(random_state=0)
+    fitted(estimator, X, classes, sample_weight=WEIGHTS)
+    fit = tm.certify_fitted(estimator, X, classes, sample_weight=WEIGHTS)
+    assert fit.gap <= 2e-6
+    assert len(fit.parts) == (1 if classes is LABELS else 3)
+    plain = tm.certify_fitted(estimator, X, classes)
+    assert plain.gap > 1e-4
+
+
 # --- kernels --------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
@@ -109,9 +111,18 @@ def test_a_kernel_machine_is_that_of_svc() -> None:
     )
     assert ours.support_.tolist() == sorted(theirs.support_)
     np.testing.assert_allclose(ours.dual_coef_[:, theirs.support_], theirs.dual_coef_, atol=1e-4)
-    again = rbf_kernel(NEW, X, gamma=0.6) @ ours.dual_coef_[0] + ours.intercept_
+    values = rbf_kernel(NEW, X, gamma=0.6)
+    again = values @ ours.dual_coef_[0] + ours.intercept_
     np.testing.assert_allclose(again, ours.decision_function(NEW), atol=1e-9)
     assert not hasattr(ours, "coef_")
+    given, gram = Machine("c_svc_dual", C=0.7, kernel="precomputed"), rbf_kernel(X, gamma=0.6)
+    np.testing.assert_allclose(given.fit(gram, WORDS).decision_function(values), again, atol=1e-4)
+    scores = [cross_val_score(*own, WORDS, cv=3).tolist() for own in ((given, gram), (ours, X))]
+    assert scores[0] == scores[1], "rows and columns of a matrix are cut to folds"
+    kept = pickle.loads(pickle.dumps(ours))
+    np.testing.assert_array_equal(kept.decision_function(NEW), ours.decision_function(NEW))
+    ours.set_params(formulation="c_svc", kernel=None, width=None).fit(X, WORDS)
+    assert not hasattr(ours, "dual_coef_"), "a fit forgets the one before"
 
 
 @pytest.mark.parametrize("name", ["kernel_soft_margin_svc", "soft_margin_svc_dual", "conic_sdp"])

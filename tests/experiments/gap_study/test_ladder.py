@@ -18,6 +18,10 @@ from tests.inside.experiments import (
     GapEffort,
     GapStudy,
     Instance,
+    Need,
+    Outcomes,
+    Problem,
+    Rung,
     _stated,
     compare,
     is_weaker,
@@ -26,6 +30,7 @@ from tests.inside.experiments import (
     to_markdown,
     whole_ladder,
 )
+from tests.inside.experiments import RungsStep as Step
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
 from tests.inside.formulations import SlackBounds, closed_slack_bounds
@@ -149,6 +154,27 @@ def test_a_bound_above_a_stronger_rung_is_flagged(study: GapStudy) -> None:
         assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
 
 
+def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
+    data = study.prepared.data
+    assert isinstance(data, TrainingData)
+    one = row(study, "+ pair conflicts")
+    other = replace(one, label="other")
+    own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
+    own = replace(own, conflicts=((0, 1), (2, 3, 4)))
+    for word, change in (
+        ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
+        ("intercept", (own.intercept[0] - 1, own.intercept[1])),
+        ("intercept", (own.intercept[0], own.intercept[1] + 1)), ("conflicts", ((0, 1, 5),)),
+    ):  # fmt: skip
+        wide = replace(own, **{word: change})
+
+        def stated(r: Bound, wide: SlackBounds = wide) -> SlackBounds:
+            return wide if r.label == "other" else own
+
+        assert is_weaker(other, one, stated), word
+        assert not is_weaker(one, other, stated), word
+
+
 def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
     data = study.prepared.data
     assert isinstance(data, TrainingData)
@@ -168,6 +194,26 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
     assert is_weaker(conflicts, products, lambda r: own)
     assert not is_weaker(dearer, products, lambda r: own)
     assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
+
+
+def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
+    ran: list[str] = []
+    first = Step("first", lambda problem: ran.append("first") or 1)
+    second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
+    data = reference_solutions.points("separable", 0, n=6)
+    outcomes = Outcomes(Problem(data, 1.0, "penalised", GapEffort(), lambda text: None))
+    low, high = (
+        Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
+        for step in (first, second)
+    )
+    found, seconds = outcomes.parameters(high)
+    assert found == {"found": 2}
+    again, less = outcomes.parameters(low)
+    assert again == {"found": 1}
+    assert ran == ["first", "second"]
+    assert 0 < less < seconds
+    assert outcomes.parameters(high)[1] == seconds
+    assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
 
 
 # --- steps ---------------------------------------------------------------------------------------

@@ -193,6 +193,18 @@ def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     assert shares == pytest.approx([ratio * top for ratio in PAPER_RATIOS])
 
 
+def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Path) -> None:
+    (row,) = path(file, "--set", "norm_bound=0.6", "--json").json["rows"]
+    low, high = row["same_nu_from"], row["same_nu_to"]
+    assert low < 0.6 < high
+    inside, outside = (low + 1e-3, high - 1e-3), (low - 1e-2, high + 1e-2)
+    found = {found.norm_bound: found for found in rsvm_path(DATA, (*inside, *outside)).rows}
+    for bound in inside:
+        assert found[bound].point.alpha.mean() == pytest.approx(row["nu"], rel=1e-9)
+    for bound in outside:
+        assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
+
+
 def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
     """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
     answer = path(file, "--set", "norm_bound=0.9", "--time-limit", "1e-9")

@@ -29,6 +29,7 @@ from tests.inside.experiments import (
     mistakes,
     outlier_data,
     outlier_direction,
+    papers_grid,
     splits,
     synthetic_samples,
 )
@@ -66,6 +67,16 @@ def loop_mistakes(data: TrainingData, w: Any, b: float) -> int:
 )
 def test_the_tie_rule_by_hand(counts: list[int | None], first: int, middle: int, last: int) -> None:
     assert [choose(counts, tie) for tie in TIES] == [first, middle, last]
+
+
+def test_the_grids_are_the_papers() -> None:
+    """100 values of beta inside (0, 1), of kappa in (0, 0.5]; the paper's kappa = 0 is left out."""
+    beta, kappa = papers_grid("hinge"), papers_grid("conic")
+    assert beta.shape == kappa.shape == (100,)
+    assert np.diff(beta) == pytest.approx(np.full(99, 1 / 101))
+    assert (beta[0], beta[-1]) == pytest.approx((1 / 101, 100 / 101))
+    assert np.diff(kappa) == pytest.approx(np.full(99, 0.005))
+    assert (kappa[0], kappa[-1]) == pytest.approx((0.005, 0.5))
 
 
 # --- the fits ------------------------------------------------------------------------------------
@@ -131,6 +142,22 @@ def test_the_exact_error_is_what_counting_finds(spec: str) -> None:
         assert abs(seen - error) < 5 * math.sqrt(error * (1 - error) / samples.test.n)
     assert samples.exact(np.zeros(d), 2.0) == 0.5
     assert samples.exact(np.zeros(d), 0.0) == 1.0, "a score of 0 takes no side"
+    assert mistakes(np.array([1.0, -1.0, 1.0, -1.0]), np.array([0.0, 0.0, 0.1, 0.1])) == 3
+
+
+def test_samples_share_their_law_and_no_point() -> None:
+    train, validation, test = SAMPLES.train, SAMPLES.validation, SAMPLES.test
+    assert (train.n, validation.n, test.n) == (60, 60, 2000)
+    points = [tuple(x) for sample in (train, validation, test) for x in sample.X.tolist()]
+    assert len(set(points)) == len(points)
+    np.testing.assert_array_equal(
+        train.X, outlier_data("clustered", n=60, d=2, sigma=0.3, seed=1).X
+    )
+    direction = outlier_direction(d=2, seed=1)
+    far = [int((sample.X @ direction < -3).sum()) for sample in (train, validation, test)]
+    assert far[0] > 0, "a cluster to train on"
+    assert far[1] > 0, "and one to validate with"
+    assert far[2] == 0, "test points are clean"
 
 
 def test_flipped_labels_are_tested_without_flips() -> None:
