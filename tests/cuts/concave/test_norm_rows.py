@@ -18,7 +18,6 @@ from tightmargin.solvers import Verdict, nu_range
 
 Edit = Callable[[pyo.ConcreteModel], None]
 DATA = gauss(3, 20, 2)
-ANGLES = np.linspace(0, 2 * np.pi, 601)
 
 
 def of_row(build: Callable[[pyo.ConcreteModel], Any]) -> Edit:
