@@ -243,18 +243,6 @@ def test_solve_takes_the_method(method: str, code: int, solver: str, file: Path)
     assert answer.json["solver"]["seed"] == 2
 
 
-def test_a_time_limit_leaves_with_4_its_point_and_its_bound(tmp_path: Path) -> None:
-    nu = below_nu_bar(FIVE, 0.3)
-    train = write_csv(tmp_path / "train.csv", FIVE)
-    words = ["--data", train, "--set", f"nu={nu!r}", "--time-limit", "0.000001", "--json"]
-    answer = run("solve", "extended_nu_svc", *words)
-    assert answer.code == 4
-    assert answer.json["status"] == "feasible"
-    assert answer.json["bound"] <= tm.search.branch_and_cut(FIVE, nu=nu).objective
-    assert answer.json["certificate"]["facts"]["stop"] == "time_limit"
-    assert "NOT_CERTIFIED, the proven gap" in answer.stderr
-
-
 def test_an_interrupted_search_leaves_with_130_and_its_point(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

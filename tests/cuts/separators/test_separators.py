@@ -184,21 +184,6 @@ def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
             assert np.linalg.norm(found.values["w"]) >= gamma
 
 
-def test_a_debug_point_finds_a_cut_that_loses_an_optimum() -> None:
-    """What is cut below a length that is not known is what the debug point has."""
-    data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=2)
-    best = tm.search.hull_search(data, nu=0.15).best
-    problem = tm.cuts.concavity(along(data, 0.15), known=best.weight)._problem
-    corner = problem.onto_boundary(best.weight)
-    model = along(data, 0.15)
-    cuts = tm.cuts.concavity(model, known=best.weight)
-    cuts._vertices.best.value *= 0.5  # twice the length
-    cuts.gamma *= 2
-    inside = {name: part * (1 - 1e-9) for name, part in problem.point(corner).items()}
-    with pytest.raises(tm.errors.InvalidCutError, match="cuts off the debug point"):
-        tm.separate(model, cuts, debug=inside)
-
-
 def test_cuts_of_a_finished_loop_are_derived_again_before_they_enter() -> None:
     data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=4)
     loop = tm.search.cutting_plane(data, nu=0.15)

@@ -1,10 +1,9 @@
-"""The estimator gives the machines of the catalogue, as scikit-learn's own would, by its checks."""
+"""The estimator gives the machines of the catalogue, and what scikit-learn's own would give."""
 
 from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tightmargin as tm
 from tests.faults.settings import valid
@@ -227,40 +225,3 @@ def test_a_solve_without_any_point_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     machine = Machine(C=1.0, time_limit=3.0, threads=of_a_grid, seed=2)
     with pytest.raises(RuntimeError, match="limit_no_solution, no machine was found; out of time"):
         machine.fit(X, Y)
-
-
-DEPENDENT = "15 points in 30 features: features depend on others, and the formulation refuses that"
-ABOVE = "nu is above the nu_max that weights of 1000 and 0.0001 leave, and refused"
-EXPECTED: dict[str, dict[str, str]] = {
-    "extended_nu_svc": dict.fromkeys(
-        [
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
-        DEPENDENT,
-    )
-    | {"check_class_weight_classifiers": ABOVE},
-}
-
-
-def expected_failures(estimator: Any) -> dict[str, str]:
-    return EXPECTED.get(estimator.formulation, {})
-
-
-@parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [
-        tm.FormulationClassifier(C=1),
-        tm.FormulationClassifier("multiclass_hinge", ridge=0.1),
-        tm.FormulationClassifier(
-            "kernel_soft_margin_svc", ridge=0.1, kernel="rbf", width=0.5, uncertified="ignore"
-        ),
-        # Feasible for all these labels.
-        *([tm.FormulationClassifier("extended_nu_svc", nu=0.05)] if FULL else []),
-    ],
-    expected_failed_checks=expected_failures,
-    xfail_strict=True,
-)
-def test_scikit_learn_takes_it_for_one_of_its_own(
-    estimator: Any, check: Callable[[Any], None]
-) -> None:
-    check(estimator)
