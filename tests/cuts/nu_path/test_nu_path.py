@@ -234,6 +234,16 @@ def test_an_engine_that_proves_too_much_is_caught() -> None:
     assert (row.claimed_bound, row.bound) == (2 * value, 0.0)
 
 
+def test_an_interrupted_search_ends_the_path_and_keeps_its_rows() -> None:
+    stopped = engine_that(
+        lambda nu, found: found._replace(stop="interrupted", bound=0.0) if nu == 0.2 else found
+    )
+    path = extended_nu_path(FOUR, [0.95, 0.3, 0.2, 0.15, 0.07], engine=ProvingEngine(stopped))
+    assert [row.nu for row in path.rows] == [0.95, 0.3, 0.2]
+    assert path.not_reached == (0.15, 0.07)
+    assert path.rows[1].verdict is Verdict.CERTIFIED
+
+
 # --- other problems ------------------------------------------------------------------------------
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import warnings
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from sklearn.utils import get_tags
 
 import tightmargin as tm
 from tests.faults.settings import valid
-from tests.inside.experiments import fitting
+from tests.inside.experiments import classifier, fitted, fitting
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
@@ -29,8 +31,6 @@ WORDS = np.where(Y > 0, "up", "down")  # of which up is +1
 NEW = np.random.default_rng(0).normal(size=(25, 2)) * 1.5
 Machine = tm.FormulationClassifier
 
-# Formulations that yield no classifier, with the reason; at present every one yields one.
-WITHOUT: dict[str, str] = {}
 SEPARABLE = ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc")
 BELOW = ("extended_nu_svc_reverse", "extended_nu_svc_polar", "extended_nu_svc_linearised",
          "extended_nu_svc_linearised_dual")  # fmt: skip
@@ -58,7 +58,7 @@ LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "conic_sdp_lift"
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if FULL or name not in LONG])
 def test_every_formulation_is_a_classifier(name: str) -> None:
     entry = CATALOGUE[name]
-    assert (entry.classifier is None) == (name in WITHOUT)
+    assert entry.classifier is not None
     data = points("separable" if name in SEPARABLE else "overlapping", 2, n=10)
     words = valid(name, entry.parameters["intercept"].default)
     words |= OTHERS.get(name, {})
@@ -81,6 +81,13 @@ def test_every_formulation_is_a_classifier(name: str) -> None:
         np.testing.assert_allclose(machine.coef_, other.coef_, atol=1e-4)
         counted = other.certificate_.facts["errors"]
     assert mistakes == counted
+
+
+@pytest.mark.parametrize("module", [classifier, fitted])
+def test_the_examples_of_the_docstrings_say_what_they_print(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 # --- the same machines as scikit-learn's ---------------------------------------------------------
