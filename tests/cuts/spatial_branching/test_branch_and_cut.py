@@ -260,6 +260,10 @@ def test_a_cut_is_proven_only_with_correct_rows(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(np.linalg, "inv", lambda rows: inverse(rows) * 1.01)
     assert sphere_cut(hulls, weight, level) is None
     monkeypatch.undo()
+    # A shallow one is not worth its row.
+    with monkeypatch.context() as patch:
+        patch.setattr(concavity, "LEAST_DEPTH", 1e9)
+        assert sphere_cut(hulls, weight, level) is None
     # Nor is there a cone where no rows are independent.
     monkeypatch.setattr(concavity, "nnls", lambda rows, foot: (np.zeros(rows.shape[1]), 0.0))
     monkeypatch.setattr(concavity, "independent_rows", lambda rows, k: None)
