@@ -409,6 +409,8 @@ def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
 def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
     sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
     assert not is_weaker(row(study, "big-M, derived M"), sdp), "no theorem says so"
+    hinge = replace(row(study, "big-M, derived M"), entry="zero_one_hinge")
+    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
     other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
     assert not is_weaker(equal, other)
     edited = replace(sdp.result.certificate, level="model")

@@ -205,6 +205,19 @@ def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Pat
         assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
 
 
+def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> None:
+    answer = path(file, "--set", "norm_bound=0.1,0.6,0.7,90")
+    assert answer.code == 0, answer.stderr
+    lines = [line for line in answer.stdout.splitlines() if "CERTIFIED" in line]
+    assert [" z " in line for line in lines] == [True, False, False, False]
+    assert [" = " in line for line in lines] == [False, True, False, False]
+    assert [" inf " in line for line in lines] == [False, False, False, True]
+    assert sum(" * " in line for line in lines) == 1
+    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
+    assert f"{norm_limit(DATA).value:.6g}" in limit
+    assert "not separable" in limit
+
+
 def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
     """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
     answer = path(file, "--set", "norm_bound=0.9", "--time-limit", "1e-9")
