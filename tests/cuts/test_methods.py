@@ -24,7 +24,7 @@ from tests.inside.cuts import cuts_methods as searched_module
 from tests.inside.cuts import hull_search as hull_module
 from tests.inside.cuts import saved_bounds as again_module
 from tests.inside.formulations import origin_now, reduced_hulls, support_value
-from tests.inside.solvers import FACTS, StopReason, automatic_method
+from tests.inside.solvers import FACTS, StopReason
 from tests.references import reference_solutions
 from tests.solvers.certificates.test_without_solvers import CERTIFY_ALL, SOLVER_PACKAGES
 from tests.support.command_line import ROOT, run, write_csv
@@ -100,43 +100,7 @@ def test_every_search_proves_every_form(kind: str, method: str) -> None:
     assert "b" not in result.values
 
 
-def test_the_counts_are_those_of_the_engine() -> None:
-    by_boxes = solve(tm.extended_nu_svc(FIVE, nu=below_nu_bar(FIVE, 0.7)), method="auto", seed=3)
-    facts = by_boxes.certificate.facts
-    direct = tm.search.branch_and_cut(
-        FIVE, nu=below_nu_bar(FIVE, 0.7), seed=3, tolerance=5e-7, absolute=0
-    )
-    assert facts["engine"] == "branch_and_cut"
-    assert (facts["nodes"], facts["linear_programs"]) == (direct.steps, direct.lp_solves)
-    assert facts["cuts"] == len(direct.cuts)
-    assert by_boxes.seed == 3
-    by_hull = solve(tm.extended_nu_svc(DATA, nu=NU), method="auto")
-    assert by_hull.certificate.facts["engine"] == "hull"
-    assert "facets" in by_hull.certificate.bound_method
-
-
 # --- at nu_bar and above --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["sphere", "sphere, n", "cvar", "separable"])
-def test_above_nu_bar_the_ball_has_the_optimum(kind: str) -> None:
-    """Separable classes have it for every nu."""
-    separable = reference_solutions.points("separable", 3, n=10)
-    data, nu = (separable, 0.3) if kind == "separable" else (DATA, 0.6)
-    risk = reference_solutions.nu_risk_in_ball(data, "free", nu, np.full(N, 1 / N))
-    name, settings, expected = {
-        "sphere": ("extended_nu_svc", {"nu": nu}, risk),
-        "sphere, n": ("extended_nu_svc", {"nu": nu, "scale": "perez_cruz"}, risk * N * 2**0.5),
-        "cvar": ("min_cvar", {"beta": 1 - nu}, risk / nu),
-        "separable": ("extended_nu_svc", {"nu": nu}, risk),
-    }[kind]
-    model = CATALOGUE[name].build(data, **settings)
-    result = solve(model)
-    assert result.objective == pytest.approx(expected, rel=1e-6)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.certificate.facts["engine"] == "ball"
-    assert "whose optimum lies on the sphere" in result.message
-    assert rows_hold(model)
 
 
 @pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1 + 5e-8])
@@ -160,16 +124,6 @@ def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
     assert result.objective == pytest.approx(0.0, abs=1e-7)
     assert result.solver == "scip"
     assert result.certificate.verdict is Verdict.SOLVER_BOUND
-
-
-@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
-def test_next_to_nu_bar_a_verdict_does_not_depend_on_units(unit: float) -> None:
-    data = TrainingData(FIVE.X * unit, FIVE.y)
-    result = solve(tm.extended_nu_svc(data, nu=below_nu_bar(FIVE, 0.9999)))
-    assert result.certificate.facts["engine"] == "branch_and_cut"
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective is not None
-    assert result.objective > 0
 
 
 # --- what is not proven ---------------------------------------------------------------------------
@@ -257,16 +211,6 @@ def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:
 # --- who is asked ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SEARCHED)
-def test_a_search_is_the_default_where_nothing_else_was_asked_for(name: str) -> None:
-    model = CATALOGUE[name].build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU}))
-    found = automatic_method(origin_now(model))
-    assert found is not None
-    assert found[0].name == "auto"
-    assert solve(model).solver == "tightmargin"
-    assert solve(model, method="direct").solver in ("scip", "gurobi")
-
-
 def test_what_belongs_to_a_solver_asks_for_one() -> None:
     model = tm.extended_nu_svc(DATA, nu=NU)
     assert solve(model, options={"limits/nodes": 10_000}).solver == "scip"
@@ -297,18 +241,6 @@ def test_solve_takes_the_method(method: str, code: int, solver: str, file: Path)
     assert answer.json["objective"] == pytest.approx(circle(), rel=2e-6)
     assert answer.json["solver"]["name"] == solver
     assert answer.json["solver"]["seed"] == 2
-
-
-def test_a_time_limit_leaves_with_4_its_point_and_its_bound(tmp_path: Path) -> None:
-    nu = below_nu_bar(FIVE, 0.3)
-    train = write_csv(tmp_path / "train.csv", FIVE)
-    words = ["--data", train, "--set", f"nu={nu!r}", "--time-limit", "0.000001", "--json"]
-    answer = run("solve", "extended_nu_svc", *words)
-    assert answer.code == 4
-    assert answer.json["status"] == "feasible"
-    assert answer.json["bound"] <= tm.search.branch_and_cut(FIVE, nu=nu).objective
-    assert answer.json["certificate"]["facts"]["stop"] == "time_limit"
-    assert "NOT_CERTIFIED, the proven gap" in answer.stderr
 
 
 def test_an_interrupted_search_leaves_with_130_and_its_point(

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.inside.cuts import CuttingPlaneResult
-from tests.inside.formulations import loss_weights, reduced_hulls, support_value
+from tests.inside.formulations import loss_weights
 from tests.inside.solvers import StopReason
 from tests.references.extended_nu import (
     assert_values_are_the_objective,
@@ -27,7 +24,6 @@ from tests.references.extended_nu import (
 )
 from tests.references.polytope_corners import corners, gauss
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.soundness import cut_searches
 from tests.soundness.cut_searches import WAYS, Instance, faults, instance
 from tests.support.covering import FULL, covering
 from tests.support.point_clouds import below_nu_bar, cloud
@@ -139,33 +135,6 @@ def test_in_space_it_is_that_of_all_corners_and_of_scip(way: str) -> None:
     assert found.best.objective == pytest.approx(by_scip, rel=2e-6)
 
 
-@settings(max_examples=100 if FULL else 25)
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(6, 60),
-    d=st.integers(1, 4),
-    share=st.floats(0.02, 0.98),
-    rounded=st.booleans(),
-)
-def test_facets_and_boxes_agree_and_no_direction_beats_them(
-    seed: int, n: int, d: int, share: float, rounded: bool
-) -> None:
-    """Rounded data have many equal points and ties."""
-    data = cloud(seed, n, d, rounded=rounded)
-    if data is None or nu_range(data).nu_bar < 1e-3:
-        return
-    nu = below_nu_bar(data, share)
-    found, other = branch_and_cut(data, nu=nu, starts=5), hull_search(data, nu=nu)
-    hulls = reduced_hulls(data, nu=nu)
-    directions = np.random.default_rng(seed).standard_normal((50, d))
-    least = min(support_value(hulls, w / np.linalg.norm(w)) for w in directions)
-    for own, beside in ((found, other), (other, found)):
-        assert own.proven, own.message
-        assert own.bound <= beside.objective * (1 + 1e-12) + 1e-14
-        assert own.bound <= least
-        assert -1e-15 <= own.absolute_gap <= max(1.001e-6 * own.objective, 1e-9)
-
-
 # Each of the first ended "numerical" once: next to nu_bar, with equal points, at nu_max.
 LOST = (0, 13, 16, 20, 33, 36, 44, 60, 85)
 OTHERS = (1, 5, 6, 18, 25, 34)
@@ -182,19 +151,6 @@ def test_every_search_proves_the_same_optimum(number: int) -> None:
     wrong, ends = faults(drawn(number))
     assert wrong == []
     assert all(end.endswith("proven") for end in ends), ends
-
-
-def test_a_search_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison itself: a value that is no optimum, a bound above it, an end for no reason."""
-    own = drawn(0)
-    found = branch_and_cut(own.data, nu=own.nu, intercept=own.intercept)
-    worse = replace(found, best=replace(found.best, objective=found.objective * 1.001))
-    above = replace(found, bound=found.objective * 1.001)
-    lost = replace(found, stop=StopReason.NUMERICAL)
-    for lie, words in ((worse, "proven values differ"), (above, "has the bound"), (lost, "ended")):
-        monkeypatch.setattr(cut_searches, "WAYS", {"liar": lambda *_, lie=lie, **__: lie})
-        (wrong,) = faults(own)[0]
-        assert words in wrong
 
 
 def test_the_lift_is_left_where_a_class_gives_all_its_weight() -> None:
@@ -234,12 +190,6 @@ def test_scaled_points_scale_both_ends(way: str, factor: float) -> None:
             assert other.rhs * factor == pytest.approx(cut.rhs, rel=1e-6)
 
 
-def test_another_power_of_two_is_the_same_tree() -> None:
-    data, nu, one = plain("branch_and_cut", 3)
-    doubled = branch_and_cut(TrainingData(2.0**20 * data.X, data.y), nu=nu)
-    assert (doubled.steps, doubled.bound) == (one.steps, 2.0**20 * one.bound)
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_shifted_and_repeated_points_change_nothing(way: str) -> None:
     """Repeated points are tied at every vertex: more of them than general position has."""
@@ -266,27 +216,12 @@ def test_points_on_a_grid_have_their_optimum(way: str) -> None:
 @pytest.mark.parametrize("way", FAST)
 @pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
 def test_next_to_nu_bar_the_optimum_is_small_and_its_bound_positive(way: str, share: float) -> None:
-    data = cloud(6, 40, 2)
-    nu = below_nu_bar(data, share)
-    found = FAST[way](data, nu=nu)
+    nu = below_nu_bar(PLANE, share)
+    found = FAST[way](PLANE, nu=nu)
     assert found.proven
-    assert found.objective == pytest.approx(nearest_by_circle(data, nu), rel=1e-4)
+    assert found.objective == pytest.approx(on_circle(PLANE, "free", nu), rel=1e-4)
     assert 0 < found.bound <= found.objective
     assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
-
-
-def nearest_by_circle(data: TrainingData, nu: float) -> float:
-    """Least h over 1,000 directions, then twice over 1,000 between the neighbours of the best."""
-    hulls = reduced_hulls(data, nu=nu)
-    low, high = 0.0, 2 * np.pi
-    best = np.inf
-    for _ in range(4):
-        angles = np.linspace(low, high, 1000)
-        values = [support_value(hulls, np.array([np.cos(a), np.sin(a)])) for a in angles]
-        k = int(np.argmin(values))
-        best = min(best, values[k])
-        low, high = angles[max(k - 1, 0)], angles[min(k + 1, len(angles) - 1)]
-    return float(best)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -15,7 +15,6 @@ from tests.inside.experiments import (
     explain,
     judge,
     options,
-    verdict_text,
 )
 from tests.inside.experiments import judged as exit_code_of
 from tests.inside.formulations import Lemma
@@ -116,13 +115,6 @@ def test_an_estimator_that_raises_only_warns_of_it() -> None:
         judge(result(Verdict.CERTIFIED), "raise")
     with pytest.raises(UncertifiedError):
         judge(result(Verdict.NOT_CERTIFIED), "raise")
-
-
-def test_every_verdict_has_a_colour() -> None:
-    styles = {verdict: verdict_text(verdict).style for verdict in Verdict}
-    assert len(styles) == 4
-    assert styles[Verdict.CERTIFIED] != styles[Verdict.WITHIN_TOLERANCE]
-    assert styles[Verdict.WITHIN_TOLERANCE] != styles[Verdict.NOT_CERTIFIED]
 
 
 def test_a_row_of_runs_has_the_weakest_verdict_and_needs_one() -> None:

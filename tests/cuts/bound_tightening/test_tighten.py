@@ -1,13 +1,13 @@
-"""Bound tightening keeps every good hyperplane, whatever the solver says, and proves optima."""
+"""Bound tightening and conflicts keep every good hyperplane, whatever the solver says."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,32 +16,41 @@ from hypothesis import strategies as st
 from tests.inside.cuts import (
     ProvenMinimum,
     below_count,
-    convex_sets,
+    conflicts,
     forced_by_conflicts,
-    into_dual_cone,
-    lifted_model,
     linear_minima,
     open_conflicts,
-    quick_model,
     sdp_pays,
-    shifted,
+    separated,
     tightened_big_m,
-    tightening_set,
     within_ball,
 )
 from tests.inside.cuts import TightenTightened as Tightened
 from tests.inside.cuts import rounds as tightening_work
 from tests.inside.cuts import tighten as bound_tightening
 from tests.inside.experiments import outlier_data
-from tests.inside.formulations import SlackBounds, closed_slack_bounds, margins, trivial_points
-from tests.inside.solvers import StopReason, zero_one_enumeration, zero_one_incumbent
+from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
+    least_kept_norm,
+    margins,
+    pair_norms,
+    proven_norm,
+    single_norms,
+    trivial_points,
+)
+from tests.inside.formulations import conflicts as proof
+from tests.inside.solvers import StopReason, zero_one_enumeration
+from tests.references import reference_solutions
 from tests.references.brute_force import big_m_optimum, signed_rows
-from tests.support.covering import FULL
-from tightmargin.cuts import tighten
-from tightmargin.formulations import TrainingData
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.references.strengthened_sdp import rows_of
+from tests.support.covering import FULL, covering
+from tightmargin.cuts import tighten, with_conflicts
+from tightmargin.formulations import TrainingData, conic_sdp_strengthened
+from tightmargin.solvers import solve
 
 Hyperplane = tuple[np.ndarray, float]
-INTERCEPTS = ("free", "penalised", "none")
 
 
 def good_hyperplanes(
@@ -170,134 +179,7 @@ def trusted(self: ProvenMinimum, cost: np.ndarray, pinned: dict[int, float] | No
     return float(solution.obj_val)
 
 
-def test_a_cutoff_at_the_optimum_is_refused_because_it_cuts_the_optimum_off(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Claims of a good solver, honest up to its tolerance, on a set without an inside."""
-    data, penalty = outlier_data("spread", n=20, d=2, sigma=0.2, seed=2), 5.0
-    best = zero_one_incumbent(data, penalty=penalty, intercept="penalised")
-    exact = zero_one_enumeration(data, penalty=penalty, intercept="penalised")
-    assert best.objective == pytest.approx(exact.objective, rel=1e-12)
-    hyperplane = best.w, best.b
-
-    def run(slack: float) -> SlackBounds:
-        start = closed_slack_bounds(
-            data, penalty=penalty, intercept="penalised", incumbent=hyperplane, slack=slack
-        )
-        began = tightening_work.time.perf_counter()
-        work = tightening_work.Work(
-            data, penalty, "penalised", hyperplane, start, True, began, None, print
-        )
-        return work.run("both", 2).bounds
-
-    assert run(1e-4).admits(data, *hyperplane, "penalised")
-    with monkeypatch.context() as patch:
-        patch.setattr(ProvenMinimum, "least", trusted)
-        patch.setattr(tightening_work, "_out", lambda _: 0.0)
-        assert not run(0.0).admits(data, *hyperplane, "penalised")
-
-
 # --- the bounds are right, and good --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_least_values_count_and_objective_are_those_of_another_modelling_layer(
-    intercept: str,
-) -> None:
-    data, penalty = random_data(3, 8), 1.0
-    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, slack=0.1)
-    rows, price = signed_rows(data, intercept)
-    v, z = cp.Variable(rows.shape[1]), cp.Variable(data.n)
-    norm2 = cp.sum_squares(cp.multiply(np.sqrt(price), v))
-    violation = 1 - rows @ v
-    inside = [
-        violation <= cp.multiply(bounds.upper, z), violation <= bounds.upper, z >= 0, z <= 1,
-        violation >= bounds.lower, norm2 <= bounds.norm2,
-        norm2 + penalty * cp.sum(z) <= bounds.cutoff,
-    ]  # fmt: skip
-    if intercept != "none":
-        inside += [v[-1] >= bounds.intercept[0], v[-1] <= bounds.intercept[1]]
-
-    def least(goal: Any, *extra: Any) -> float:
-        problem = cp.Problem(cp.Minimize(goal), [*inside, *extra])
-        return float(problem.solve(
-            solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9
-        ))  # fmt: skip
-
-    region = tightening_set("qp", data, bounds, penalty=penalty, intercept=intercept, count=1)
-    for i, pin in itertools.product(range(3), (None, 0.0, 1.0)):
-        pinned = [] if pin is None else [z[i] == pin]
-        expected = least(rows[i] @ v, cp.sum(z) >= 1, *pinned)
-        cost = np.zeros(len(region.objective))
-        cost[region.weight] = rows[i]
-        proven = region.minimum.least(cost, None if pin is None else {int(region.z[i]): pin})
-        assert proven <= expected + 1e-7
-        assert proven == pytest.approx(expected, abs=2e-5 * (1 + abs(expected)))
-    point = trivial_points(data, penalty=penalty, intercept=intercept)[0]
-    work = tightening_work.Work(
-        data, penalty, intercept, (point.w, point.b), bounds, False, 0.0, None, None
-    )
-    work._whole("qp")
-    count = least(cp.sum(z))
-    assert 0.01 < count % 1 < 0.99
-    assert work.count == np.ceil(count)
-    assert work.bound == pytest.approx(least(norm2 + penalty * cp.sum(z)), rel=1e-6)
-    assert work.bounds.norm2 <= bounds.cutoff - penalty * work.count + 1e-9
-
-
-def test_a_pinned_point_that_the_set_forbids_has_no_least_value() -> None:
-    data = random_data(3, 8)
-    bounds = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
-    tight = SlackBounds(
-        bounds.lower, bounds.upper, bounds.norm2, bounds.intercept, bounds.cutoff, "",
-        conflicts=((0, 1),),
-    )  # fmt: skip
-    for relaxation in ("qp", "sdp"):
-        region = tightening_set(
-            relaxation, data, tight, penalty=1.0, intercept="penalised", count=0
-        )
-        cost, (first, second) = np.zeros(len(region.objective)), region.z[:2].tolist()
-        assert np.isfinite(region.minimum.least(cost, {first: 0.0}))
-        assert region.minimum.least(cost, {first: 0.0, second: 0.0}) == np.inf
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_the_box_of_a_set_holds_every_hyperplane_below_the_cutoff(intercept: str) -> None:
-    data, penalty = random_data(3, 8), 1.0
-    bounds = closed_slack_bounds(data, penalty=penalty, intercept=intercept, slack=0.3)
-    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept, "count": 0}
-    lifted, quick = (model(data, bounds, **words) for model in (lifted_model, quick_model))
-    boxes = [convex_sets._box(m, data, bounds, intercept) for m in (lifted, quick)]
-    seen = 0.0
-    for w, b in good_hyperplanes(data, penalty, intercept, bounds.cutoff):
-        weight = w if intercept == "none" else np.append(w, b)
-        v = 1 - margins(data, w, b)
-        p, q = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-        norm2 = float(w @ w) + (b * b if intercept == "penalised" else 0.0)
-        point = {
-            "w": w, "b": b, "z": (v > 0) * 1.0, "t": norm2, "p": p, "q": q, "s": p**2, "r": q**2,
-            "W": np.array([weight[j] * weight[k] for j, k in lifted.L]),
-        }  # fmt: skip
-        for box in boxes:
-            for name, (low, high) in box.items():
-                assert (low <= np.asarray(point[name]) * (1 - 1e-12)).all(), name
-                assert (np.asarray(point[name]) * (1 - 1e-12) <= high).all(), name
-        seen = max(seen, norm2)
-    assert seen > 0.3 * bounds.norm2  # and some of them come near its sides
-
-
-def test_multipliers_outside_the_dual_cone_are_moved_into_it() -> None:
-    data = random_data(3, 6)
-    bounds = closed_slack_bounds(data, penalty=1.0, intercept="penalised", slack=1e-4)
-    region = tightening_set("sdp", data, bounds, penalty=1.0, intercept="penalised", count=0)
-    conic = region.minimum.conic
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((len(conic.b), 200))
-    z = np.column_stack([into_dual_cone(conic, rng.standard_normal(len(conic.b))) for _ in "abc"])
-    s = np.column_stack([into_dual_cone(conic, column) for column in x.T])
-    for block in conic.blocks:
-        if block.kind != "zero":  # the other cones are their own duals
-            assert (z[block.rows].T @ s[block.rows]).min() >= 0
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -318,49 +200,6 @@ def test_tightening_alone_proves_an_optimum(intercept: str) -> None:
     assert {entry.relaxation for entry in found.trace} == {"qp"}  # nothing left for the SDP
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS if FULL else ("none",))
-def test_rounds_only_tighten(intercept: str) -> None:
-    data = random_data(6, 14)
-    words: dict[str, Any] = {
-        "penalty": 1.0, "intercept": intercept, "relaxation": "sdp", "conflicts": False
-    }  # fmt: skip
-    first, second = (tighten(data, **words, rounds=rounds) for rounds in (1, 2))
-    start = closed_slack_bounds(data, penalty=1.0, intercept=intercept, slack=1e-4)
-    assert first.trace[0].mean_upper == second.trace[0].mean_upper
-    assert first.trace[-1].bound < first.bound  # that of the last bounds counts
-    for looser, tighter in ((start, first.bounds), (first.bounds, second.bounds)):
-        assert (tighter.upper <= looser.upper).all()
-        assert (tighter.lower >= looser.lower).all()
-        assert tighter.norm2 <= looser.norm2
-        assert tighter.upper.mean() < looser.upper.mean()
-    assert first.bound < second.bound
-
-
-def test_quick_rounds_make_a_free_intercept_bounded_wherever_the_points_lie() -> None:
-    near, far = (random_data(6, 10, 2, offset) for offset in (0.0, 1000.0))
-    results = [tighten(data, penalty=1.0, intercept="free", rounds=1) for data in (near, far)]
-    assert results[1].bounds.upper == pytest.approx(results[0].bounds.upper, rel=1e-2, abs=1e-2)
-    best = zero_one_enumeration(far, penalty=1.0, intercept="free")
-    assert results[1].bounds.admits(far, best.w, best.b, "free")
-    width = np.ptp(closed_slack_bounds(far, penalty=1.0, intercept="free").intercept)
-    assert np.ptp(results[1].bounds.intercept) < width / 2
-
-
-@pytest.mark.parametrize("w", [np.array([2.0, -0.5]), np.zeros(2)])
-def test_moved_points_have_the_same_margins_and_no_intercept_at_the_incumbent(
-    w: np.ndarray,
-) -> None:
-    data, b = random_data(6, 14, 2, 50.0), -70.0
-    moved = shifted(data, "free", w, b, 10.0, 100.0)
-    at_incumbent = b + float(w @ moved.shift)
-    assert at_incumbent == pytest.approx(0.0 if w.any() else b, abs=1e-9)
-    assert margins(moved.data, w, at_incumbent) == pytest.approx(margins(data, w, b), abs=1e-9)
-    middle, length = data.X.mean(axis=0), max(float(np.linalg.norm(w)), 1.0)
-    distance = abs(float(w @ middle) + b) / length if w.any() else 0.0
-    assert np.linalg.norm(moved.shift - middle) == pytest.approx(distance, abs=1e-9)
-    assert not shifted(data, "penalised", w, b, 10.0, 100.0).shift.any()
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS if FULL else ("free",))
 def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
     data = random_data(2, 9)
@@ -375,24 +214,6 @@ def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
     assert "weak-duality value of its multipliers" in big_m.proof
     too_small = big_m_optimum(data, 1.0, intercept, 0.5 * big_m.values)
     assert too_small > exact.objective * (1 + 1e-3)
-
-
-@pytest.mark.parametrize("intercept", INTERCEPTS if FULL else ("penalised",))
-def test_conflicts_that_cut_off_a_relaxation_raise_its_bound(intercept: str) -> None:
-    data = random_data(6, 20)
-    best = zero_one_incumbent(data, penalty=1.0, intercept=intercept)
-    point = best.w, best.b
-    start = closed_slack_bounds(data, penalty=1.0, intercept=intercept, incumbent=point, slack=1e-4)
-    reached = []
-    for conflicts in (False, True):
-        work = tightening_work.Work(data, 1.0, intercept, point, start, conflicts, 0.0, None, None)
-        work._whole("qp")
-        reached.append(work.bound)
-    assert reached[1] > 1.2 * reached[0]
-    assert reached[1] <= best.objective
-    assert max(map(len, work.bounds.conflicts)) >= (2 if intercept == "none" else 3)
-    found = replace(work.bounds, intercept=start.intercept)
-    assert cut_off(data, found, 1.0, intercept) == 0
 
 
 def test_what_conflicts_the_count_and_the_ball_imply() -> None:
@@ -540,3 +361,176 @@ def test_points_of_the_majority_alone_leave_the_trivial_optimum() -> None:
         found: Tightened = tighten(data, penalty=1.0, intercept=intercept)
         assert found.bounds.admits(data, np.zeros(2), 1.0, intercept)
         assert found.bound == pytest.approx(4.0 + (intercept == "penalised"), rel=1e-6)
+
+
+PENALTY = 1.3
+LARGEST = Fraction(np.finfo(float).max)
+
+
+def exact_pair(data: TrainingData, i: int, j: int, mode: str) -> Fraction | None:
+    """rho by its printed formula in fractions; None for infinity."""
+    columns = [[*map(Fraction, row.tolist())] for row in data.X]
+    if mode == "penalised":
+        columns = [[*row, Fraction(1)] for row in columns]
+    if mode == "free":
+        if data.y[i] == data.y[j]:
+            return Fraction(0)
+        apart = sum(((a - b) ** 2 for a, b in zip(columns[i], columns[j], strict=True)), Fraction())
+        return None if apart == 0 else 4 / apart
+    sign = int(data.y[i] * data.y[j])
+    gi = sum((a * a for a in columns[i]), Fraction())
+    gj = sum((a * a for a in columns[j]), Fraction())
+    g = sign * sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction())
+    if g >= min(gi, gj):
+        return None if min(gi, gj) == 0 else 1 / min(gi, gj)
+    area = gi * gj - g * g
+    return None if area == 0 else (gi + gj - 2 * g) / area
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_norms_of_pairs_are_those_of_least_norm_problems(mode: str) -> None:
+    data = points("overlapping", 3, n=12, d=3)
+    rows, free = rows_of(data, mode), mode == "free"
+    found, alone = pair_norms(data, mode), single_norms(data, mode)
+    for i, j in itertools.combinations(range(12), 2):
+        expected = reference_solutions.least_norm(rows[[i, j]], free)
+        assert found[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert found[j, i] == pytest.approx(found[i, j], rel=1e-8)
+    for i in range(12):
+        assert alone[i] == pytest.approx(
+            reference_solutions.least_norm(rows[[i]], free), rel=1e-6, abs=1e-9
+        )
+
+
+coordinate = st.one_of(
+    st.floats(-4, 4),
+    st.sampled_from([0.0, 1.0, -1.0, 1 + 1e-9, -1 - 1e-12, 1e-8, 1e6, -1e6 - 1e-6]),
+)
+
+
+@settings(max_examples=150 if FULL else 60)
+@given(
+    X=st.lists(st.lists(coordinate, min_size=2, max_size=2), min_size=3, max_size=3),
+    mode=st.sampled_from(INTERCEPTS),
+    sign=st.sampled_from([1, -1]),
+)
+def test_norms_of_pairs_are_never_too_large(X: list[list[float]], mode: str, sign: int) -> None:
+    data = TrainingData(X, [1, sign, -sign])
+    found = pair_norms(data, mode)
+    for i, j in itertools.permutations(range(3), 2):
+        exact = exact_pair(data, i, j, mode)
+        for value in (
+            found[i, j],
+            proven_norm(data, (i, j), [0.3, 0.7], mode),
+            least_kept_norm(data, (i, j), mode),
+        ):
+            assert exact is None or exact > LARGEST or Fraction(float(value)) <= exact
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_proven_norms_of_larger_sets_are_the_hard_margin_optimum(mode: str) -> None:
+    data = points("separable", 2, n=12, d=3)
+    rows = rows_of(data, mode)
+    rng = np.random.default_rng(0)
+    for size in (3, 5, 8):
+        chosen = rng.choice(12, size, replace=False).tolist()
+        expected = reference_solutions.least_norm(rows[chosen], mode == "free")
+        found = least_kept_norm(data, chosen, mode)
+        assert found == pytest.approx(expected, rel=1e-5, abs=1e-9)
+        assert found <= expected * (1 + 1e-9)
+        for _ in range(20):
+            assert proven_norm(data, chosen, rng.uniform(-1, 1, size), mode) <= expected + 1e-9
+
+
+# --- validity ------------------------------------------------------------------------------------
+
+
+def closed(data: TrainingData, mode: str, penalty: float = PENALTY) -> SlackBounds:
+    best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
+    assert best.w is not None
+    assert best.b is not None
+    return closed_slack_bounds(data, penalty=penalty, intercept=mode, incumbent=(best.w, best.b))
+
+
+def kept_sets(data: TrainingData, mode: str, cutoff: float, penalty: float) -> list[set[int]]:
+    """Every set of points that a hyperplane no worse than the cutoff keeps, by brute force."""
+    rows, n = rows_of(data, mode), data.n
+    return [
+        set(kept)
+        for size in range(n + 1)
+        for kept in itertools.combinations(range(n), size)
+        if penalty * (n - size) <= cutoff
+        and reference_solutions.least_norm(rows[list(kept)], mode == "free") + penalty * (n - size)
+        <= cutoff * (1 + 1e-9)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "honest"),
+    covering(("overlapping", "separable", "clustered"), INTERCEPTS, (True, False)),
+)
+def test_no_set_that_is_kept_within_the_cutoff_holds_a_conflict(
+    kind: str, mode: str, honest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor with multipliers that are random numbers: conflicts come from their proof alone."""
+    rng = np.random.default_rng(0)
+    if kind == "clustered":
+        data = outlier_data("clustered", n=11, d=1, sigma=0.8, seed=4)
+    else:
+        data = points(kind, 4, n=9)
+    if not honest:
+        monkeypatch.setattr(
+            conflicts, "hard_margin_weights", lambda data, at, mode: rng.uniform(-0.5, 1, len(at))
+        )
+    bounds = closed(data, mode)
+    for slack in (1.0, 1.3):
+        start = replace(bounds, cutoff=bounds.cutoff * slack, norm2=bounds.norm2 * slack)
+        z = rng.uniform(0, 0.5, data.n)
+        found = with_conflicts(start, data, penalty=PENALTY, intercept=mode, z=z)
+        kept = kept_sets(data, mode, start.cutoff, PENALTY)
+        assert kept
+        for points_kept in kept:
+            for group in found.conflicts:
+                assert not set(group) <= points_kept, f"{group} can be kept"
+            violated = set(range(data.n)) - points_kept
+            assert set(np.flatnonzero(found.violated)) <= violated
+            assert len(violated) * PENALTY >= start.cutoff - found.norm2 - 1e-9
+    if kind == "overlapping" and honest:
+        assert found.conflicts
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_separated_conflicts_are_violated_minimal_and_raise_the_bound(mode: str) -> None:
+    data = outlier_data("clustered", n=24, d=2, sigma=0.5, seed=3)
+    bounds = closed(data, mode, 1.0)
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": mode}
+    before = solve(conic_sdp_strengthened(data, slack_bounds=bounds, **words))
+    z = before.values["z"]
+    found = separated(bounds, data, z, **words)
+    assert found
+    rows = rows_of(data, mode)
+    left = bounds.cutoff - int(bounds.violated.sum())
+    for each in found:
+        group = list(each.points)
+        assert z[group].sum() < 1
+        assert each.norm2 > left
+        assert reference_solutions.least_norm(rows[group], mode == "free") >= each.norm2 * (
+            1 - 1e-7
+        )
+        for point in group:
+            rest = [i for i in group if i != point]
+            assert reference_solutions.least_norm(rows[rest], mode == "free") <= left * (1 + 1e-4)
+    grown = with_conflicts(bounds, data, z=z, **words)
+    assert {each.points for each in found} & set(grown.conflicts)
+    after = solve(conic_sdp_strengthened(data, slack_bounds=grown, **words))
+    assert after.objective > before.objective + 1e-3
+
+
+def test_multipliers_of_a_free_intercept_are_balanced_exactly() -> None:
+    """Without the balance sum alpha_i y_i = 0 the quotient would promise too much."""
+    data = TrainingData([[10.0], [12.0]], [1, -1])
+    assert proof.proven_norm(data, (0, 1), [1.0, 0.5], "free") == pytest.approx(1.0)
+    assert proof.proven_norm(data, (0, 1), [1.0, 0.0], "free") == 0.0

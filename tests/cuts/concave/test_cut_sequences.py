@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pyomo.environ as pyo
@@ -15,8 +16,6 @@ from tests.inside.cuts import (
     cut_at,
     local_vertex,
     read_concave,
-    step_of_function,
-    step_of_parabola,
 )
 from tests.inside.cuts import root_box_root_box as root_box
 from tests.inside.solvers import (
@@ -146,6 +145,20 @@ def test_forged_facial_cuts_prove_nothing() -> None:
     assert cuts_bound(endless, replace(proof, limits=())) is None
 
 
+def test_a_shallow_facial_cut_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, _, truth = finished(*CASES[3])
+    faces = import_module(CutLoop.__module__).facial_cut.__module__
+    monkeypatch.setattr(f"{faces}.LEAST_DEPTH", 1e9)
+    program = read_concave(form)
+    loop = CutLoop(program, root_box(program), absolute_gap=0.0, seed=0, literal=True)
+    assert loop.run(time_limit=None, cut_limit=None) is StopReason.PROVEN
+    assert not any(isinstance(cut, FacialCut) for cut in loop.cuts)
+    proof = loop.proof()
+    found = None if proof is None else cuts_bound(form, proof)
+    assert found is not None
+    assert found.varying == pytest.approx(truth, rel=1e-5)
+
+
 def test_a_convex_row_makes_no_polytope() -> None:
     """The least of -x is -2, at the end of the row; the cuts leave nothing of x >= 0."""
     model = pyo.ConcreteModel()
@@ -184,14 +197,3 @@ def test_no_vertex_that_is_better_is_lost() -> None:
         assert all(keeps for keeps, value in zip(kept, values, strict=True) if value < level)
         rows.add_cut(*cut)
     assert made > 3
-
-
-def test_steps_end_where_the_function_is_at_the_level() -> None:
-    for height, slope, bend in (
-        (1.0, 2.0, 3.0), (1.0, -2.0, 3.0), (1e-9, -5.0, 1.0), (2.0, -1.0, 0),
-    ):  # fmt: skip
-        t = step_of_parabola(height, slope, bend)
-        assert height + slope * t - bend * t * t == pytest.approx(0, abs=1e-12)
-    assert step_of_parabola(1.0, 1.0, 0.0) == np.inf
-    found = step_of_function(lambda x: 4 - float(x @ x), np.zeros(2), np.array([1.0, 0.0]), 0.0)
-    assert found == pytest.approx(2.0)

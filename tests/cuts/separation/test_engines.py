@@ -1,8 +1,10 @@
-"""The same function on every engine, against enumeration and closed forms."""
+"""The same function on every engine, against enumeration, and every way to go wrong."""
 
 from __future__ import annotations
 
 import math
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.references.brute_force import zero_one_optima
+from tests.inside.solvers import StopReason
+from tests.references.brute_force import least, signed_rows, zero_one_optima
 from tests.support.covering import covering
-from tests.support.separations import CONTINUOUS, MIXED, benders, disc
+from tests.support.separations import CONTINUOUS, MIXED, benders, cover, disc
 from tightmargin.solvers import Verdict
 
 CLOSE = 1e-6
@@ -38,26 +41,6 @@ def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str, se
     assert found.bound is not None
     assert found.certificate.upper is not None
     assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("engine", CONTINUOUS)
-@pytest.mark.parametrize("sense", [pyo.maximize, pyo.minimize])
-def test_tangents_of_a_disc(engine: str, sense: Any) -> None:
-    """max x + 2 y on the unit disc is sqrt(5), a bound from above where the model maximises."""
-    model, tangents = disc(lambda x, y: x + 2 * y + 7, sense)
-    found = tm.separate(model, tangents, engine=engine)
-    sign = 1 if sense == pyo.maximize else -1
-    optimum = 7 + sign * math.sqrt(5)
-    assert found.objective == pytest.approx(optimum, abs=1e-5)
-    assert found.bound is not None
-    assert sign * (found.bound - optimum) > -1e-9
-    assert found.bound == pytest.approx(optimum, abs=1e-5)
-    assert model.x.value == pytest.approx(sign / math.sqrt(5), abs=1e-2)
-    # More rows never loosen the bound, and the last step ends at the bound of the end.
-    bounds = [-sign * step.before for step in found.trace if step.before is not None]
-    assert bounds == sorted(bounds) or bounds == pytest.approx(sorted(bounds), abs=1e-6)
-    assert all(step.violation > 0 for step in found.trace)
-    assert found.trace[-1].after == pytest.approx(found.bound, abs=1e-5)
 
 
 @pytest.mark.parametrize("engine", MIXED)
@@ -147,3 +130,161 @@ def test_the_first_of_several_separators_that_finds_rows_counts() -> None:
     frame = found.to_frame()
     assert list(frame["round"]) == list(range(1, len(names) + 1))
     assert {"separator", "violation", "before", "after"} <= set(frame.columns)
+
+
+# --- debug points --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", MIXED)
+def test_a_row_that_cuts_the_debug_point_off_is_named_with_the_amount(engine: str) -> None:
+    model, two = cover()
+    wrong = lambda point: [*two(point), 4 * model.z[0] + 4 * model.z[1] <= 4]  # noqa: E731
+    optimum = {"z": [1, 1, 0]}
+    found = tm.separate(model, two, engine=engine, debug=optimum)
+    assert found.objective == 3
+    assert tm.separate(model, two, engine=engine, debug=found).objective == 3, "as a result too"
+    late = lambda point: two(point) or (wrong(point) if point["z"][0] > 0.5 else [])  # noqa: E731
+    with pytest.raises(tm.errors.InvalidCutError, match=r"row separator_\d+ .* by 4: ") as caught:
+        tm.separate(model, late, engine=engine, debug=optimum)
+    assert "4*z[0]" in str(caught.value)
+
+
+# --- separators that fail ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", MIXED)
+def test_an_error_after_an_accepted_point_keeps_the_incumbent(engine: str) -> None:
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.4, seed=1)
+    model, cuts = benders(data, 0.5)
+    accepted: list[float] = []
+
+    def tired(point: Any) -> list[Any]:
+        rows = cuts(point)
+        if accepted:
+            raise RuntimeError("tired")
+        if not rows:
+            accepted.append(float(point["norm2"]) + 0.5 * float(point["z"].sum()))
+        return rows
+
+    with pytest.raises(tm.errors.SeparatorError, match="tired") as caught:
+        tm.separate(model, tired, engine=engine)
+    result = caught.value.result
+    assert result.objective == pytest.approx(accepted[0], rel=1e-6)
+    assert result.bound is not None
+    assert result.bound <= result.objective
+
+
+@pytest.mark.parametrize("engine", MIXED)
+def test_rows_of_another_model_are_refused_by_name(engine: str) -> None:
+    model, _ = cover()
+    other = pyo.ConcreteModel(name="elsewhere")
+    other.z = pyo.Var(range(3), domain=pyo.Binary)
+    with pytest.raises(ValueError, match=r"variable z\[1\] of another model \(elsewhere\)"):
+        tm.separate(model, lambda point: [model.z[0] + other.z[1] >= 1], engine=engine)
+
+
+def test_a_point_has_what_the_model_has() -> None:
+    model, _ = cover()
+    other = pyo.ConcreteModel()
+    other.z = pyo.Var(range(3))
+
+    def looks(point: Any) -> list[Any]:
+        assert point["z"].shape == (3,)
+        assert point[model.z] is point["z"]
+        assert point[model.z[1]] == point["z[1]"] == point["z"][1]
+        assert list(point) == ["z"]
+        with pytest.raises(KeyError, match="did you mean z"):
+            point["zz"]
+        with pytest.raises(KeyError, match="no variable of the model that is solved"):
+            point[other.z[1]]
+        with pytest.raises(ValueError, match="read-only"):
+            point["z"][0] = 1.0
+        return []
+
+    assert tm.separate(model, looks).objective == 0
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def hard() -> tuple[pyo.ConcreteModel, Any, tm.TrainingData]:
+    """Thirty points among one another, which no engine here proves within seconds."""
+    rng = np.random.default_rng(0)
+    data = tm.TrainingData(rng.standard_normal((30, 14)), np.where(np.arange(30) % 2, 1, -1))
+    return *benders(data, 0.3), data
+
+
+def cost_of(data: tm.TrainingData, z: Any) -> float:
+    """Least squared norm that keeps what z says, by another solver."""
+    rows, price = signed_rows(data, "penalised")
+    kept = np.flatnonzero(z < 0.5)
+    return least(price, np.zeros(len(price)), rows[kept], np.ones(len(kept)))
+
+
+def assert_kept(found: tm.cuts.SeparationResult, data: tm.TrainingData) -> None:
+    assert found.verdict is Verdict.NOT_CERTIFIED
+    if found.objective is not None:
+        assert found.bound is not None
+        assert found.bound < found.objective
+        assert found.values["norm2"] >= cost_of(data, found.values["z"]) * (1 - 1e-5)
+
+
+@pytest.mark.parametrize("engine", MIXED)
+def test_a_time_limit_keeps_point_and_bound(engine: str) -> None:
+    """However slow the machine: what was accepted before the limit is there after it."""
+    model, cuts, data = hard()
+    accepted = 0
+
+    def counting(point: Any) -> list[Any]:
+        nonlocal accepted
+        rows = cuts(point)
+        accepted += not rows
+        return rows
+
+    found = tm.separate(model, counting, engine=engine, time_limit=1.5)
+    assert found.stop is StopReason.TIME_LIMIT, found.message
+    assert (found.objective is not None) == (accepted > 0)
+    assert_kept(found, data)
+
+
+@pytest.mark.parametrize("engine", MIXED)
+def test_ctrl_c_keeps_point_and_bound(engine: str) -> None:
+    """Pressed by the separator itself, once it has accepted a point."""
+    model, cuts, data = hard()
+    accepted: list[float] = []
+
+    def pressing(point: Any) -> list[Any]:
+        rows = cuts(point)
+        if accepted and len(accepted) < 2:
+            accepted.append(0.0)
+            os.kill(os.getpid(), signal.SIGINT)
+        if not rows and not accepted:
+            accepted.append(float(point["norm2"]) + 0.3 * float(point["z"].sum()))
+        return rows
+
+    found = tm.separate(model, pressing, engine=engine, time_limit=100.0)
+    assert found.stop is StopReason.INTERRUPTED, found.message
+    assert found.status == "interrupted"
+    assert found.objective is not None
+    assert found.objective <= accepted[0] * (1 + 1e-6)
+    assert_kept(found, data)
+
+
+def test_a_live_program_stops_at_a_row_limit_with_its_bound() -> None:
+    model, tangents = disc(lambda x, y: -x - 2 * y)
+    found = tm.separate(model, tangents, row_limit=3)
+    assert found.stop is StopReason.ROUND_LIMIT
+    assert len(found.rows) == 3
+    assert "3 rows were found, the limit" in found.message
+    assert found.objective is None
+    assert found.bound is not None
+    assert -6 <= found.bound < -np.sqrt(5)
+
+
+def test_an_unbounded_live_program_says_what_is_missing() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var()
+    model.objective = pyo.Objective(expr=model.x)
+    found = tm.separate(model, lambda point: [])
+    assert found.objective is None
+    assert "give the variables bounds" in found.message

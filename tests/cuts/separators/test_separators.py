@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +14,8 @@ import tightmargin as tm
 from tests.inside.cuts import CombinatorialBenders, ProvenRow, StalledError
 from tests.references.brute_force import least, signed_rows, zero_one_optima
 from tests.references.polytope_corners import corners
-from tests.support.covering import FULL, covering
-from tests.support.separations import benders, master
+from tests.support.covering import covering
+from tests.support.separations import benders
 from tightmargin.solvers import Verdict
 
 
@@ -29,67 +28,6 @@ def points(n: int = 8, seed: int = 0) -> tm.TrainingData:
 # --- combinatorial Benders -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
-def test_rows_hold_at_every_point_of_the_problem(intercept: str) -> None:
-    """Asked at all z, with any norm: no row cuts off a z with the norm that it costs."""
-    data, n = points(6, seed=3), 6
-    model = master(n)
-    cuts = tm.cuts.combinatorial_benders(data, model.z, model.norm2, intercept=intercept)
-    rows, price = signed_rows(data, intercept)
-    every = [np.array(z, dtype=float) for z in itertools.product((0.0, 1.0), repeat=n)]
-    costs = [
-        least(price, np.zeros(len(price)), rows[z < 0.5], np.ones(int((z < 0.5).sum())))
-        if (z < 0.5).any()
-        else 0.0
-        for z in every
-    ]
-    found = 0
-    for z, cost in zip(every, costs, strict=True):
-        for norm2 in (0.0, 0.5 * cost, cost * (1 + 1e-6) + 1e-6):
-            if not math.isfinite(norm2):
-                continue
-            given = cuts(_Values(model, z, norm2))
-            assert len(given) <= 1
-            if norm2 > cost:
-                assert given == [], "a point of the problem misses nothing"
-            for row in given:
-                found += 1
-                row.verify()
-                assert row.exact
-                body = _as_function(row, model)
-                kept = [body(other, value) for other, value in zip(every, costs, strict=True)]
-                assert min(kept) > -1e-6
-                assert body(z, norm2) < 0
-    assert found > 20
-
-
-class _Values(dict[str, Any]):
-    """z and norm2 by variable."""
-
-    def __init__(self, model: pyo.ConcreteModel, z: Any, norm2: float) -> None:
-        super().__init__(z=z, norm2=norm2)
-        self.model = model
-
-    def __getitem__(self, key: Any) -> Any:
-        return super().__getitem__(key if isinstance(key, str) else key.name)
-
-
-def _as_function(row: ProvenRow, model: pyo.ConcreteModel) -> Any:
-    """How far (z, norm2) is inside a row; a point that nothing keeps has any norm."""
-    constraint = pyo.Constraint(expr=row.relation)
-    constraint.construct()
-
-    def inside(z: Any, norm2: float) -> float:
-        if not math.isfinite(norm2):
-            return 0.0
-        for variable, value in zip(model.z.values(), z, strict=True):
-            variable.set_value(value)
-        model.norm2.set_value(norm2)
-        return float(constraint.slack()) / max(1.0, norm2)
-
-    return inside
-
-
 def test_a_row_whose_cost_is_raised_does_not_verify() -> None:
     _, cuts = benders(points(), 1.0)
     cost = cuts._cost(np.arange(5))
@@ -100,25 +38,6 @@ def test_a_row_whose_cost_is_raised_does_not_verify() -> None:
     ):  # fmt: skip
         with pytest.raises(tm.errors.InvalidCutError, match="is proven to cost"):
             cuts._verify(forged)
-
-
-def test_points_that_nothing_keeps_are_told_from_points_that_cost_much() -> None:
-    """Points 1e-5 apart are kept by a norm of 4e10; a triangle around another point, by none."""
-    near = tm.TrainingData([[1.0], [1.0 + 1e-5]], [-1, 1])
-    _, cuts = benders(near, 1.0, "free")
-    cost = cuts._cost(np.arange(2))
-    assert cost is not None
-    assert cost.rho == pytest.approx(4e10, rel=1e-4)
-    rng = np.random.default_rng(1)
-    for _ in range(20 if FULL else 6):
-        corners = rng.standard_normal((3, 2))
-        inside = rng.dirichlet(np.ones(3)) @ corners
-        around = tm.TrainingData(np.vstack([corners, inside]), [1, 1, 1, -1])
-        model, cuts = benders(around, 1.0, "free")
-        cost = cuts._cost(np.arange(4))
-        assert cost is not None
-        assert cost.rho == math.inf
-        assert tm.separate(model, cuts).objective == 1
 
 
 def test_only_the_librarys_own_separators_are_trusted() -> None:
@@ -263,21 +182,6 @@ def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
                     assert cut.violation(at) <= 1e-7 * cut.size_at(at)
         if found.objective is not None:
             assert np.linalg.norm(found.values["w"]) >= gamma
-
-
-def test_a_debug_point_finds_a_cut_that_loses_an_optimum() -> None:
-    """What is cut below a length that is not known is what the debug point has."""
-    data = tm.data.outlier_data("clustered", n=14, d=2, sigma=0.5, seed=2)
-    best = tm.search.hull_search(data, nu=0.15).best
-    problem = tm.cuts.concavity(along(data, 0.15), known=best.weight)._problem
-    corner = problem.onto_boundary(best.weight)
-    model = along(data, 0.15)
-    cuts = tm.cuts.concavity(model, known=best.weight)
-    cuts._vertices.best.value *= 0.5  # twice the length
-    cuts.gamma *= 2
-    inside = {name: part * (1 - 1e-9) for name, part in problem.point(corner).items()}
-    with pytest.raises(tm.errors.InvalidCutError, match="cuts off the debug point"):
-        tm.separate(model, cuts, debug=inside)
 
 
 def test_cuts_of_a_finished_loop_are_derived_again_before_they_enter() -> None:

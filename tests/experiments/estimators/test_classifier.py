@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import inspect
 import pickle
 import warnings
 from dataclasses import replace
@@ -13,15 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.svm import SVC, NuSVC
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import tightmargin as tm
 from tests.faults.settings import valid
-from tests.inside.experiments import HYPERPARAMETERS, PREPROCESSING, classifier, fitted, fitting
+from tests.inside.experiments import classifier, fitted, fitting
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
@@ -33,8 +31,6 @@ WORDS = np.where(Y > 0, "up", "down")  # of which up is +1
 NEW = np.random.default_rng(0).normal(size=(25, 2)) * 1.5
 Machine = tm.FormulationClassifier
 
-# Formulations that yield no classifier, with the reason; at present every one yields one.
-WITHOUT: dict[str, str] = {}
 SEPARABLE = ("hard_margin_svc", "hard_margin_svc_dual", "max_margin_svc")
 BELOW = ("extended_nu_svc_reverse", "extended_nu_svc_polar", "extended_nu_svc_linearised",
          "extended_nu_svc_linearised_dual")  # fmt: skip
@@ -54,19 +50,6 @@ COUNTED_BY = {
 }
 
 
-def test_the_signature_is_the_union_of_all_hyperparameters() -> None:
-    union = {word for entry in CATALOGUE.values() for word in entry.parameters}
-    parameters = inspect.signature(Machine).parameters
-    own = ["formulation", "solver", "method", "time_limit", "threads", "seed", "uncertified"]
-    assert set(parameters) == {*own, "probability_grid", *PREPROCESSING, *union}
-    written = [word for word in parameters if word in union]
-    assert written == sorted(union) == list(HYPERPARAMETERS)
-    assert all(parameters[word].default is None for word in (*union, *PREPROCESSING))
-    assert not union & {*own, "probability_grid", *PREPROCESSING}
-    given: dict[str, Any] = {word: object() for word in parameters}
-    assert Machine(**given).get_params() == given
-
-
 # Half of the time of all, in solvers; others of their kinds are read as they are.
 LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "conic_sdp_lift",
         "multiclass_truncated")  # fmt: skip
@@ -75,7 +58,7 @@ LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "conic_sdp_lift"
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if FULL or name not in LONG])
 def test_every_formulation_is_a_classifier(name: str) -> None:
     entry = CATALOGUE[name]
-    assert (entry.classifier is None) == (name in WITHOUT)
+    assert entry.classifier is not None
     data = points("separable" if name in SEPARABLE else "overlapping", 2, n=10)
     words = valid(name, entry.parameters["intercept"].default)
     words |= OTHERS.get(name, {})
@@ -135,9 +118,18 @@ def test_a_kernel_machine_is_that_of_svc() -> None:
     )
     assert ours.support_.tolist() == sorted(theirs.support_)
     np.testing.assert_allclose(ours.dual_coef_[:, theirs.support_], theirs.dual_coef_, atol=1e-4)
-    again = rbf_kernel(NEW, X, gamma=0.6) @ ours.dual_coef_[0] + ours.intercept_
+    values = rbf_kernel(NEW, X, gamma=0.6)
+    again = values @ ours.dual_coef_[0] + ours.intercept_
     np.testing.assert_allclose(again, ours.decision_function(NEW), atol=1e-9)
     assert not hasattr(ours, "coef_")
+    given, gram = Machine("c_svc_dual", C=0.7, kernel="precomputed"), rbf_kernel(X, gamma=0.6)
+    np.testing.assert_allclose(given.fit(gram, WORDS).decision_function(values), again, atol=1e-4)
+    scores = [cross_val_score(*own, WORDS, cv=3).tolist() for own in ((given, gram), (ours, X))]
+    assert scores[0] == scores[1], "rows and columns of a matrix are cut to folds"
+    kept = pickle.loads(pickle.dumps(ours))
+    np.testing.assert_array_equal(kept.decision_function(NEW), ours.decision_function(NEW))
+    ours.set_params(formulation="c_svc", kernel=None, width=None).fit(X, WORDS)
+    assert not hasattr(ours, "dual_coef_"), "a fit forgets the one before"
 
 
 @pytest.mark.parametrize("name", ["kernel_soft_margin_svc", "soft_margin_svc_dual", "conic_sdp"])
@@ -146,35 +138,6 @@ def test_coefficients_of_the_kernel_reproduce_every_kernel_machine(name: str) ->
     ours = Machine(name, kernel="poly", degree=2, coef0=1.0, **words).fit(X[::3], WORDS[::3])
     again = (NEW @ X[::3].T + 1) ** 2 @ ours.dual_coef_[0] + ours.intercept_
     np.testing.assert_allclose(again, ours.decision_function(NEW), atol=1e-7)
-
-
-def test_kernel_values_are_read_and_cut_to_folds_as_for_svc() -> None:
-    gram = rbf_kernel(X, X, gamma=0.6)
-    given = Machine("c_svc_dual", C=0.7, kernel="precomputed")
-    np.testing.assert_allclose(
-        given.fit(gram, Y).decision_function(rbf_kernel(NEW, X, gamma=0.6)),
-        SVC(gamma=0.6, C=0.7, tol=1e-10).fit(X, Y).decision_function(NEW),
-        atol=1e-4,
-    )
-    formed = Machine("c_svc_dual", C=0.7, kernel="rbf", width=0.6)
-    assert cross_val_score(given, gram, Y, cv=3).tolist() == (
-        cross_val_score(formed, X, Y, cv=3).tolist()
-    )
-
-
-@pytest.mark.parametrize("name", ["nu_svc", "nu_svc_dual"])
-def test_nu_svc_is_that_of_scikit_learn_up_to_its_scale(name: str) -> None:
-    nu = 0.68  # of 40 points: at 0.7 seven tenths of them are at their caps, and b is not unique
-    ours = Machine(name, nu=nu).fit(X, Y)
-    theirs = NuSVC(kernel="linear", nu=nu, tol=1e-10).fit(X, Y)
-    # libsvm divides by rho; the scale is gone where both are divided by the norm of the weights.
-    for machine in (ours, theirs):
-        assert machine.coef_.shape == (1, 2)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW) / np.linalg.norm(ours.coef_),
-        theirs.decision_function(NEW) / np.linalg.norm(theirs.coef_),
-        atol=1e-4,
-    )
 
 
 def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
@@ -188,70 +151,6 @@ def test_weights_of_classes_are_read_by_label_and_balanced() -> None:
     left_out = Machine(C=0.3, class_weight={1: 4.0}).fit(X, few).coef_
     same = SVC(kernel="linear", C=0.3, class_weight={1: 4.0}, tol=1e-10).fit(X, few).coef_
     np.testing.assert_allclose(left_out, same, atol=1e-3)
-
-
-def test_a_matrix_is_read_by_its_shape() -> None:
-    rng = np.random.default_rng(1)
-    P = rng.normal(size=(12, 4))
-    ours = Machine("matrix_svc_projection", ridge=0.5, shape=(2, 2), rank=1).fit(P, P[:, 0] > 0)
-    B = ours.result_.values["w"].reshape(2, 2)
-    traces = [np.trace(B.T @ p.reshape(2, 2)) for p in P] + ours.intercept_
-    np.testing.assert_allclose(ours.decision_function(P), traces, atol=1e-12)
-
-
-# --- with the rest of scikit-learn ---------------------------------------------------------------
-
-
-def test_it_is_searched_over_numbers_and_over_formulations() -> None:
-    grid = [
-        {"formulation": ["c_svc"], "C": [0.01, 1.0]},
-        {"formulation": ["rsvm"], "norm_bound": np.array([0.5, 2.0])},
-    ]
-    search = GridSearchCV(Machine(), grid, cv=3, error_score="raise").fit(X, WORDS)
-    scores = search.cv_results_["mean_test_score"]
-    expected = [
-        cross_val_score(SVC(kernel="linear", C=C, tol=1e-10), X, WORDS, cv=3).mean()
-        for C in (0.01, 1.0)
-    ]
-    np.testing.assert_allclose(scores[:2], expected)
-    assert search.best_estimator_.certificate_.verdict is Verdict.CERTIFIED
-    assert search.best_score_ == max(scores)
-
-
-def test_numbers_of_a_grid_may_be_numpys() -> None:
-    words: dict[str, Any] = {"degree": np.int64(2), "coef0": np.float32(1), "C": np.float64(0.5)}
-    ours = Machine("c_svc_dual", kernel="poly", **words).fit(X, Y)
-    theirs = SVC(C=0.5, kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-10).fit(X, Y)
-    np.testing.assert_allclose(
-        ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-3
-    )
-
-
-def test_what_a_search_cannot_solve_is_a_warned_nan() -> None:
-    grid = {"formulation": ["nu_svc"], "nu": [0.001, 0.7]}
-    with (
-        pytest.warns(UserWarning, match="scores are non-finite"),
-        pytest.warns(FitFailedWarning, match="nu = 0.001 is at or below the range"),
-    ):
-        search = GridSearchCV(Machine(), grid, cv=2).fit(X, WORDS)
-    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [True, False]
-
-
-def test_a_fit_is_kept_and_forgets_the_one_before() -> None:
-    machine = Machine("c_svc_dual", C=0.7).fit(X, WORDS)
-    again = pickle.loads(pickle.dumps(machine))
-    np.testing.assert_array_equal(again.decision_function(NEW), machine.decision_function(NEW))
-    assert again.certificate_ == machine.certificate_
-    copy = clone(machine)
-    assert not hasattr(copy, "result_")
-    assert copy.get_params() == machine.get_params()
-    assert hasattr(machine, "dual_coef_")
-    machine.set_params(formulation="c_svc").fit(X, WORDS)
-    assert not hasattr(machine, "dual_coef_")
-    before = len(pickle.dumps(Machine(C=0.7).fit(X, WORDS)))
-    wide = np.hstack([X, np.random.default_rng(0).normal(size=(40, 200)) * 1e-9])
-    after = len(pickle.dumps(Machine(C=0.7).fit(wide, WORDS)))
-    assert after - before < wide.nbytes, "a hyperplane carries no training points along"
 
 
 # --- probabilities -------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.experiments import Fitted, FittedProbabilities
-from tests.inside.formulations import fit_normaliser
 from tests.inside.solvers import checksum
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
@@ -43,40 +42,6 @@ def test_a_hyperplane_is_applied_to_prepared_points() -> None:
     np.testing.assert_array_equal(labels, np.sign(expected))
     assert set(labels.tolist()) == {-1, 1}
     assert machine.classes == ()
-
-
-@pytest.mark.parametrize(
-    ("words", "kernel"),
-    [
-        ({"kernel": "rbf", "width": 0.7}, {"kernel": "rbf", "gamma": 0.7}),
-        (
-            {"kernel": "poly", "degree": 2, "coef0": 1.0, "kpca": "full"},
-            {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 1.0},
-        ),
-    ],
-)
-def test_a_kernel_is_evaluated_against_the_training_points(
-    words: dict[str, Any], kernel: dict[str, Any]
-) -> None:
-    name = "soft_margin_svc" if "kpca" in words else "kernel_soft_margin_svc"
-    machine = tm.fit(name, TRAIN, ridge=RIDGE, **words)
-    witness = SVC(C=C, tol=1e-10, **kernel).fit(TRAIN.X, TRAIN.y)
-    expected = witness.decision_function(NEW)
-    np.testing.assert_allclose(machine.decision_values(NEW), expected, atol=1e-3)
-
-
-def test_several_classes_are_called_by_name() -> None:
-    machine = tm.fit("multiclass_hinge", IRIS, normalise="zscore_unit", ridge=0.01)
-    values, labels = machine.decision_values(BUNCH.data), machine.labels(BUNCH.data)
-    assert values.shape == (150, 3)
-    np.testing.assert_allclose(values.sum(axis=1), 0, atol=1e-9)
-    np.testing.assert_array_equal(labels, BUNCH.target_names[values.argmax(axis=1)])
-    errors = int((labels != BUNCH.target_names[BUNCH.target]).sum())
-    assert errors == machine.result.certificate.facts["errors"]
-    B, b = machine.result.values["B"].reshape(3, -1), machine.result.values["b"]
-    mapped = fit_normaliser("zscore_unit", BUNCH.data).apply(BUNCH.data)
-    np.testing.assert_allclose(values, mapped @ B.T + b, atol=1e-9)
-    assert machine.classes == tuple(BUNCH.target_names)
 
 
 def test_probabilities_are_read_from_prepared_points() -> None:
@@ -109,46 +74,12 @@ def test_the_direct_scheme_answers_with_names_and_shares() -> None:
     assert len(set(names)) == 3
 
 
-class Third:
-    """An estimator of three classes that always says the last one."""
-
-    def __init__(self, data: Any, weight: float) -> None:
-        self.data, self.weight = data, weight
-
-    def probabilities(self, X: Any) -> Any:
-        return np.tile([0, 0, self.weight], (len(X), 1))
-
-    def labels(self, X: Any) -> Any:
-        return np.full(len(X), 2)
-
-
-def test_an_estimator_of_several_classes_answers_with_their_names() -> None:
-    machine = tm.fit(Third, IRIS, normalise="unit", weight=0.5)
-    assert machine.labels(BUNCH.data[:2]).tolist() == ["virginica"] * 2
-    assert machine.probabilities(BUNCH.data[:2]).tolist() == [[0, 0, 0.5]] * 2
-    assert isinstance(machine, FittedProbabilities)
-    assert isinstance(machine.machine, Third)
-    np.testing.assert_allclose(np.linalg.norm(machine.machine.data.X, axis=1), 1)
-
-
 # --- files ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return write_csv(tmp_path / "train.csv", TRAIN)
-
-
-def test_a_saved_result_is_the_fitted_machine(file: Path) -> None:
-    out = file.with_name("fit.json")
-    words = ["--set", f"ridge={RIDGE}", "normalise=zscore", "--out", out]
-    assert run("solve", "soft_margin_svc", "--data", file, *words).code == 0
-    file.unlink()  # a hyperplane needs no training points
-    machine = tm.fit("soft_margin_svc", TRAIN, normalise="zscore", ridge=RIDGE)
-    found = tm.read_fitted(out)
-    assert isinstance(found, Fitted)
-    np.testing.assert_allclose(found.decision_values(NEW), machine.decision_values(NEW))
-    np.testing.assert_array_equal(found.labels(NEW), machine.labels(NEW))
 
 
 def weighted_path(file: Path, *settings: str, data: str | Path | None = None) -> Path:

@@ -1,7 +1,8 @@
-"""The ladder of bounds: its order, what its upper rungs compute and share, what is left out."""
+"""Gap studies and the ladder of bounds: the order of rungs, what they share, and every way out."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import ladder as benchmark
 from tests.inside.cuts import TightenTightened as Tightened
 from tests.inside.experiments import (
+    EXACT,
     LADDER,
     LADDER_INSTANCES,
     GapEffort,
@@ -28,6 +29,8 @@ from tests.inside.experiments import (
     is_weaker,
     ladder,
     order_violations,
+    seconds_text,
+    to_frame,
     to_markdown,
     whole_ladder,
 )
@@ -35,20 +38,21 @@ from tests.inside.experiments import RungsStep as Step
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
 from tests.inside.experiments import table_to_json as to_json
+from tests.inside.experiments import table_to_latex as to_latex
 from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.inside.solvers import GapTableBound as Bound
 from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import TrainingData
+from tightmargin.formulations import TrainingData, zero_one_big_m
+from tightmargin.solvers import Verdict, solve
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
 SMALL = Instance("small", "Twelve points", SPEC, {"penalty": 1.5})
 LITTLE = replace(SMALL, spec=FEW)
 NAMES = [rung.name for rung in LADDER]
-NEEDY = [rung for rung in LADDER if rung.need is not None]
 
 
 def last(studies: Iterator[GapStudy]) -> GapStudy:
@@ -138,18 +142,6 @@ def test_each_chain_of_rungs_rises(study: GapStudy) -> None:
         assert all(low <= high + slack for low, high in pairwise(bounds)), (chain, bounds)
 
 
-def test_the_upper_rungs_are_worth_their_price(study: GapStudy) -> None:
-    """Each thing that is added shows: the SDP leaves a third, the ladder ends within 2 %."""
-    gap = {r.label: study.comparison.relative_gap(r) or 0.0 for r in study.comparison.rows}
-    assert gap["SDP"] > 0.3
-    for weak, strong in (
-        ("big-M, derived M", "SDP"), ("SDP", "+ pair conflicts"),
-        ("+ pair conflicts", "+ linear RLT"), ("big-M, derived M", "big-M, tightened M"),
-    ):  # fmt: skip
-        assert gap[strong] < gap[weak] - 0.02
-    assert min(gap["SDP, tightened bounds"], gap["level-1 lift"]) < 0.02
-
-
 # Not compared: two fixed strengthenings, of which only the words say that one is the other,
 # stretched; and an M from a cutoff without the room that the other bounds have.
 LOOSE = [("conic, gamma by norm", "conic, gamma scaled"), CHAINS[0][1:]]
@@ -211,9 +203,6 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
     assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
 
 
-# --- steps ---------------------------------------------------------------------------------------
-
-
 def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
     ran: list[str] = []
     first = Step("first", lambda problem: ran.append("first") or 1)
@@ -234,21 +223,7 @@ def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
     assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
 
 
-def test_seconds_of_a_row_contain_those_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside building and solving; the steps are said to take longer than anything else here."""
-    original, long = Outcomes.parameters, 1e6
-
-    def slow(self: Outcomes, rung: Rung) -> tuple[Any, float]:
-        return original(self, rung)[0], 0.0 if rung.need is None else long
-
-    monkeypatch.setattr(Outcomes, "parameters", slow)
-    study = last(gap_study.run(LITTLE, [LADDER[0], NEEDY[0]]))
-    rows = to_json(study)["rows"]
-    assert [row["needs"] is None for row in rows] == [True, False]
-    for rung, found in zip(rows, study.comparison.rows, strict=True):
-        assert rung["seconds"] == found.seconds
-        assert (rung["needs"] is not None) == (rung["preparation_seconds"] >= long)
-        assert rung["seconds"] >= rung["preparation_seconds"] >= 0
+# --- steps ---------------------------------------------------------------------------------------
 
 
 def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,17 +289,6 @@ def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
     (line,) = found.left_out
     assert line.startswith("level-1 lift: left out, ")
     assert line.endswith(" rows are more than 10")
-
-
-def test_rungs_that_read_points_are_left_out_for_a_kernel() -> None:
-    kernel = replace(
-        SMALL, spec=FEW, settings={"penalty": 1.0, "kernel": "poly", "degree": 2, "coef0": 1.0}
-    )
-    found = last(gap_study.run(kernel, [LADDER[0], *NEEDY]))
-    assert [r.label for r in found.comparison.rows] == [LADDER[0].name]
-    assert list(found.left_out) == [
-        f"{r.name}: left out, it reads points, no kernel matrix" for r in NEEDY
-    ]
 
 
 def test_a_free_intercept_takes_the_rungs_that_prove_something() -> None:
@@ -416,31 +380,173 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
 
 
-def test_the_benchmark_takes_medians_of_what_was_proven(study: GapStudy) -> None:
-    gaps = (0.5, 0.2, 0.3)
+# --- the ladder ----------------------------------------------------------------------------------
+
+
+def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
+    """The bounds again in another modelling layer, the optimum by SCIP and by enumeration."""
+    data = study.prepared.data
     upper = float(study.comparison.upper or 0)
-
-    def with_gap(gap: float) -> GapStudy:
-        rows = tuple(
-            replace(r, bound=upper * (1 - gap), seconds=10 * gap) if r.label == "SDP" else r
-            for r in study.comparison.rows
-            if r.label != "level-1 lift"
-        )
-        return replace(study, comparison=replace(study.comparison, rows=rows))
-
-    lines = {cells[0]: cells[1:] for cells in benchmark.medians([with_gap(gap) for gap in gaps])}
-    assert list(lines) == NAMES
-    assert lines["SDP"] == ("20.0", "30.0", "50.0", "3", "3.00", "about 49")
-    assert lines["level-1 lift"] == ("-", "-", "-", "0", "-", "below 5")
-    lost = replace(row(study, "SDP"), bound=None, remark="no bound: of no use")
-    poor = replace(study, comparison=replace(study.comparison, rows=(lost,)))
-    assert "small: SDP: no bound: of no use" in benchmark.text([poor], [study])
-    assert "Nothing: every bound is certified." in benchmark.text([study], [study])
+    sdp = reference_solutions.theorem_2(data, "penalised", penalty=1.5).value
+    loose = reference_solutions.relaxation(data, "penalised", 1.5, np.full(data.n, 1000.0)).value
+    assert row(study, "SDP").bound == pytest.approx(sdp, rel=2e-6)
+    assert row(study, "big-M, M = 1000").bound == pytest.approx(loose, rel=2e-6)
+    gap = study.comparison.relative_gap(row(study, "SDP"))
+    assert gap == pytest.approx((upper - sdp) / upper, abs=1e-6)
+    exact = study.comparison.exact
+    assert exact is not None
+    assert exact.solver == "tightmargin"
+    assert exact.certificate.bound_method.startswith("cones of directions in")
+    assert exact.certificate.verdict is Verdict.CERTIFIED
+    by_scip = solve(zero_one_big_m(data, penalty=1.5, big_m="derived"), "scip")
+    assert by_scip.certificate.bound_method.startswith("enumeration of")
+    assert by_scip.objective == pytest.approx(upper, rel=1e-6)
 
 
-def test_the_benchmark_rewrites_the_readme_between_its_markers(study: GapStudy) -> None:
-    text = f"before {benchmark.BEGIN} old {benchmark.END} after"
-    new = benchmark.with_ladder(text, [study])
-    assert new.startswith(f"before {benchmark.BEGIN}\n| relaxation |")
-    assert new.endswith(f"|\n{benchmark.END} after")
-    assert "old" not in new
+# --- an impossible order is seen -----------------------------------------------------------------
+
+
+def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
+    sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
+    assert not is_weaker(row(study, "big-M, derived M"), sdp), "no theorem says so"
+    hinge = replace(row(study, "big-M, derived M"), entry="zero_one_hinge")
+    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
+    other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
+    assert not is_weaker(equal, other)
+    edited = replace(sdp.result.certificate, level="model")
+    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
+
+
+def test_a_bound_above_the_optimum_is_1_and_red(
+    monkeypatch: pytest.MonkeyPatch, study: GapStudy
+) -> None:
+    upper = study.comparison.upper
+    assert upper is not None
+    rows = [
+        replace(r, bound=upper * 1.01) if r.label == "SDP" else r for r in study.comparison.rows
+    ]
+    wrong = replace(study, comparison=replace(study.comparison, rows=tuple(rows)))
+    monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([wrong]))
+    answer = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1")
+    assert answer.code == 1
+    assert re.search(r"WRONG: SDP: bound .* exceeds the best point", answer.stdout)
+    assert "exceeds the best point" in answer.stderr
+    document = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1", "--json")
+    assert document.code == 1
+    assert document.json["studies"][0]["violations"]
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
+
+
+@pytest.mark.parametrize("exact", ["zero_one_disjunctive", "zero_one_big_m:big_m=derived"])
+def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -> None:
+    """A free b is worth at least as much as a priced one; the exact problem may have settings."""
+    words = ["--data", train, "--exact", exact, "--set", "penalty=1.3", "big_m=derived"]
+    answer = run("compare", "zero_one_relaxed:intercept=free", *words, "--json")
+    assert answer.code == 0, answer.stderr
+    (found,) = answer.json["studies"]
+    assert found["exact"]["formulation"] == exact.partition(":")[0]
+    optimum = reference_solutions.zero_one_optimum(
+        reference_solutions.points("overlapping", 2, n=10), "penalised", 1.3
+    )
+    assert found["upper"] == pytest.approx(optimum, rel=1e-7)
+    assert found["rows"][0]["certified_bound"] <= found["upper"]
+
+
+def test_a_limit_on_the_exact_problem_is_4() -> None:
+    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
+    words = ["--data", data, "--set", "penalty=1", "big_m=derived", "--time-limit", "3"]
+    answer = run("compare", "zero_one_relaxed", *words, "--json")
+    assert answer.code == 4
+    (found,) = answer.json["studies"]
+    assert found["exact"]["status"] == "feasible"
+    assert found["rows"][0]["relative_gap"] is not None, "to the best point known"
+
+
+@pytest.mark.parametrize("swallowed", [False, True])
+def test_interrupted_keeps_the_rows_that_are_finished(
+    swallowed: bool, train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SCIP catches Ctrl-C itself; its words are all there is to see of it."""
+    original, calls = gap_study.compare, []
+
+    def pressed(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 4:  # the exact problem and two rows are done
+            raise KeyboardInterrupt
+        found = original(*arguments, **options)
+        if swallowed:
+            exact = replace(found.exact, message="interrupted, feasible")
+            return replace(found, exact=exact)
+        return found
+
+    monkeypatch.setattr(gap_study, "compare", pressed)
+    words = ["--ladder", "--data", train, "--set", "penalty=1.3", "--csv", tmp_path / "gaps.csv"]
+    answer = run("compare", *words, "--json")
+    assert answer.code == 130
+    (found,) = answer.json["studies"]
+    kept = 0 if swallowed else 2
+    assert [r["label"] for r in found["rows"]] == NAMES[:kept]
+    if not swallowed:
+        assert "2 rows are finished" in answer.stderr
+        assert len((tmp_path / "gaps.csv").read_text().splitlines()) == 1 + 2 + 1
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_latex_has_the_shape_of_a_table(study: GapStudy) -> None:
+    odd = Instance("50%_off & more", "odd", SPEC, SMALL.settings)
+    text = to_latex([study, replace(study, instance=odd)])
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        assert text.count(rule) == 1
+    declared = re.search(r"\\begin\{tabular\}\{([lrc]+)\}", text)
+    assert declared is not None
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert len(lines) == 1 + 2 * (len(LADDER) + 1)
+    for line in lines:
+        assert len(re.findall(r"(?<!\\)&", line)) == len(declared[1]) - 1
+        assert not re.search(r"(?<!\\)[%_#$]", line), "special characters are escaped"
+    assert r"50\%\_off \& more" in text
+    gap = percent(study.comparison.relative_gap(row(study, "SDP")))
+    assert re.search(rf"SDP & .* & {re.escape(gap)} & ", text)
+
+
+def test_rows_of_csv_json_and_page(study: GapStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, sdp = to_frame([study]), row(study, "SDP")
+    assert list(frame) == [
+        "instance", "formulation", "entry", "value", "certified bound", "claimed bound",
+        "absolute gap", "relative gap", "claimed gap", "solver", "status", "seconds", "certificate",
+    ]  # fmt: skip
+    assert list(frame["entry"]) == [rung.formulation for rung in (*LADDER, EXACT)]
+    assert frame["certified bound"][list(frame["formulation"]).index("SDP")] == sdp.bound, (
+        "full precision"
+    )
+    document = to_json(study)
+    assert document["data"]["sha256"] == study.prepared.raw.sha256
+    for found in document["rows"]:
+        assert "values" not in found
+        assert set(found) >= {"label", "formulation", "value", "certified_bound", "relative_gap"}
+    monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
+    text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
+    assert "0-1 optimum (exact)" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("SDP  ")]
+    assert percent(study.comparison.relative_gap(sdp)) in line.split()
+    assert line.split()[-1] == "CERTIFIED"
+
+
+def test_numbers_and_names_of_a_table() -> None:
+    for number, text in ((None, ""), (float("nan"), ""), (0.0, "0.0"), (0.9957, "99.6")):
+        assert percent(number) == text
+    for number, text in ((0.00261, "0.003"), (0.5, "0.50"), (9.876, "9.88"), (61.42, "61.4")):
+        assert seconds_text(number) == text
+    assert Rung("conic_sdp").name == "conic_sdp"
+    assert Rung("zero_one_relaxed", {"big_m": 2}).name == "zero_one_relaxed:big_m=2"
+    assert EXACT.name == "0-1 optimum"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from tests.inside.experiments import class_probabilities as family
 from tests.inside.experiments import probability_figure, probability_page
 from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
-    SCHEMA,
     ClassProbabilities,
-    Machines,
-    hinge_machines,
-    weighted_machines,
 )
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
@@ -62,29 +56,6 @@ def saved(file: Path) -> dict[str, Path]:
         answer = path(file, *WORDS, *more, "--out", file.parent / f"{case}.json")
         assert (answer.code, answer.stderr) == (0, ""), answer.stderr
     return {case: file.parent / f"{case}.json" for case in words}
-
-
-def test_the_file_says_what_was_solved(saved: dict[str, Path]) -> None:
-    document = json.loads(saved["zscore"].read_text())
-    assert (document["schema"], document["command"]) == (SCHEMA, "path")
-    assert document["formulation"] == "weighted_svc"
-    assert document["parameters"] == {"ridge": RIDGE, "intercept": "free"}
-    assert [row["pi"] for row in document["rows"]] == list(GRID)
-    scaled = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
-    for row in document["rows"]:
-        assert row["verdict"] == "CERTIFIED"
-        costs = np.where(DATA.y > 0, 1 - row["pi"], row["pi"]) / DATA.n
-        expected = reference_solutions.hinge(TrainingData(scaled, DATA.y), "free", RIDGE, costs)
-        assert row["objective"] == pytest.approx(expected.value, rel=1e-6)
-        assert row["norm"] == pytest.approx(np.linalg.norm(expected.w), rel=1e-4)
-        above = float((scaled @ expected.w + expected.b > 0).mean())
-        assert row["share_above"] == pytest.approx(above)
-    assert not document["interrupted"]
-    assert document["data"]["sha256"] == DATA.sha256
-    found = by_scikit_learn(scaled, DATA.y, scaled)
-    assert document["training"]["mean_probability"] == pytest.approx(found.mean())
-    assert document["training"]["share_positive"] == pytest.approx(0.5)
-    assert 0 <= document["training"]["errors"] <= DATA.n
 
 
 @pytest.mark.parametrize("case", ["plain", "zscore", "rbf"])
@@ -130,18 +101,6 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
 
 
-def test_the_page_says_what_the_columns_mean(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = path(file, *WORDS).stdout
-    assert "24 points, 2 dimensions" in wide
-    assert wide.count("CERTIFIED") == 3
-    assert f"SVC(C={1 / (2 * RIDGE * DATA.n):.6g})" in wide
-    assert "||w||" in wide
-    monkeypatch.setattr(family, "fits", lambda characters: False)
-    narrow = path(file, *WORDS).stdout
-    assert narrow.count("CERTIFIED") == 3
-    assert "||w||" not in narrow
-
-
 def turned_back() -> ClassProbabilities:
     """Machines of which the last two are exchanged at some of the points."""
     found = class_probabilities(DATA, ridge=RIDGE, grid=GRID)
@@ -158,29 +117,6 @@ def test_signs_that_turn_back_are_counted() -> None:
     assert any(f"signs turn back at {turned} of 24 points" in line for line in lines)
     plain = probability_page(class_probabilities(DATA, ridge=RIDGE, grid=GRID))
     assert not any("turn back" in str(part) for part in plain.renderables)
-
-
-def test_ctrl_c_keeps_rows_and_says_what_is_missing(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = []
-
-    def pressed(*given: Any) -> Machines:
-        calls.append(given)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return hinge_machines(*given)
-
-    monkeypatch.setattr(weighted_machines, "WORK", 1.0)
-    monkeypatch.setattr(weighted_machines, "hinge_machines", pressed)
-    out = tmp_path / "part.json"
-    answer = path(file, *WORDS, "--method", "interior", "--out", out)
-    assert answer.code == 130
-    assert "without pi = 0.47, 0.71" in answer.stderr
-    document = json.loads(out.read_text())
-    assert document["not_reached"] == [0.47, 0.71]
-    assert document["interrupted"]
-    assert run("predict", out, "--data", file).code == 0
 
 
 # --- the picture ---------------------------------------------------------------------------------

@@ -193,19 +193,6 @@ def test_the_page_marks_nu_bar_and_the_constant_zone(file: Path) -> None:
     assert marked == ["0.2", "0.1"]
 
 
-@pytest.mark.parametrize("method", ["branch-and-cut", "hull", "cutting-plane", "scip"])
-def test_the_method_and_settings_of_weights_are_taken(method: str, file: Path) -> None:
-    words = ["class_balance=balanced", "intercept=none", "--method", method, "--json"]
-    answer = path("extended_nu_svc", file, *words, asked="0.3")
-    costs = np.where(DATA.y > 0, 0.5 / DATA.n_pos, 0.5 / (N - DATA.n_pos))
-    (row,) = answer.json["rows"]
-    assert row["objective"] == pytest.approx(risk(0.3, "none", costs), rel=2e-6)
-    assert answer.json["method"] == method
-    # What SCIP says of its bound is no proof.
-    assert row["verdict"] == ("SOLVER_BOUND" if method == "scip" else "CERTIFIED")
-    assert answer.code == (1 if method == "scip" else 0)
-
-
 # --- penalty and budget --------------------------------------------------------------------------
 
 
@@ -243,14 +230,6 @@ def test_without_a_list_the_grid_is_taken(tmp_path: Path) -> None:
     assert [row["penalty"] for row in rows] == penalty_grid(data).tolist()
     rows = run("path", "conic_sdp_budget", "--data", file, "--json").json["rows"]
     assert [row["budget"] for row in rows] == budget_grid().tolist()[::-1]
-
-
-def test_a_kernel_is_taken(file: Path) -> None:
-    words = ["kernel=rbf", "width=1", "--json"]
-    answer = path("conic_sdp", file, *words, asked="1")
-    assert answer.code == 0, answer.stderr
-    solved = run("solve", "conic_sdp_dual", "--data", file, "--set", "penalty=1", *words)
-    assert answer.json["rows"][0]["objective"] == pytest.approx(-solved.json["objective"], rel=2e-6)
 
 
 @pytest.mark.parametrize("given", [{"penalties": (0.1, 1.0)}, {"budgets": (0.5, 0.1)}])

@@ -128,14 +128,6 @@ def test_the_page_names_the_machines_with_the_same_solution(file: Path) -> None:
     assert "gamma = 0; a solution of rsvm_relaxed is returned" in above.stdout
 
 
-def test_direct_solves_go_to_a_solver(file: Path) -> None:
-    words = ["rsvm", "--data", file, "--set", f"norm_bound={H}", "--json"]
-    for extra in (["--method", "direct"], ["--set", "intercept=penalised"]):
-        answer = run("solve", *words, *extra)
-        assert answer.code == 0, answer.stderr
-        assert answer.json["solver"]["name"] == "clarabel"
-
-
 # --- path ----------------------------------------------------------------------------------------
 
 
@@ -211,18 +203,6 @@ def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Pat
         assert found[bound].point.alpha.mean() == pytest.approx(row["nu"], rel=1e-9)
     for bound in outside:
         assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
-
-
-@pytest.mark.parametrize("method", ["segments", "decomposition", "socp"])
-def test_a_kernel_is_taken_by_the_method_that_is_named(method: str, file: Path) -> None:
-    words = ["--set", "norm_bound=2,3.5", "kernel=rbf", "width=0.9", "--method", method]
-    document = path(file, *words, "--json").json
-    assert document["method"] == method
-    gram = np.asarray(gram_data(DATA, kernel="rbf", width=0.9).gram)
-    for row in document["rows"]:
-        expected = reference_solutions.capacity_dual(gram, DATA.y, row["norm_bound"], "free")
-        assert row["objective"] == pytest.approx(expected, rel=1e-6)
-        assert row["method"] == method
 
 
 def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> None:
