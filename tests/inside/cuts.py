@@ -2,19 +2,17 @@
 
 from tightmargin.cuts import methods as cuts_methods
 from tightmargin.cuts import saved_bounds
-from tightmargin.cuts.bound_tightening import conflicts, convex_sets, linear_minima, rounds, tighten
+from tightmargin.cuts.bound_tightening import conflicts, linear_minima, rounds, tighten
 from tightmargin.cuts.bound_tightening.conflicts import separated
-from tightmargin.cuts.bound_tightening.convex_sets import lifted_model, quick_model, tightening_set
 from tightmargin.cuts.bound_tightening.deductions import (
     below_count,
     forced_by_conflicts,
     open_conflicts,
     within_ball,
 )
-from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum, into_dual_cone
+from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum
 from tightmargin.cuts.bound_tightening.result import Tightened as ResultTightened
 from tightmargin.cuts.bound_tightening.result import TighteningRound
-from tightmargin.cuts.bound_tightening.rounds import shifted
 from tightmargin.cuts.bound_tightening.tighten import Tightened as TightenTightened
 from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tightened_big_m
 from tightmargin.cuts.concave.assumed_concave import ConcaveClaim
@@ -33,31 +31,23 @@ from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
-from tightmargin.cuts.generation.concavity import apex_at
-from tightmargin.cuts.generation.cone import (
-    exposed_points,
-    extreme_rays,
-    independent_rows,
-    steps_to_norm,
-)
-from tightmargin.cuts.generation.lifted_concavity import LiftedRows, tight_basis
-from tightmargin.cuts.generation.remaining_faces import tight_on, weight_on_a_face
+from tightmargin.cuts.generation.cone import exposed_points, extreme_rays, steps_to_norm
+from tightmargin.cuts.generation.remaining_faces import weight_on_a_face
 from tightmargin.cuts.inner_hull import hull_search
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
 from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.model_directions import model_bound
-from tightmargin.cuts.nu_path import engines, nu_path
+from tightmargin.cuts.nu_path import nu_path
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, widest_gap
 from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
-from tightmargin.cuts.nu_path.multipliers import recover_multipliers
-from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
+from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.cuts.outer_loop import emptiness, run
 from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import BOX
-from tightmargin.cuts.problem import cut_at, local_vertex, step_of_function, step_of_parabola
+from tightmargin.cuts.problem import cut_at, local_vertex
 from tightmargin.cuts.proof_files import document
 from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
 from tightmargin.cuts.relaxation.pool import Pool
@@ -73,9 +63,8 @@ from tightmargin.cuts.spatial_branching import (
     node_program,
     sphere_cuts,
 )
-from tightmargin.cuts.spatial_branching.active_points import BAND, look, nothing_known
-from tightmargin.cuts.spatial_branching.boxes import branching, by_multipliers, halves, on_sphere
-from tightmargin.cuts.spatial_branching.boxes import root_box as boxes_root_box
+from tightmargin.cuts.spatial_branching.active_points import BAND
+from tightmargin.cuts.spatial_branching.boxes import by_multipliers, on_sphere
 from tightmargin.cuts.spatial_branching.node_bound import (
     Bound,
     Multipliers,

@@ -1,42 +1,32 @@
 """What tests need from inside experiments/."""
 
-from tightmargin.experiments import plots
 from tightmargin.experiments.cli import compare, compare_solvers, options, reproduce, solve
 from tightmargin.experiments.cli.app import app, spread_settings
-from tightmargin.experiments.cli.certify import certify_command
-from tightmargin.experiments.cli.compare_solvers import agreement_page
-from tightmargin.experiments.cli.options import met_its_limit, recorded
+from tightmargin.experiments.cli.options import recorded
 from tightmargin.experiments.cli.path import ARRAYS
 from tightmargin.experiments.cli.predict import decision_values, new_points
 from tightmargin.experiments.cli.settings import parse_row, parse_settings, parse_value
 from tightmargin.experiments.cli.solve import explain
 from tightmargin.experiments.console import tables
 from tightmargin.experiments.console.documents import emit
-from tightmargin.experiments.console.gaps import gap_page
-from tightmargin.experiments.console.streams import stdout_to_stderr, working
-from tightmargin.experiments.console.tables import show, verdict_text
-from tightmargin.experiments.data import specs
+from tightmargin.experiments.console.streams import working
+from tightmargin.experiments.console.tables import show
 from tightmargin.experiments.data.gaussian_classes import (
     clusters,
     gaussian_class_data,
     gaussian_class_means,
     gaussian_class_probabilities,
 )
-from tightmargin.experiments.data.labels import Points, named, numbered
+from tightmargin.experiments.data.labels import Points, named
 from tightmargin.experiments.data.outlier_generators import (
-    FAR,
-    NARROW,
     OUTLIERS,
     label_flip_data,
     label_flip_hyperplane,
-    mixture_points,
     outlier_data,
     outlier_direction,
-    outlier_test_data,
 )
-from tightmargin.experiments.data.preparation import PREPROCESSING, prepare, restore
+from tightmargin.experiments.data.preparation import prepare, restore
 from tightmargin.experiments.data.prepared import Prepared, origin_of
-from tightmargin.experiments.data.public_data import files_of
 from tightmargin.experiments.data.specs import SKLEARN, UCI, data_folder, load, load_classes
 from tightmargin.experiments.data.streams import kind_of
 from tightmargin.experiments.data.subsets import subset
@@ -47,7 +37,6 @@ from tightmargin.experiments.estimators.certification import (
     judge,
 )
 from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, fit
-from tightmargin.experiments.estimators.fitting import HYPERPARAMETERS
 from tightmargin.experiments.estimators.proven_fit import percent as proven_fit_percent
 from tightmargin.experiments.gap_study import ladder, study
 from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
@@ -55,10 +44,7 @@ from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, Need, Outcomes, Problem, Rung
 from tightmargin.experiments.gap_study.rungs import Step as RungsStep
 from tightmargin.experiments.gap_study.study import (
-    BREAST_CANCER,
-    CLUSTERED,
     EXACT,
-    INSTANCES,
     LADDER_INSTANCES,
     RELAXATIONS,
     GapStudy,
@@ -68,28 +54,20 @@ from tightmargin.experiments.gap_study.table import percent as table_percent
 from tightmargin.experiments.gap_study.table import seconds_text, to_frame, to_markdown
 from tightmargin.experiments.gap_study.table import to_json as table_to_json
 from tightmargin.experiments.gap_study.table import to_latex as table_to_latex
-from tightmargin.experiments.paths import class_probabilities, rigorous_svm
+from tightmargin.experiments.paths import rigorous_svm
 from tightmargin.experiments.paths.class_probabilities import probability_page
 from tightmargin.experiments.paths.family import judged
-from tightmargin.experiments.plots import cut_figure as plots_cut_figure
 from tightmargin.experiments.plots import cutting_planes, gaps, losses
-from tightmargin.experiments.plots.bounds import (
-    BoundTrace,
-    bound_figure,
-    bound_trace,
-    draw_bounds,
-    save_bounds,
-)
+from tightmargin.experiments.plots.bounds import BoundTrace, bound_trace, draw_bounds, save_bounds
 from tightmargin.experiments.plots.cutting_planes import CUT_STYLES, save_cuts, style_of, toy_run
 from tightmargin.experiments.plots.cutting_planes import cut_figure as cutting_planes_cut_figure
-from tightmargin.experiments.plots.decision_boundary import CLASSES as DECISION_BOUNDARY_CLASSES
 from tightmargin.experiments.plots.decision_boundary import (
     NEGATIVE,
     POSITIVE,
     draw_boundary,
     draw_regions,
 )
-from tightmargin.experiments.plots.gaps import CLOSED, GAP, MISSING, gap_figure, save_figure
+from tightmargin.experiments.plots.gaps import gap_figure, save_figure
 from tightmargin.experiments.plots.losses import draw_losses
 from tightmargin.experiments.plots.machine import machine_figure
 from tightmargin.experiments.plots.paths import (
@@ -123,7 +101,7 @@ from tightmargin.experiments.reproduce.bi_vapnik import figure1 as bi_vapnik_fig
 from tightmargin.experiments.reproduce.bi_vapnik import published as bi_vapnik_published
 from tightmargin.experiments.reproduce.bi_vapnik import table2 as bi_vapnik_table2
 from tightmargin.experiments.reproduce.bi_vapnik import table3 as bi_vapnik_table3
-from tightmargin.experiments.reproduce.bi_vapnik import table3_adult, table3_wdbc
+from tightmargin.experiments.reproduce.bi_vapnik import table3_wdbc
 from tightmargin.experiments.reproduce.bi_vapnik.figure1 import risk_figure
 from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
@@ -146,7 +124,6 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
     spread,
 )
 from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
-    SPECS,
     clustered_points,
     noisy_split,
     outlier_samples,
@@ -164,11 +141,10 @@ from tightmargin.experiments.reproduce.framework.comparison import (
     within,
 )
 from tightmargin.experiments.reproduce.framework.files import save
-from tightmargin.experiments.reproduce.framework.files import to_latex as files_to_latex
-from tightmargin.experiments.reproduce.framework.printed import printed, printed_files
+from tightmargin.experiments.reproduce.framework.printed import printed
 from tightmargin.experiments.reproduce.framework.registry import Effort as RegistryEffort
 from tightmargin.experiments.reproduce.framework.registry import reproduction
-from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
+from tightmargin.experiments.reproduce.framework.report import Report
 from tightmargin.experiments.reproduce.framework.report import to_json as report_to_json
 from tightmargin.experiments.reproduce.framework.runs import Done, run_tasks
 from tightmargin.experiments.reproduce.lee import (
@@ -183,7 +159,7 @@ from tightmargin.experiments.reproduce.lee import (
 )
 from tightmargin.experiments.reproduce.lee.published import BINARY, LINEAR, MATRIX
 from tightmargin.experiments.reproduce.lee.published import CLASSES as PUBLISHED_CLASSES
-from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin, statements
+from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin
 from tightmargin.experiments.reproduce.lee.statements.statements import (
     COUNTEREXAMPLE,
     FAILS,
@@ -197,8 +173,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     statement_table,
     verdict_of,
 )
-from tightmargin.experiments.reproduce.papers import LEE, Reproduction, chosen, everything
-from tightmargin.experiments.reproduce.papers import Effort as PapersEffort
+from tightmargin.experiments.reproduce.papers import chosen, everything
 from tightmargin.experiments.reproduce.perez_cruz import figure2 as perez_cruz_figure2
 from tightmargin.experiments.reproduce.perez_cruz import figure3 as perez_cruz_figure3
 from tightmargin.experiments.reproduce.perez_cruz import (

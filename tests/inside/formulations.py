@@ -3,7 +3,7 @@
 from tightmargin.formulations.big_m_rules import big_m_rule
 from tightmargin.formulations.builder_docstrings import documented
 from tightmargin.formulations.catalogue import origin_now
-from tightmargin.formulations.common.hyperplane import augmented, norm_of
+from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import (
     hinge_intercept,
     hinge_intercept_interval,
@@ -17,7 +17,6 @@ from tightmargin.formulations.common.rounded_sums import (
     summed_up,
 )
 from tightmargin.formulations.conic import lift
-from tightmargin.formulations.conic import lift_rows as conic_lift_rows
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.conic.checks import ROOM as CHECKS_ROOM
 from tightmargin.formulations.conic.closed_form_bound import (
@@ -64,26 +63,13 @@ from tightmargin.formulations.formulas.modes import at_mode
 from tightmargin.formulations.formulas.plain import Html, Text
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.checks import bounded_objective
-from tightmargin.formulations.matrix.shapes import (
-    checked_rank,
-    checked_shape,
-    frame,
-    nearest_of_rank,
-    singular_values,
-    spread_norm,
-)
-from tightmargin.formulations.modeling.affine_rows import (
-    AffineRows,
-    dot,
-    equal_rows,
-    rows_by_index,
-    squares,
-)
+from tightmargin.formulations.matrix.shapes import checked_shape, spread_norm
+from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.affine_rows import total as affine_rows_total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.linear_sums import total as linear_sums_total
 from tightmargin.formulations.modeling.power_cones import ONE, power_cones, power_values
-from tightmargin.formulations.modeling.rotated_cones import Factor, RotatedCones, complement
+from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
 from tightmargin.formulations.multiclass.fisher_consistency import (
@@ -100,14 +86,13 @@ from tightmargin.formulations.nu.extended_robust import (
     window,
 )
 from tightmargin.formulations.nu.feature_rank import dependent_features, refuse_dependent_features
-from tightmargin.formulations.nu.polytope_edges import edges, is_corner, labels, ties_at
+from tightmargin.formulations.nu.polytope_edges import edges, is_corner, ties_at
 from tightmargin.formulations.nu.reduced_hull import MEET
 from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import (
     SORT_BELOW,
     Group,
     ReducedHulls,
-    best_levels,
     lowest,
     reduced_hulls,
     support,
@@ -132,18 +117,13 @@ from tightmargin.formulations.zero_one.big_m import (
     same_class_reach,
 )
 from tightmargin.formulations.zero_one.conflicts import (
-    disjoint,
     least_kept_norm,
     least_paid,
-    pair_conflicts,
     pair_norms,
     proven_norm,
     single_norms,
 )
-from tightmargin.formulations.zero_one.intercept_bound import (
-    derive_intercept_bound,
-    intercept_bound_value,
-)
+from tightmargin.formulations.zero_one.intercept_bound import derive_intercept_bound
 from tightmargin.formulations.zero_one.logic_models import TRANSFORMATIONS
 from tightmargin.formulations.zero_one.loss import (
     margins,

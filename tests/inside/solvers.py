@@ -15,11 +15,9 @@ from tightmargin.solvers.backends import (
     scs,
 )
 from tightmargin.solvers.backends import registry as backends_registry
-from tightmargin.solvers.backends.choice import capable, choose
-from tightmargin.solvers.backends.clarabel import PANIC, run_conic
-from tightmargin.solvers.backends.clarabel import run as clarabel_run
+from tightmargin.solvers.backends.choice import choose
+from tightmargin.solvers.backends.clarabel import PANIC
 from tightmargin.solvers.backends.preference import ORDER, PIQP_SIZE, SIMPLEX_SIZE
-from tightmargin.solvers.backends.pyomo_interface import _occurs
 from tightmargin.solvers.backends.registry import QP, SOLVERS, UNSUPPORTED, gurobi_is_restricted
 from tightmargin.solvers.backends.scip import NOISE, TIGHTENED
 from tightmargin.solvers.branch_and_bound import method, proof_first
@@ -29,18 +27,13 @@ from tightmargin.solvers.branch_and_bound.node_scaling import node_scaling
 from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.branch_and_bound.search import SEARCHED as SEARCH_SEARCHED
 from tightmargin.solvers.branch_and_bound.search import _Search, tree_search
-from tightmargin.solvers.canonical_form.classification import (
-    CONVEX_CLASSES,
-    Classification,
-    classify,
-)
+from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.cone_recognition import Shape
 from tightmargin.solvers.canonical_form.conic_form import (
     ConicForm,
     Multipliers,
     conic_form,
     conic_multipliers,
-    multipliers,
     pack,
     unpack,
     without_own_bounds,
@@ -54,22 +47,16 @@ from tightmargin.solvers.canonical_form.named_values import (
 )
 from tightmargin.solvers.canonical_form.scaled_conic import ScaledConic
 from tightmargin.solvers.canonical_form.squares import complete_squares
-from tightmargin.solvers.certificates import (
-    certify_point,
-    model_bound,
-    multiplier_search,
-    normal_matrix,
-)
+from tightmargin.solvers.certificates import certify_point, model_bound, normal_matrix
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.certificates.dual_repair import Repaired, into_cone, repaired
+from tightmargin.solvers.certificates.dual_repair import into_cone, repaired
 from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.kkt import conditions
-from tightmargin.solvers.certificates.model_bound import BOUND_DUALS
 from tightmargin.solvers.certificates.model_bound import Bound as ModelBoundBound
-from tightmargin.solvers.certificates.multiplier_search import _without_limits, searched_bound
+from tightmargin.solvers.certificates.multiplier_search import searched_bound
 from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, Root, solved
 from tightmargin.solvers.comparison import compare, solver_runs
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
@@ -82,7 +69,6 @@ from tightmargin.solvers.conic import low_rank_minimum, relaxation_bound
 from tightmargin.solvers.conic import path_rows as conic_path_rows
 from tightmargin.solvers.conic.budget_search import within_budget
 from tightmargin.solvers.conic.central_path import central_point
-from tightmargin.solvers.conic.hard_margin_limit import hard_margin_limit
 from tightmargin.solvers.conic.low_rank import LowRank
 from tightmargin.solvers.conic.path import low_rank_problem
 from tightmargin.solvers.conic.path_result import (
@@ -108,13 +94,9 @@ from tightmargin.solvers.edits.differences.model_difference import Effect
 from tightmargin.solvers.edits.model_identity import unedited_origin
 from tightmargin.solvers.edits.rederiving.row_reach import completed
 from tightmargin.solvers.edits.rederiving.switched_rows import switched_rows
-from tightmargin.solvers.edits.same_edit import OTHER
-from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.exact.infeasibility import elastic_form, infeasibility_proof
 from tightmargin.solvers.exact.unboundedness import ray_proof, unboundedness_proof
 from tightmargin.solvers.exact_arithmetic import (
-    _by_elimination,
-    _by_lifting,
     dot_integers,
     dyadic,
     is_semidefinite,
@@ -123,13 +105,10 @@ from tightmargin.solvers.exact_arithmetic import (
     solve_exactly,
 )
 from tightmargin.solvers.exact_arithmetic import scaled as exact_arithmetic_scaled
-from tightmargin.solvers.exact_points import one_sided_columns
 from tightmargin.solvers.exact_points.costless import costless_point
 from tightmargin.solvers.exact_points.equations import equations_of
 from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH, Search, _along, exact_point
-from tightmargin.solvers.exact_points.one_sided_columns import Moves, moves_of
-from tightmargin.solvers.exact_points.priced_columns import with_priced_lowered
-from tightmargin.solvers.exact_points.rational_sphere import norm_held, on_sphere
+from tightmargin.solvers.exact_points.rational_sphere import on_sphere
 from tightmargin.solvers.execution import deadline, quiet_highs, trace
 from tightmargin.solvers.execution import live_line as execution_live_line
 from tightmargin.solvers.execution.claim import reported
@@ -154,22 +133,15 @@ from tightmargin.solvers.execution.trace import Progress, in_sense
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.hinge_batch import cost_grid
 from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines, proven_bounds
-from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
-from tightmargin.solvers.hinge_batch.multiclass import hinge_batch, hinge_multipliers
+from tightmargin.solvers.hinge_batch.cost_grid import block_size, hinge_block
+from tightmargin.solvers.hinge_batch.multiclass import hinge_multipliers
 from tightmargin.solvers.hinge_batch.multiclass import machine_space as multiclass_machine_space
 from tightmargin.solvers.hinge_batch.multiclass_space import (
     machine_space as multiclass_space_machine_space,
 )
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
-from tightmargin.solvers.hinge_duality.exponential import (
-    HIGH,
-    LEAST,
-    LOST,
-    LOW,
-    RELATIVE,
-    exp_of_negative,
-)
+from tightmargin.solvers.hinge_duality.exponential import LEAST, LOST, RELATIVE, exp_of_negative
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
 from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
@@ -179,8 +151,8 @@ from tightmargin.solvers.isolated.child import packed as child_packed
 from tightmargin.solvers.matrix import alternating, direction_cells
 from tightmargin.solvers.matrix import closing_bounds as matrix_closing_bounds
 from tightmargin.solvers.matrix import methods as matrix_methods
-from tightmargin.solvers.matrix.alternating import MatrixStart, fixed_columns, machine
-from tightmargin.solvers.matrix.branch_and_bound import _halves, is_searchable
+from tightmargin.solvers.matrix.alternating import MatrixStart, fixed_columns
+from tightmargin.solvers.matrix.branch_and_bound import is_searchable
 from tightmargin.solvers.matrix.closing_bounds import projection_value
 from tightmargin.solvers.matrix.direction_cells import CellProblem
 from tightmargin.solvers.methods import automatic_method, method_names
@@ -188,10 +160,10 @@ from tightmargin.solvers.model_methods import registry as model_methods_registry
 from tightmargin.solvers.multiclass import branch_and_bound, dca
 from tightmargin.solvers.multiclass import methods as multiclass_methods
 from tightmargin.solvers.multiclass.dca import DcaBatch
-from tightmargin.solvers.multiclass.node_bounds import hinge_bounds, intercept_reach
+from tightmargin.solvers.multiclass.node_bounds import hinge_bounds
 from tightmargin.solvers.nu import local_search, nu_range, robust_dca
-from tightmargin.solvers.nu.local_search import UPDATES, LocalSearch
-from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, remark
+from tightmargin.solvers.nu.local_search import LocalSearch
+from tightmargin.solvers.nu.nu_range import nu_bar_bounds, remark
 from tightmargin.solvers.nu.small_loss import small_loss
 from tightmargin.solvers.persistent import highs_handle
 from tightmargin.solvers.persistent.highs_handle import SPRINT
@@ -221,12 +193,11 @@ from tightmargin.solvers.proof_files.result_proof import write_proof
 from tightmargin.solvers.proof_files.write import infeasible_document, write_document, write_tree
 from tightmargin.solvers.proofs import rays
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
-from tightmargin.solvers.proofs.cones.conflict import Conflict, proven
+from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover
 from tightmargin.solvers.proofs.cones.cover import cover_lemma as cover_cover_lemma
 from tightmargin.solvers.proofs.cones.cover import cover_value as cover_cover_value
 from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
-from tightmargin.solvers.proofs.cones.halved_boxes import halves as halved_boxes_halves
 from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, cone_problem
 from tightmargin.solvers.proofs.cones.simplicial import HalvedOrthants, orthants, tail_difference
 from tightmargin.solvers.proofs.cones.simplicial import cover_lemma as simplicial_cover_lemma
@@ -245,7 +216,6 @@ from tightmargin.solvers.proofs.exact_sums.double_sums import double_sums, two_p
 from tightmargin.solvers.proofs.exact_sums.enclosed_solution import enclosed_solution
 from tightmargin.solvers.proofs.exact_sums.exact_products import MOST_LIMBS, exact_products
 from tightmargin.solvers.proofs.exact_sums.quadratic_rows import stacked, sums_outside
-from tightmargin.solvers.proofs.exact_sums.steps import FREE_LIMIT
 from tightmargin.solvers.proofs.excess import exact_dots, linear_excess, point_of, quadratic_excess
 from tightmargin.solvers.proofs.exponential.affine_minorants import (
     constant_below,
@@ -275,7 +245,7 @@ from tightmargin.solvers.proofs.packings.evidence import NOBODY, PACKING, REST, 
 from tightmargin.solvers.proofs.packings.node_bounds import packed_bounds
 from tightmargin.solvers.proofs.packings.problem import PackingProblem
 from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-from tightmargin.solvers.proofs.packings.signed_points import SignedPoints, certified_norm2
+from tightmargin.solvers.proofs.packings.signed_points import certified_norm2
 from tightmargin.solvers.proofs.packings.signed_points import (
     signed_points as signed_points_signed_points,
 )
@@ -310,21 +280,15 @@ from tightmargin.solvers.proofs.tree.tree import (
     tree_bound,
 )
 from tightmargin.solvers.proofs.verdict import judged, judged_without_optimum, weakest
-from tightmargin.solvers.proofs.weak_duality import (
-    METHOD,
-    _rounded_once,
-    proven_bound,
-    proven_empty,
-)
+from tightmargin.solvers.proofs.weak_duality import _rounded_once, proven_bound, proven_empty
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import DERIVED, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.rigorous_svm import methods as rigorous_svm_methods
-from tightmargin.solvers.rigorous_svm.decomposition import decomposition, iterate, kernel_rows
+from tightmargin.solvers.rigorous_svm.decomposition import iterate, kernel_rows
 from tightmargin.solvers.rigorous_svm.decomposition import run as decomposition_run
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import pair_step
-from tightmargin.solvers.rigorous_svm.decomposition.run import Run
 from tightmargin.solvers.rigorous_svm.decomposition.start import even_start, go_to_start
 from tightmargin.solvers.rigorous_svm.decomposition.subproblem import subproblem, working_set
 from tightmargin.solvers.rigorous_svm.methods import SEARCHED as METHODS_SEARCHED
@@ -344,15 +308,11 @@ from tightmargin.solvers.rigorous_svm.norm_limit.proofs import (
 )
 from tightmargin.solvers.rigorous_svm.path import libsvm_fits, single_bound
 from tightmargin.solvers.rigorous_svm.path import path_rows as path_path_rows
-from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits
 from tightmargin.solvers.rigorous_svm.path.path import METHODS as PATH_METHODS
 from tightmargin.solvers.rigorous_svm.path.path_result import METHODS as PATH_RESULT_METHODS
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
-from tightmargin.solvers.rigorous_svm.path.scaled_problem import even_multipliers
-from tightmargin.solvers.rigorous_svm.path.scaled_problem import scaled as scaled_problem_scaled
-from tightmargin.solvers.rigorous_svm.path.segment_newton import FREE, follow, segment
 from tightmargin.solvers.rigorous_svm.path.single_bound import PointFound
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint, rsvm_point
 from tightmargin.solvers.showing.expressions import expression_node, relation_node
@@ -364,7 +324,6 @@ from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
 from tightmargin.solvers.soft_margin.sgd_steps import Walk
 from tightmargin.solvers.standard_form import sparse_assembly
 from tightmargin.solvers.standard_form.columns import Columns
-from tightmargin.solvers.standard_form.exact_ends import ExactEnds
 from tightmargin.solvers.standard_form.exponential_terms import (
     ENTROPY,
     EXP,
@@ -386,7 +345,6 @@ from tightmargin.solvers.standard_form.quadratic import (
 )
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 from tightmargin.solvers.standard_form.restated import representable
-from tightmargin.solvers.standard_form.sparse_assembly import assemble
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm, standard_form
 from tightmargin.solvers.transformations import indicator_constraints
 from tightmargin.solvers.transformations.epigraphs import without_norms
@@ -399,9 +357,7 @@ from tightmargin.solvers.transformations.scaling import badly_scaled, scaling
 from tightmargin.solvers.zero_one import closing_bounds as zero_one_closing_bounds
 from tightmargin.solvers.zero_one import methods as zero_one_methods
 from tightmargin.solvers.zero_one.closing_bounds import conflict_lemma
-from tightmargin.solvers.zero_one.cones import compiled_levels
 from tightmargin.solvers.zero_one.cones import run as cones_run
-from tightmargin.solvers.zero_one.cones.planes import conflict_of
 from tightmargin.solvers.zero_one.conflict_search import (
     dual_active_set,
     incumbents,
@@ -413,37 +369,25 @@ from tightmargin.solvers.zero_one.conflict_search import parts as conflict_searc
 from tightmargin.solvers.zero_one.conflict_search import search as conflict_search_search
 from tightmargin.solvers.zero_one.conflict_search.compiled import nodes
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
-    WorkingSets,
     empty_sets,
     grow,
     kept_gram,
     refreshed,
 )
 from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
-from tightmargin.solvers.zero_one.conflict_search.incumbents import values_along
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import packed as node_bounds_packed
 from tightmargin.solvers.zero_one.conflict_search.probing import probed_norm2
 from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, TracePoint
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.solvers.zero_one.enumeration import capped_sets as enumeration_capped_sets
-from tightmargin.solvers.zero_one.enumeration.active_sets import (
-    RationalPoints,
-    distinct_points,
-    from_members,
-    set_margins,
-)
-from tightmargin.solvers.zero_one.enumeration.capped_sets import (
-    capped_sets as capped_sets_capped_sets,
-)
-from tightmargin.solvers.zero_one.enumeration.directions import best_along
+from tightmargin.solvers.zero_one.enumeration.active_sets import RationalPoints
 from tightmargin.solvers.zero_one.enumeration.enumeration import (
     EnumerationResult,
     count_sets,
     zero_one_enumeration,
 )
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
-from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
 from tightmargin.solvers.zero_one.methods import SEARCHED as ZERO_ONE_SEARCHED
 from tightmargin.solvers.zero_one.packings import document as packings_document
