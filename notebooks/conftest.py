@@ -13,7 +13,11 @@ IN_MAKE_TEST = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the others, for the hook of tests/conftest.py that leaves out what is marked."""
+    """Mark each: tests/conftest.py leaves out what is marked `full`, and prints the reasons."""
     for item in items:
-        if item.path.suffix == ".ipynb" and item.path.name not in IN_MAKE_TEST:
+        if item.path.suffix != ".ipynb":
+            continue
+        if item.path.name in IN_MAKE_TEST:
+            item.add_marker(pytest.mark.slow("a notebook, run from its first cell to its last"))
+        else:
             item.add_marker(pytest.mark.full("a notebook of many solves"))

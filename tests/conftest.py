@@ -50,6 +50,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = sorted({reason_of(item, "full") for item in out})
         if hasattr(config, "workeroutput"):
             config.workeroutput["left_out"] = config.stash[LEFT_OUT]
+    for item in items:  # reasons travel with the reports from the process of the test
+        if item.get_closest_marker("slow"):
+            item.user_properties.append(("slow", reason_of(item, "slow")))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -67,12 +70,6 @@ def reason_of(item: pytest.Item, name: str) -> str:
     assert marker is not None
     assert marker.args, f"{item.nodeid} is marked {name} without a reason"
     return f"{item.nodeid.partition('[')[0]}: {marker.args[0]}"
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Reasons travel with the report from the process of the test."""
-    if item.get_closest_marker("slow"):
-        item.user_properties.append(("slow", reason_of(item, "slow")))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

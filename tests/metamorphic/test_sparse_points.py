@@ -149,6 +149,7 @@ def test_an_edited_sparse_model_is_the_edited_dense_one() -> None:
         assert tm.solve(other).objective == first.objective
 
 
+@pytest.mark.slow("memory is counted, at a size where a dense copy would show")
 def test_a_large_problem_is_certified_without_a_dense_copy() -> None:
     """Factors of the matrix of 6,000 x 6,000 would be dense; an array of them needs 288 MB."""
     rng = np.random.default_rng(0)

@@ -84,6 +84,7 @@ def sources(notebook: str) -> dict[str, str]:
     return {c["id"][-2:]: "".join(c["source"]) for c in cells if c["cell_type"] == "code"}
 
 
+@pytest.mark.slow("the cells of a notebook up to the change, and those after it")
 @pytest.mark.parametrize("change", CHANGES if FULL else ["other caps", "no weights of one's own"])
 def test_a_line_to_change_may_be_changed(change: str, capsys: pytest.CaptureFixture[str]) -> None:
     notebook, numbers, lines, printed = CHANGES[change]

@@ -81,6 +81,7 @@ def found_in(noise: float, split: int) -> dict[str, Any]:
     return {"C": [0.1, 1.0], "errors": [split, noise]}
 
 
+@pytest.mark.slow("processes are started for each of its studies")
 def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     asked = ((noise, split) for noise in (0.0, 0.5) for split in range(2))  # asked for once only
@@ -140,6 +141,7 @@ def test_tasks_that_fail_are_named_and_the_others_are_kept(jobs: int, tmp_path: 
     assert len(again.failures) == 3, "no failure is stored"
 
 
+@pytest.mark.slow("processes are started, and the one that dies is replaced")
 @pytest.mark.parametrize("times", [1, 9])
 def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path: Path) -> None:
     said: list[str] = []

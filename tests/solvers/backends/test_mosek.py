@@ -55,8 +55,8 @@ def near(expected: float, tolerance: float = 1e-6) -> Any:
     return pytest.approx(expected, abs=tolerance * max(1.0, abs(expected)))
 
 
-def lp_vertex() -> pyo.ConcreteModel:
-    return BY_NAME["lp_vertex"].build()
+def small_lp() -> pyo.ConcreteModel:
+    return BY_NAME["lp_maximised"].build()
 
 
 def text_of(model: pyo.ConcreteModel, folder: Path) -> str:
@@ -104,9 +104,9 @@ def test_cones_of_two_rows_are_written(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in .ptf, .task, .cbf, .jtask, got 'm.lp'"):
-        fusion.export_conic(lp_vertex(), tmp_path / "m.lp")
+        fusion.export_conic(small_lp(), tmp_path / "m.lp")
     with pytest.raises(FileNotFoundError, match=r"nowhere"):
-        fusion.export_conic(lp_vertex(), tmp_path / "nowhere" / "m.ptf")
+        fusion.export_conic(small_lp(), tmp_path / "nowhere" / "m.ptf")
     assert not any(tmp_path.iterdir())
 
 
@@ -127,14 +127,14 @@ def unlicensed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_auto_never_picks_mosek_without_a_licence(
     unlicensed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert tm.solve(lp_vertex()).solver == "highs"
+    assert tm.solve(small_lp()).solver == "highs"
     assert "mosek" not in choice.capable(registry.LP)
     found = registry.importlib.util.find_spec
     monkeypatch.setattr(
         registry.importlib.util, "find_spec", lambda name: found(name) if name == "mosek" else None
     )
     with pytest.raises(SolverNotInstalledError, match="no installed solver takes LP"):
-        tm.solve(lp_vertex())
+        tm.solve(small_lp())
 
 
 def test_a_licence_lost_between_probe_and_solve_is_the_same_refusal(

@@ -164,4 +164,4 @@ def test_other_interfaces_refuse_semidefinite_rows() -> None:
         if not available:
             continue
         with pytest.raises(Exception, match=r".+"):  # each interface has its own refusal
-            solver.solve(BY_NAME["sdp_largest_eigenvalue"].build())
+            solver.solve(BY_NAME["sdp_hyperbola"].build())

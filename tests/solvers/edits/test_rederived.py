@@ -122,12 +122,12 @@ def test_a_fixed_fraction_is_no_indicator() -> None:
 # --- the generic lemma ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4 if FULL else 2))
+@pytest.mark.parametrize("seed", range(4 if FULL else 1))
 def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_former_m(
     seed: int,
 ) -> None:
     """What is added is at least 0 by a margin row of the model, and not in the problem."""
-    data = outlier_data("clustered", n=10, d=2, sigma=0.3, seed=seed + 40)
+    data = outlier_data("clustered", n=8, d=2, sigma=0.3, seed=seed + 40)
     former = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
     sizes = former.big_m_proof.values
 

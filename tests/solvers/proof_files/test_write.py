@@ -59,9 +59,9 @@ def test_files_of_problems_with_known_answers(name: str) -> None:
     least, off = known(name)
     assert holds(proof, least, off, off)
     assert proof.kind == (least if isinstance(least, str) else "optimum")
-    if name == "lp_vertex":
+    if name == "lp_maximised":
         assert document["model"]["variables"] == ["x", "y"]
-        assert [row["name"] for row in document["model"]["rows"]] == ["total"]
+        assert [row["name"] for row in document["model"]["rows"]] == ["total", "slack"]
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES)
@@ -122,7 +122,7 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
         return honest(model, value, way) + (1 if way > 0 else Fraction(1, 10**5))
 
     monkeypatch.setattr(write, "rounded_end", dishonest)
-    result = solve(BY_NAME["lp_vertex"].build(), proof=tmp_path / "proof.json")
+    result = solve(BY_NAME["lp_maximised"].build(), proof=tmp_path / "proof.json")
     assert result.certificate.verdict is Verdict.CERTIFIED
     assert "no proof file was written: less than `lower` is proven" in result.message
     assert list(tmp_path.iterdir()) == []
@@ -149,5 +149,5 @@ def test_a_bad_path_is_refused_before_any_solver_starts(
     started = itertools.count()
     monkeypatch.setattr("tightmargin.solvers.dispatch.run_attempts", lambda *_, **__: next(started))
     with pytest.raises(ValueError, match=name.split("/")[0]):
-        solve(BY_NAME["lp_vertex"].build(), proof=tmp_path / name)
+        solve(BY_NAME["lp_maximised"].build(), proof=tmp_path / name)
     assert next(started) == 0

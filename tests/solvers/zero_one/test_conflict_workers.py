@@ -83,6 +83,7 @@ def test_lost_workers_leave_the_optimum(lost: str, own: ConflictSearch, monkeypa
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
 
 
+@pytest.mark.slow("processes are started, and search beside each other")
 def test_workers_search_parts_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"POINTS": 12, "AFTER": 1, "OPEN": 0.01}.items():
         monkeypatch.setattr(parts, name, value)
