@@ -28,10 +28,13 @@ from pyomo.gdp import Disjunct, Disjunction
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
+    augmented_weight,
+    norm_of,
     signed_scores,
     squared_norm,
     weight_and_intercept,
 )
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -43,11 +46,78 @@ NORMS = ("disjuncts", "objective")
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:
-    """t + penalty sum z of the solution; the bound is that of the multipliers."""
+    """t + penalty sum z of the solution, and by how much t is below what (w, b) and z need."""
     data, p = origin.data, origin.parameters
-    u, _, _ = signed_scores(data, values)
-    objective = float(values["t"]) + p["penalty"] * float(data.multiplicity @ values["z"])
-    return PaperCheck(objective, facts={"errors": int((u <= 0).sum())})
+    u, w, b = signed_scores(data, values)
+    t, z = float(values["t"]), np.asarray(values["z"], dtype=float)
+    objective = t + p["penalty"] * float(data.multiplicity @ z)
+    m = _bounded_hyperplane(data, p["penalty"], p["intercept"], p.get("incumbent"))
+    ends = np.array([(x.lb, x.ub) for x in augmented_weight(m)])
+    x = np.append(w, b)[: len(ends)]
+    columns = data.y[:, None] * np.hstack([data.points.X, np.ones((data.n, 1))])[:, : len(ends)]
+    priced = np.ones(len(ends), dtype=bool)
+    priced[data.d :] = p["intercept"] == "penalised"
+    outside = np.max(np.maximum(ends[:, 0] - x, x - ends[:, 1]) / np.maximum(1, np.abs(ends[:, 1])))
+    beyond = float(np.max(np.maximum(-z, z - 1)))
+    least, short = least_size(x, np.clip(z, 0, 1), columns, ends, priced)
+    if p["norm"] == "objective":
+        least = norm_of(w, b, p["intercept"])
+    needed = (least - t) / max(1.0, abs(least))
+    violation = max(0.0, float(outside), beyond, short, needed)
+    return PaperCheck(objective, violation, facts={"errors": int((u <= 0).sum())})
+
+
+def least_size(
+    x: Array, z: Array, columns: Array, ends: Array, priced: Array
+) -> tuple[float, float]:
+    """Least t that the hull of each choice allows at (w, b) and z, and what a margin lacks.
+
+    x = p + q with p in (1 - z_i) [l, u], q in z_i [l, u] and a_i'p >= 1 - z_i, where a_i is the row
+    of `columns`. With delta = p - (1 - z_i) x,
+
+        ||p||^2 / (1 - z_i) + ||q||^2 / z_i = ||x||^2 + ||delta||^2 / (z_i (1 - z_i)),
+
+    over the priced coordinates; the least delta is lambda a_i cut off at the ends, with the least
+    lambda >= 0 that meets the margin. The limit r^2 on t, which is as wide, is left out.
+
+    Parameters
+    ----------
+    x : array (k,)
+        (w, b).
+    z : array (n,), in [0, 1]
+    columns : array (n, k)
+        y_i (x_i, 1).
+    ends : array (k, 2)
+        l and u.
+    priced : array of bool (k,)
+        Coordinates that count in the norm.
+    """
+    kept = (1 - z)[:, None]
+    low = np.maximum(kept * ends[:, 0], x - z[:, None] * ends[:, 1]) - kept * x
+    high = np.minimum(kept * ends[:, 1], x - z[:, None] * ends[:, 0]) - kept * x
+    low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    at_best = np.where(columns > 0, high, low)
+    wanted = 1 - z - (1 - z) * (columns @ x)
+    short = max(0.0, float(np.max(wanted - (columns * at_best).sum(axis=1))))
+
+    def part(slope: Array) -> Array:
+        """The least delta of each point that is at least so far along its row."""
+        moved = np.clip(slope[:, None] * columns, low, high)
+        return np.where(priced, moved, np.where(slope[:, None] > 0, at_best, 0.0))
+
+    # What costs nothing is spent first; lambda is at most where every coordinate is cut off.
+    unpriced = np.where(priced, 0.0, at_best)
+    lacks = (columns * unpriced).sum(axis=1) < wanted
+    smallest = np.min(np.where(columns == 0, np.inf, np.abs(columns)), axis=1)
+    below, above = np.zeros(len(z)), np.where(lacks, np.abs(at_best).max(axis=1) / smallest, 0.0)
+    for _ in range(100):
+        middle = (below + above) / 2
+        enough = (columns * part(middle)).sum(axis=1) >= wanted
+        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
+    delta = np.where(priced, part(below), 0.0)
+    room = z * (1 - z)
+    extra = np.divide((delta**2).sum(axis=1), room, out=np.zeros(len(z)), where=room > 0)
+    return float(x[priced] @ x[priced] + extra.max(initial=0.0)), short
 
 
 @formulation(
@@ -88,12 +158,7 @@ def zero_one_disjunctive_relaxed(
     """
     one_of("norm", norm, NORMS)
     cost = positive("penalty", penalty)
-    m = pyo.ConcreteModel()
-    add_hyperplane(m, data, intercept)
-    add_parameter(m, "penalty", cost)
-    bound_hyperplane(m, data, intercept, incumbent)
-    _fix_bounds(m)
-    m.del_component(m.penalty)
+    m = _bounded_hyperplane(data, cost, intercept, incumbent)
     m.t = pyo.Var(bounds=(0.0, m.w[0].ub ** 2))
     m.z = ArrayVar(m.I, lower=0.0, upper=1.0)
     size = squared_norm(m, intercept)
@@ -116,9 +181,17 @@ def zero_one_disjunctive_relaxed(
     return m
 
 
-def _fix_bounds(m: pyo.ConcreteModel) -> None:
-    """Bounds of w and b as numbers, outwards: they were expressions of the penalty."""
+def _bounded_hyperplane(
+    data: TrainingData, cost: float, intercept: str, incumbent: Hyperplane | None
+) -> pyo.ConcreteModel:
+    """(w, b) between bounds that are numbers, outwards: they were expressions of the penalty."""
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "penalty", cost)
+    bound_hyperplane(m, data, intercept, incumbent)
     for x in [*m.w.values(), *([m.b] if m.find_component("b") is not None else [])]:
         low, high = float(pyo.value(x.lb)), float(pyo.value(x.ub))
         x.setlb(float(np.nextafter(low, -np.inf)))
         x.setub(float(np.nextafter(high, np.inf)))
+    m.del_component(m.penalty)
+    return m

@@ -100,8 +100,6 @@ def refuse_other_variables(document: Document, folder: Path) -> None:
     """Any array of the point, moved as a whole; by how much is far beyond any tolerance."""
     names = list(document["values"])
     free = ["b", "value_at_risk"]
-    if document["formulation"] == "zero_one_disjunctive_relaxed":
-        free.append("w")  # its objective is of t and z; a w that errs as often is not told from it
     moves = (
         lambda x: x + 1.0 + np.arange(x.size).reshape(x.shape),
         lambda x: 0 * x + 1e20,

@@ -23,7 +23,7 @@ from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.reference_solutions import INTERCEPTS
-from tests.support.certified import proven
+from tests.support.certified import certified, proven
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData, zero_one_disjunctive_relaxed
 from tightmargin.solvers import SolverNotInstalledError, Verdict
@@ -236,3 +236,26 @@ def test_the_value_is_that_of_the_hulls_written_out(mode: str, norm: str) -> Non
     result = proven(zero_one_disjunctive_relaxed(data, penalty=1.5, intercept=mode, norm=norm))
     expected = disjunctive_hull(data, mode, 1.5, inside=norm == "disjuncts")
     assert result.objective == pytest.approx(expected, rel=2e-6)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+@pytest.mark.parametrize("norm", ["disjuncts", "objective"])
+def test_a_saved_point_is_held_against_the_hulls(mode: str, norm: str) -> None:
+    """A solver finds the least t at a hyperplane that is fixed; the check needs none for it."""
+    data = points(1, 7)
+    model = zero_one_disjunctive_relaxed(data, penalty=0.8, intercept=mode, norm=norm)
+    check = CATALOGUE["zero_one_disjunctive_relaxed"].check
+    for j, shift in enumerate((0.3, -0.2)):
+        model.w[j].fix(0.1 + shift)
+    values = {name: np.asarray(x) for name, x in certified(model).values.items()}
+
+    def lacks(**other: Any) -> float:
+        return check(model.origin, values | other).violation
+
+    t, z, w = values["t"], values["z"], values["w"]
+    assert lacks() < 1e-7
+    assert lacks(t=t * 1.1) < 1e-7
+    assert lacks(t=t - 1e-3 * max(1.0, float(t))) == pytest.approx(1e-3, rel=0.1)
+    assert lacks(w=3 * w + 0.5) > 1e-2
+    assert lacks(z=z - 2.0) >= 2.0 - z.min() - 1e-9
+    assert lacks(w=0 * w, b=np.array(0.0), z=0 * z) == pytest.approx(1.0), "no point has its margin"
