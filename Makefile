@@ -51,14 +51,14 @@ results: $(DEV_STAMP)  ## the papers' tables and figures at full size, into docs
 # this variable; an empty value counts as unset.
 test: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(DEV_STAMP)  ## the tests that a person waits for, about 8 minutes on two cores
+test: $(DEV_STAMP)  ## the tests that a person waits for, about 10 minutes on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Each step exports what it needs. ARGS="--seed 7" searches among other cases.
 test-full: $(DEV_STAMP)  ## everything, at most 90 minutes: all products, a long search for false claims, processors, oldest versions; resumes
 	$(BIN)/python .ci/full.py --workers $(WORKERS) $(ARGS)
 
-check: lint  ## lint and test, about 9 minutes: what a change must pass
+check: lint  ## lint and test, about 11 minutes: what a change must pass
 	@$(MAKE) --no-print-directory test
 
 lint: $(DEV_STAMP)  ## format, lint, types, import rules, about a minute
