@@ -26,6 +26,9 @@ class PaperCheck(Printed):
         The paper's objective at `repaired` (or at the given point when nothing was repaired).
     violation : float
         What remains infeasible after the repair, relative; 0 when the point is exactly feasible.
+    unsaved : float
+        Relative violation of rows through variables that no file holds. A saved result is held to
+        it; of a model that is solved the rows themselves are checked.
     repaired : mapping
         Values that replace the solver's, for example w scaled until kept points reach margin 1.
     bound : Lemma or None
@@ -46,6 +49,7 @@ class PaperCheck(Printed):
 
     objective: float
     violation: float = 0.0
+    unsaved: float = 0.0
     repaired: Values = field(default_factory=dict)
     bound: Lemma | None = None
     error: float | None = None

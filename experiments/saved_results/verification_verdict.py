@@ -224,8 +224,8 @@ def _violation(result: SolveResult, case: Case, checked: PaperCheck) -> float:
             return float("inf")
     x = point_with(case.model, case.form, np.full(case.form.n, np.nan), result.values)
     if np.isnan(x).any():
-        # Variables of disjuncts are in no file: the hyperplane says all there is.
-        return checked.violation
+        # Variables of disjuncts are in no file: the formula says all there is.
+        return max(checked.violation, checked.unsaved)
     return max(checked.violation, primal_residual(case.form, x)[0])
 
 

@@ -28,6 +28,7 @@ from pyomo.gdp import Disjunct, Disjunction
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
+    augmented,
     augmented_weight,
     norm_of,
     signed_scores,
@@ -54,26 +55,23 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     m = _bounded_hyperplane(data, p["penalty"], p["intercept"], p.get("incumbent"))
     ends = np.array([(x.lb, x.ub) for x in augmented_weight(m)])
     x = np.append(w, b)[: len(ends)]
-    columns = data.y[:, None] * np.hstack([data.points.X, np.ones((data.n, 1))])[:, : len(ends)]
-    priced = np.ones(len(ends), dtype=bool)
-    priced[data.d :] = p["intercept"] == "penalised"
-    outside = np.max(np.maximum(ends[:, 0] - x, x - ends[:, 1]) / np.maximum(1, np.abs(ends[:, 1])))
-    beyond = float(np.max(np.maximum(-z, z - 1)))
-    least, short = least_size(x, np.clip(z, 0, 1), columns, ends, priced)
+    rows = data.y[:, None] * augmented(data, p["intercept"])
+    priced = np.arange(len(ends)) < data.d + (p["intercept"] == "penalised")
+    outside = np.maximum(ends[:, 0] - x, x - ends[:, 1]) / np.maximum(1, np.abs(ends).max(axis=1))
+    beyond = np.maximum(-z, z - 1)
+    least, short = least_size(x, np.clip(z, 0, 1), rows, ends, priced)
     if p["norm"] == "objective":
         least = norm_of(w, b, p["intercept"])
-    needed = (least - t) / max(1.0, abs(least))
-    violation = max(0.0, float(outside), beyond, short, needed)
-    return PaperCheck(objective, violation, facts={"errors": int((u <= 0).sum())})
+    below = (least - t) / max(1.0, least)
+    unsaved = max(0.0, float(outside.max()), float(beyond.max()), short, below)
+    return PaperCheck(objective, unsaved=unsaved, facts={"errors": int((u <= 0).sum())})
 
 
-def least_size(
-    x: Array, z: Array, columns: Array, ends: Array, priced: Array
-) -> tuple[float, float]:
+def least_size(x: Array, z: Array, rows: Array, ends: Array, priced: Array) -> tuple[float, float]:
     """Least t that the hull of each choice allows at (w, b) and z, and what a margin lacks.
 
-    x = p + q with p in (1 - z_i) [l, u], q in z_i [l, u] and a_i'p >= 1 - z_i, where a_i is the row
-    of `columns`. With delta = p - (1 - z_i) x,
+    x = p + q with p in (1 - z_i) [l, u], q in z_i [l, u] and a_i'p >= 1 - z_i, where a_i is row i
+    of `rows`. With delta = p - (1 - z_i) x,
 
         ||p||^2 / (1 - z_i) + ||q||^2 / z_i = ||x||^2 + ||delta||^2 / (z_i (1 - z_i)),
 
@@ -85,34 +83,39 @@ def least_size(
     x : array (k,)
         (w, b).
     z : array (n,), in [0, 1]
-    columns : array (n, k)
+    rows : array (n, k)
         y_i (x_i, 1).
     ends : array (k, 2)
         l and u.
     priced : array of bool (k,)
         Coordinates that count in the norm.
+
+    Returns
+    -------
+    float, float
+        The largest over the points of each; what is lacking is 0 where every margin can be met.
     """
     kept = (1 - z)[:, None]
     low = np.maximum(kept * ends[:, 0], x - z[:, None] * ends[:, 1]) - kept * x
     high = np.minimum(kept * ends[:, 1], x - z[:, None] * ends[:, 0]) - kept * x
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    at_best = np.where(columns > 0, high, low)
-    wanted = 1 - z - (1 - z) * (columns @ x)
-    short = max(0.0, float(np.max(wanted - (columns * at_best).sum(axis=1))))
+    at_best = np.where(rows > 0, high, low)
+    wanted = 1 - z - (1 - z) * (rows @ x)
+    short = max(0.0, float(np.max(wanted - (rows * at_best).sum(axis=1))))
 
     def part(slope: Array) -> Array:
         """The least delta of each point that is at least so far along its row."""
-        moved = np.clip(slope[:, None] * columns, low, high)
+        moved = np.clip(slope[:, None] * rows, low, high)
         return np.where(priced, moved, np.where(slope[:, None] > 0, at_best, 0.0))
 
     # What costs nothing is spent first; lambda is at most where every coordinate is cut off.
     unpriced = np.where(priced, 0.0, at_best)
-    lacks = (columns * unpriced).sum(axis=1) < wanted
-    smallest = np.min(np.where(columns == 0, np.inf, np.abs(columns)), axis=1)
+    lacks = (rows * unpriced).sum(axis=1) < wanted
+    smallest = np.min(np.where(rows == 0, np.inf, np.abs(rows)), axis=1)
     below, above = np.zeros(len(z)), np.where(lacks, np.abs(at_best).max(axis=1) / smallest, 0.0)
     for _ in range(100):
         middle = (below + above) / 2
-        enough = (columns * part(middle)).sum(axis=1) >= wanted
+        enough = (rows * part(middle)).sum(axis=1) >= wanted
         above, below = np.where(enough, middle, above), np.where(enough, below, middle)
     delta = np.where(priced, part(below), 0.0)
     room = z * (1 - z)
