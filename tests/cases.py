@@ -96,10 +96,6 @@ class Case:
         return CATALOGUE[self.name]
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        return self.words
-
-    @property
     def mode(self) -> str:
         """What the intercept is when nothing is said."""
         return str(self.entry.parameters["intercept"].default)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from itertools import groupby
 
-from docs.generate.witnesses import ROOT, TRIALS, tests_naming, trial_line
+from docs.generate.witnesses import ROOT, TABLE, case_line, tests_naming
 from tightmargin.formulations import CATALOGUE, Entry
 from tightmargin.formulations.formulas.formula import MODES, Formula, formulas
 from tightmargin.formulations.formulas.latex import SYMBOLS, latex, letter
@@ -170,7 +170,7 @@ def _tests(entry: Entry) -> str:
         parts.append(f"- `{file}`: {shown}{f' and {more} more' if more > 0 else ''}")
     first = (
         "Witness: its optimum from elsewhere, through every solver that takes the class, "
-        f"`{TRIALS}`, line {trial_line(entry.name)}"
+        f"`{TABLE}`, line {case_line(entry.name)}"
     )
     if not parts:
         return f"{first}."

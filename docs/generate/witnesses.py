@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _WORD = re.compile(r"\w+")
-TRIALS = "tests/cases.py"
+TABLE = "tests/cases.py"
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def tests_naming(entry: str) -> list[Test]:
 
 
 @cache
-def _trials() -> dict[str, int]:
-    tree = ast.parse((ROOT / TRIALS).read_text(encoding="utf-8"))
+def _cases() -> dict[str, int]:
+    tree = ast.parse((ROOT / TABLE).read_text(encoding="utf-8"))
     return {
         str(node.args[0].value): node.lineno
         for node in ast.walk(tree)
@@ -68,7 +68,7 @@ def _trials() -> dict[str, int]:
     }
 
 
-def trial_line(entry: str) -> int:
+def case_line(entry: str) -> int:
     """Line on which the independent optimum of an entry stands.
 
     Raises
@@ -76,4 +76,4 @@ def trial_line(entry: str) -> int:
     KeyError
         There is none.
     """
-    return _trials()[entry]
+    return _cases()[entry]

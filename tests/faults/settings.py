@@ -1,4 +1,4 @@
-"""Valid settings of every entry of the catalogue, for tests that spoil or vary one of them."""
+"""What the fault tests spoil: arrays of hyperparameters, and points as an entry takes them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.cases import NUMBERS, OF_CLASSES, WORDS, modes, valid
+from tests.cases import OF_CLASSES
 from tightmargin.formulations import MulticlassData, TrainingData
-
-__all__ = ["NUMBERS", "WORDS", "arrays", "as_taken", "modes", "valid"]
 
 
 def arrays(data: TrainingData, intercept: str) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.faults.settings import NUMBERS, WORDS, arrays, as_taken, modes, valid
+from tests.cases import NUMBERS, WORDS, modes, valid
+from tests.faults.settings import arrays, as_taken
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
 from tests.support.covering import FULL, covering

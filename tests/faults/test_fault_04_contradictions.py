@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.faults.settings import valid
+from tests.cases import valid
 from tests.inside.formulations import least_errors
 from tests.support.covering import FULL
 from tightmargin.solvers import Status, build

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.faults.settings import NUMBERS, as_taken, modes, valid
+from tests.cases import NUMBERS, modes, valid
+from tests.faults.settings import as_taken
 from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tightmargin as tm
-from tests.faults.settings import modes, valid
+from tests.cases import modes, valid
 from tests.inside.formulations import HyperparameterError, nearest
 from tests.inside.solvers import SOLVERS
 from tests.references.reference_solutions import points

@@ -254,11 +254,3 @@ def test_a_gram_matrix_and_its_points_are_the_same_data() -> None:
         assert gram.d == 2
         result = solve(CASES[name].build(mode, gram), absolute_gap=1e-8)
         assert result.objective == pytest.approx(known(name, mode), abs=2e-7), name
-
-
-# Names that other suites know these by.
-TRIALS, optimum = CASES, known
-
-
-def built(name: str, mode: str) -> Any:
-    return CASES[name].build(mode)

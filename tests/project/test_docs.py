@@ -22,7 +22,7 @@ from docs.generate.docstrings import converted, escaped
 from docs.generate.entries import _program, paper_section
 from docs.generate.expand import expanded
 from docs.generate.families import by_family
-from docs.generate.witnesses import TRIALS, trial_line
+from docs.generate.witnesses import TABLE, case_line
 from tests.inside.formulations import formulas, latex, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -220,12 +220,12 @@ def test_a_formula_without_remarks_has_no_column_for_them() -> None:
 
 
 def test_witnesses_are_found_in_the_source_of_the_tests() -> None:
-    line = (ROOT / TRIALS).read_text().split("\n")[trial_line("nu_svc") - 1]
+    line = (ROOT / TABLE).read_text().split("\n")[case_line("nu_svc") - 1]
     assert line.strip().startswith('Case("nu_svc"')
     here = {test.name for test in witnesses.tests_naming("pmatrix")}
     assert "test_an_expression_keeps_its_meaning_in_latex" in here, "named in a decorator"
     with pytest.raises(KeyError):
-        trial_line("nothing")
+        case_line("nothing")
 
 
 def test_mathematics_in_a_docstring_stays_as_it_is() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from tests.cases import CASES, PENALTY
 from tests.inside.formulations import STRENGTHENED_ROOM as ROOM
 from tests.inside.formulations import (
     Formula,
@@ -19,7 +20,6 @@ from tests.inside.formulations import (
     parsed,
     stated_bounds,
 )
-from tests.project.test_catalogue_solvers import PENALTY, TRIALS
 from tests.support.formula_values import Values, bounds_of, slack_bound_names
 from tightmargin.formulations import CATALOGUE
 
@@ -56,9 +56,9 @@ def decided_bounds(data: Any, mode: str) -> Any:
 @functools.cache
 def model_of(name: str, mode: str) -> tuple[Any, dict[str, Any]]:
     """A small model of the entry with unequal weights where it has any, and further names."""
-    trial = TRIALS[name]
+    case = CASES[name]
     extra: dict[str, Any] = {}
-    y = trial.data.y
+    y = case.data.y
     more: dict[str, Any] = {}
     if name in WEIGHTS:
         more["class_weight"] = WEIGHTS[name]
@@ -67,23 +67,23 @@ def model_of(name: str, mode: str) -> tuple[Any, dict[str, Any]]:
         more["class_balance"] = "balanced"
         extra["c"] = np.where(y > 0, 0.5 / (y > 0).sum(), 0.5 / (y < 0).sum())
     if name.startswith("multiclass"):
-        more["class_weight"] = CLASS_WEIGHTS[: trial.data.n_classes]
+        more["class_weight"] = CLASS_WEIGHTS[: case.data.n_classes]
         extra["c"] = np.array(more["class_weight"])
     if name == "conic_sdp_strengthened":
-        bounds = decided_bounds(trial.data, mode)
+        bounds = decided_bounds(case.data, mode)
         more |= {"slack_bounds": bounds, "conflicts": "none"}
-        stated = stated_bounds(trial.data, bounds, None, "none", PENALTY, mode)
+        stated = stated_bounds(case.data, bounds, None, "none", PENALTY, mode)
         extra |= slack_bound_names(stated, ROOM)
     parameters = {
-        word: value(trial.data, mode) if callable(value) else value
-        for word, value in trial.parameters.items()
+        word: value(case.data, mode) if callable(value) else value
+        for word, value in case.words.items()
     } | more
     if mode == "free" and "intercept_bound" in CATALOGUE[name].parameters:
         parameters["intercept_bound"] = 12.0
-    model = CATALOGUE[name].build(trial.data, intercept=mode, **parameters)
+    model = CATALOGUE[name].build(case.data, intercept=mode, **parameters)
     if name == "extended_robust_svc":
-        offset = offset_limit(trial.data, **trial.parameters) if mode == "free" else 0.0
-        columns = [trial.data.X, *([np.ones((trial.data.n, 1))] if mode == "penalised" else [])]
+        offset = offset_limit(case.data, **case.words) if mode == "free" else 0.0
+        columns = [case.data.X, *([np.ones((case.data.n, 1))] if mode == "penalised" else [])]
         sizes = np.linalg.norm(np.hstack(columns), axis=1) + offset
         extra["big_m"] = sizes + sizes.max()
     if name == "conic_fixed":

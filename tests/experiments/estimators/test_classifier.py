@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import tightmargin as tm
-from tests.faults.settings import valid
+from tests.cases import valid
 from tests.inside.experiments import classifier, fitted, fitting
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL

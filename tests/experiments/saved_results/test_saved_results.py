@@ -12,20 +12,13 @@ import pytest
 
 import tightmargin as tm
 from tests.cases import CASES, OF_CLASSES, OVERLAPPING, Case, each
-from tests.experiments.saved_results.honest import BY_TREE, SETTINGS, kept, solved
+from tests.experiments.saved_results.honest import BY_TREE, kept, solved
 from tests.inside.experiments import decision_values, outlier_data
 from tests.inside.solvers import CHEAP_ENOUGH, DERIVED
 from tests.references import reference_solutions
 from tests.support.command_line import run, write_csv
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolveResult, Verdict
-
-# Names that other suites know these by.
-__all__ = ["SETTINGS", "data_of"]
-
-
-def data_of(name: str) -> Any:
-    return CASES[name].data
 
 
 def edit(file: Path, change: Any) -> None:

@@ -20,11 +20,11 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
+from tests.cases import CONVEX
 from tests.conformance.problems import PROBLEMS
 from tests.inside.solvers import backends_registry as registry
 from tests.inside.solvers import choice, standard_form
 from tests.inside.solvers import mosek as fusion
-from tests.project.test_catalogue_solvers import CONVEX
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support import cbf_reader

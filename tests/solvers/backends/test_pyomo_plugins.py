@@ -12,8 +12,8 @@ from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondi
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 import tightmargin.solvers  # noqa: F401  (registers the solver)
+from tests.cases import CONVEX
 from tests.conformance.problems import PROBLEMS
-from tests.project.test_catalogue_solvers import CONVEX
 from tightmargin.solvers import ProblemClassError
 
 Model = pyo.ConcreteModel

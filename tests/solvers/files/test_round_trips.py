@@ -8,8 +8,8 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.cases import CASES
 from tests.conformance.problems import PROBLEMS
-from tests.project.test_catalogue_solvers import TRIALS, built
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import NumberError, ProblemClassError, SameModel
@@ -36,7 +36,7 @@ def same(model: object, file: Path) -> SameModel:
 # The formats of each entry and of each problem: some of them, all in turn, and with FULL all.
 ENTRIES = [
     (name, suffix)
-    for k, name in enumerate(sorted(TRIALS))
+    for k, name in enumerate(sorted(CASES))
     for j, suffix in enumerate((*TEXT, ".cbf", ".task", ".dat-s"))
     if FULL or (j - k) % 5 < 2
 ]
@@ -46,7 +46,7 @@ ENTRIES = [
 def test_a_formulation_comes_back_from_every_format_that_holds_it(
     name: str, suffix: str, tmp_path: Path
 ) -> None:
-    model, file = built(name, TRIALS[name].intercepts[0]), tmp_path / f"model{suffix}"
+    model, file = CASES[name].build(CASES[name].intercepts[0]), tmp_path / f"model{suffix}"
     if holds(suffix, CATALOGUE[name].problem_class) and name not in BEYOND_QUADRATIC:
         found = same(model, tm.export(model, file))
         assert found, found

@@ -11,6 +11,8 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
+from tests.cases import CASES, CONVEX
+from tests.cases import known as optimum
 from tests.inside.solvers import (
     NotProvenError,
     checker,
@@ -21,7 +23,6 @@ from tests.inside.solvers import (
     write,
     write_document,
 )
-from tests.project.test_catalogue_solvers import CONVEX, TRIALS, built, optimum
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.tiny_trees import integers_apart
 from tests.solvers.proof_files.written_files import (
@@ -36,12 +37,12 @@ from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Verdict, solve
 
-ENTRIES = [name for name in TRIALS if CATALOGUE[name].problem_class in CONVEX]
+ENTRIES = [name for name in CASES if CATALOGUE[name].problem_class in CONVEX]
 # One intercept of each entry, all of them in turn, and with FULL all of each.
-CASES = [
+IN_TURN = [
     (name, mode)
     for k, name in enumerate(ENTRIES)
-    for modes in (TRIALS[name].intercepts,)
+    for modes in (CASES[name].intercepts,)
     for mode in (modes if FULL else [modes[k % len(modes)]])
 ]
 
@@ -64,11 +65,11 @@ def test_files_of_problems_with_known_answers(name: str) -> None:
         assert [row["name"] for row in document["model"]["rows"]] == ["total", "slack"]
 
 
-@pytest.mark.parametrize(("name", "mode"), CASES)
+@pytest.mark.parametrize(("name", "mode"), IN_TURN)
 def test_every_convex_entry_has_a_file(tmp_path: Path, name: str, mode: str) -> None:
     gap = 1e-8 if name == "conic_sdp_budget" else 0.0  # an optimum of 0
     path = tmp_path / "proof.json"
-    solved(built(name, mode), path, method="direct", absolute_gap=gap)
+    solved(CASES[name].build(mode), path, method="direct", absolute_gap=gap)
     document = checker.read(str(path))
     proof = checker.check(document)
     assert name in LARGE or second_checker.decides(document)

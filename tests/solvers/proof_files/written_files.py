@@ -11,6 +11,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from tests.cases import CONVEX
 from tests.conformance.problems import PROBLEMS
 from tests.inside.solvers import (
     Case,
@@ -22,7 +23,6 @@ from tests.inside.solvers import (
     tree_search,
     write_tree,
 )
-from tests.project.test_catalogue_solvers import CONVEX
 from tests.support.both_checkers import accepted
 from tightmargin.solvers import SolveResult, solve
 

@@ -11,9 +11,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.cases import CASES
 from tests.inside.formulations import formulas
 from tests.inside.solvers import expression_node, of_text, relation_node
-from tests.project.test_catalogue_solvers import TRIALS, built
 from tests.support.printed_examples import points
 from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
 
@@ -62,9 +62,9 @@ def test_the_intercept_is_that_of_the_model() -> None:
     assert "balance" not in str(dual)
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", CASES)
 def test_every_entry_is_shown(name: str) -> None:
-    model = built(name, TRIALS[name].intercepts[0])
+    model = CASES[name].build(CASES[name].intercepts[0])
     shown = tm.show(model)
     assert shown.edits == ()
     assert shown.title.startswith(f"{name} ({CATALOGUE[name].problem_class})")
