@@ -31,6 +31,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -47,7 +48,7 @@ SHORTEST, TIMES = 30, 10  # seconds that a test may take at least, and of what i
 LIBRARIES = (
     "numpy", "scipy.sparse", "scipy.optimize", "scipy.stats", "pyomo.environ", "pandas",
     "sklearn.svm", "matplotlib.pyplot", "highspy", "clarabel", "pyscipopt", "mosek",
-    "hypothesis", "pytest",
+    "pytest",
 )  # fmt: skip
 
 COMPARISONS = {
@@ -255,20 +256,31 @@ def serve() -> int:
         if not child:
             os.setpgid(0, 0)
             os.close(read)
-            os.write(write, json.dumps(failed_first(asked)).encode())
+            try:
+                said = failed_first(asked)
+            except BaseException:  # the child ends here, whatever happens
+                said = {"broken": traceback.format_exc()}
+            os.write(write, json.dumps(said).encode())
             os._exit(0)
         os.close(write)
-        signal.signal(signal.SIGALRM, lambda *_: os.killpg(child, signal.SIGKILL))  # noqa: B023
+        late = []
+
+        def end(*_: Any, child: int = child, late: list[int] = late) -> None:
+            late.append(child)
+            os.killpg(child, signal.SIGKILL)
+
+        signal.signal(signal.SIGALRM, end)
         signal.alarm(asked["all"])
         with open(read, "rb") as answer:
-            said = answer.read()
-        os.waitpid(child, 0)
+            text = answer.read()
         signal.alarm(0)
-        print(said.decode() or json.dumps("it did not end"), flush=True)
+        os.waitpid(child, 0)
+        # A process that a test has started may hold the pipe; one that died has said nothing.
+        print(text.decode() or json.dumps({"failed": "no end" if late else "death"}), flush=True)
     return 0
 
 
-def failed_first(asked: dict[str, Any]) -> str:
+def failed_first(asked: dict[str, Any]) -> dict[str, str]:
     """Run tests up to the first failure: its name, or an empty text."""
     import pytest
 
@@ -290,46 +302,65 @@ def failed_first(asked: dict[str, Any]) -> str:
         ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={asked['one']}", *asked["tests"]],
         plugins=[first],
     )
-    return first.name or (f"exit {int(code)}" if code else "")
+    return {"failed": first.name or (f"exit {int(code)}" if code else "")}
 
 
-def server(folder: Path) -> subprocess.Popen[str]:
-    """A process that forks for mutants of a copy."""
-    variables = os.environ | {
-        "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-    }  # fmt: skip
-    return subprocess.Popen(
-        [sys.executable, ".ci/mutants.py", "serve"], cwd=folder, env=variables, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+class Place:
+    """A copy of the checkout, and the process that runs tests in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        variables = os.environ | {
+            "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
+            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+        }  # fmt: skip
+        self.process = subprocess.Popen(
+            [sys.executable, ".ci/mutants.py", "serve"], cwd=folder, env=variables, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def failed(self, tests: list[str], seconds: dict[str, float]) -> str:
+        """The first of the tests that fails; empty when all pass."""
+        taken = [seconds[test] for test in tests]
+        one = math.ceil(max(SHORTEST, TIMES * max(taken)))
+        asked = {"tests": tests, "one": one, "all": math.ceil(one + 60 + TIMES * sum(taken))}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        said = json.loads(self.process.stdout.readline())
+        if "broken" in said:
+            raise RuntimeError(said["broken"])
+        return str(said["failed"])
+
+    def close(self) -> None:
+        """End the process and remove the copy."""
+        self.process.communicate()
+        shutil.rmtree(self.folder.parent)
 
 
-def outcome(
-    place: tuple[Path, "subprocess.Popen[str]"], mutant: dict[str, Any], tests: dict[str, float]
-) -> str:
-    """`killed` with the test that failed first, or `survived`; the fastest tests run first."""
-    folder, process = place
-    target = folder / mutant["file"]
+def outcome(place: Place, mutant: dict[str, Any], tests: dict[str, float]) -> str:
+    """`killed` with the test that failed first, or `survived`; the fastest tests run first.
+
+    A test that fails here without the mutant as well says nothing, and is left out.
+    """
+    target = place.folder / mutant["file"]
     text = target.read_text("utf-8")
-    target.write_text(changed(text, mutant), "utf-8")
-    order, at = sorted(tests, key=lambda test: tests[test]), 0
-    try:
-        while at < len(order):
-            size = BATCHES[min(sum(at >= sum(BATCHES[: k + 1]) for k in range(len(BATCHES))), 2)]
-            batch, at = order[at : at + size], at + size
-            one = math.ceil(max(SHORTEST, TIMES * tests[batch[-1]]))
-            whole = math.ceil(one + 60 + TIMES * sum(tests[test] for test in batch))
-            assert process.stdin is not None
-            assert process.stdout is not None
-            print(json.dumps({"tests": batch, "one": one, "all": whole}), file=process.stdin,
-                  flush=True)  # fmt: skip
-            first = json.loads(process.stdout.readline())
-            if first:
-                return f"killed: {first[:200]}"
-        return "survived"
-    finally:
-        target.write_text(text, "utf-8")
+    order, size = sorted(tests, key=lambda test: tests[test]), iter(BATCHES)
+    while order:
+        batch = order[: next(size, BATCHES[-1])]
+        target.write_text(changed(text, mutant), "utf-8")
+        try:
+            first = place.failed(batch, tests)
+        finally:
+            target.write_text(text, "utf-8")
+        alone = [first] if first in tests else batch
+        if first and not (unfit := place.failed(alone, tests)):
+            return f"killed: {first[:200]}"
+        if first and unfit not in tests:
+            raise RuntimeError(f"without the mutant {unfit} of {alone[0]} ... {alone[-1]}")
+        gone = {unfit} if first else set(batch)
+        order = [test for test in order if test not in gone]
+    return "survived"
 
 
 def run(workers: int, only_survivors_of: str | None) -> int:
@@ -344,19 +375,19 @@ def run(workers: int, only_survivors_of: str | None) -> int:
     if only_survivors_of is not None:
         rows = map(json.loads, Path(only_survivors_of).read_text().splitlines())
         wanted = [row["mutant"] for row in rows if row["outcome"] == "survived"]
-    folders: Queue[tuple[Path, subprocess.Popen[str]]] = Queue()
+    places: Queue[Place] = Queue()
     for folder in copies(workers):
-        folders.put((folder, server(folder)))
+        places.put(Place(folder))
 
     def one(k: int) -> dict[str, Any]:
         mutant = mutants[k]
         reached = reach.get(mutant["file"], {}).get(mutant["line"], [])
         tests = {test: seconds.get(test, 1.0) for test in reached}
-        place = folders.get()
+        place = places.get()
         try:
             return {"mutant": k, "tests": len(tests), "outcome": outcome(place, mutant, tests)}
         finally:
-            folders.put(place)
+            places.put(place)
 
     with ThreadPoolExecutor(workers) as pool, kept.open("a") as stream:
         for running in as_completed([pool.submit(one, k) for k in wanted if k not in done]):
@@ -365,11 +396,8 @@ def run(workers: int, only_survivors_of: str | None) -> int:
             stream.flush()
             at = mutants[row["mutant"]]
             print(f"{row['mutant']:4d} {at['file']}:{at['line']} {row['outcome'][:90]}", flush=True)
-    while not folders.empty():
-        folder, process = folders.get()
-        process.stdin.close()
-        process.wait()
-        shutil.rmtree(folder.parent)
+    while not places.empty():
+        places.get().close()
     return 0
 
 

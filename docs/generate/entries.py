@@ -161,7 +161,7 @@ def _builder(entry: Entry) -> str:
 
 def _tests(entry: Entry) -> str:
     """The independent optimum first, then further tests by file."""
-    named = [test for test in tests_naming(entry.name) if test.file != TRIALS]
+    named = [test for test in tests_naming(entry.name) if test.file != TABLE]
     parts = []
     for file, tests in groupby(named, key=lambda test: test.file):
         each = list(tests)

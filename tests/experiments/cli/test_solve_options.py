@@ -74,6 +74,7 @@ def piped(stdin: Any, data: str = "/dev/stdin") -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **words)
 
 
+@pytest.mark.slow("commands in processes of their own, for a pipe to be their input")
 def test_what_is_piped_in_is_the_data(file: Path) -> None:
     """Through a pipe in another format, from a file with options; only nothing is refused."""
     known = run(*C_SVC, file, "--json").json["data"]["sha256"]
