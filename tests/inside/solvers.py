@@ -110,6 +110,7 @@ from tightmargin.solvers.exact_points.equations import equations_of
 from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH, Search, _along, exact_point
 from tightmargin.solvers.exact_points.rational_sphere import on_sphere
 from tightmargin.solvers.execution import deadline, quiet_highs, trace
+from tightmargin.solvers.execution import interrupts as execution_interrupts
 from tightmargin.solvers.execution import live_line as execution_live_line
 from tightmargin.solvers.execution.claim import reported
 from tightmargin.solvers.execution.deadline import (

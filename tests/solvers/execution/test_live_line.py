@@ -16,6 +16,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
+from tests.inside.solvers import execution_interrupts as interrupts
 from tests.inside.solvers import execution_live_line as module
 from tests.inside.solvers import hidden, shown_by, telling
 from tests.inside.solvers import live_line_live_line as live_line
@@ -26,9 +27,10 @@ POINTS = outlier_data("clustered", n=20, d=3, sigma=0.4, seed=1)
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What is shown, from the first moment on."""
+    """What is shown, from the first moment on and however quick the processor is."""
     monkeypatch.setattr(module, "AFTER", 0.0)
     monkeypatch.setattr(module, "EVERY", 0.0)
+    monkeypatch.setattr(interrupts, "POLL", 0.001)
     found: list[str] = []
     with shown_by(found.append):
         yield found
@@ -87,7 +89,7 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "highs with tangents": ("linear programs", lambda: tm.solve(
         edited(), "highs", prove=False)),
     "branch and cut": ("open", lambda: tm.solve(
-        tm.extended_nu_svc(outlier_data("clustered", n=30, d=4, sigma=0.4, seed=1), nu=0.3),
+        tm.extended_nu_svc(outlier_data("clustered", n=40, d=5, sigma=0.4, seed=1), nu=0.3),
         method="branch-and-cut", time_limit=10.0)),
 }  # fmt: skip
 
