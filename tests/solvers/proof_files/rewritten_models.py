@@ -23,31 +23,28 @@ def is_solvable(written: Mapping[str, Any]) -> bool:
     return all(number == 0 or 1e-6 <= number <= 1e6 for number in numbers)
 
 
-def rebuilt(written: Mapping[str, Any]) -> pyo.ConcreteModel:
-    """The model of a document in Pyomo, read by nothing of the project's."""
+def exact(text: str) -> Fraction:
+    if "p" in text:
+        return Fraction(float.fromhex(text))
+    above, _, below = text.partition("/")
+    return Fraction(int(above, 0), int(below or "1", 0))
 
-    def value(text: str) -> float:
-        if "p" in text:
-            return float.fromhex(text)
-        above, _, below = text.partition("/")
-        return int(above, 0) / int(below or "1", 0)
+
+def rebuilt(written: Mapping[str, Any]) -> pyo.ConcreteModel:
+    """The model of a document in Pyomo."""
 
     def end(text: str | None) -> float | None:
-        return None if text is None else value(text)
-
-    def polynomial(part: Mapping[str, Any]) -> Any:
-        total = sum(value(c) * m.x[j] for j, c in part["linear"])
-        total = total + sum(value(c) * m.x[i] * m.x[j] for i, j, c in part.get("products", ()))
-        return total + value(part.get("constant", "0"))
+        return None if text is None else float(exact(text))
 
     m = pyo.ConcreteModel()
     n = len(written["variables"])
-    ends = list(zip(map(end, written["lower"]), map(end, written["upper"]), strict=True))
-    m.x = pyo.Var(range(n), bounds=lambda _, j: ends[j])
-    m.goal = pyo.Objective(expr=polynomial(written["objective"]) + 0 * m.x[0])
+    m.x = pyo.Var(
+        range(n), bounds=lambda _, j: (end(written["lower"][j]), end(written["upper"][j]))
+    )
+    m.goal = pyo.Objective(expr=function(written["objective"], m.x, float) + 0 * m.x[0])
     m.rows = pyo.ConstraintList()
     for row in [*written["rows"], *written["quadratic"]]:
-        body = polynomial(row)
+        body = function(row, m.x, float)
         low, high = end(row["lower"]), end(row["upper"])
         if isinstance(body, int | float):
             assert low is None or low <= body, "a row that is false"
@@ -57,16 +54,9 @@ def rebuilt(written: Mapping[str, Any]) -> pyo.ConcreteModel:
     for k, row in enumerate(written["psd"]):
         lines: list[list[Any]] = [[0.0] * (i + 1) for i in range(row["order"])]
         for i, j, constant, linear in row["entries"]:
-            lines[i][j] = value(constant) + sum(value(c) * m.x[at] for at, c in linear)
+            lines[i][j] = function({"constant": constant, "linear": linear}, m.x, float)
         psd(m, f"psd_{k}", lines)
     return m
-
-
-def exact(text: str) -> Fraction:
-    if "p" in text:
-        return Fraction(float.fromhex(text))
-    above, _, below = text.partition("/")
-    return Fraction(int(above, 0), int(below or "1", 0))
 
 
 def choices(written: Mapping[str, Any]) -> Iterator[dict[int, int]]:
@@ -81,21 +71,20 @@ def choices(written: Mapping[str, Any]) -> Iterator[dict[int, int]]:
         yield dict(zip(columns, whole, strict=True))
 
 
-def function(part: Mapping[str, Any], x: Mapping[int, int]) -> Fraction:
-    total = sum((exact(c) * x[j] for j, c in part["linear"]), Fraction(0))
-    total += sum((exact(c) * x[i] * x[j] for i, j, c in part.get("products", ())), Fraction(0))
-    return total + exact(part.get("constant", "0"))
+def function(part: Mapping[str, Any], x: Any, kind: type = Fraction) -> Any:
+    """The value at a point, or an expression of variables."""
+    total = sum(kind(exact(c)) * x[j] for j, c in part["linear"])
+    total = total + sum(kind(exact(c)) * x[i] * x[j] for i, j, c in part.get("products", ()))
+    return total + kind(exact(part.get("constant", "0")))
 
 
 def is_feasible(written: Mapping[str, Any], x: Mapping[int, int]) -> bool:
     """Whether a point meets all rows, linear and quadratic, exactly."""
-    for row in [*written["rows"], *written["quadratic"]]:
-        value = function(row, x)
-        if row["lower"] is not None and value < exact(row["lower"]):
-            return False
-        if row["upper"] is not None and value > exact(row["upper"]):
-            return False
-    return True
+    return all(
+        (row["lower"] is None or function(row, x) >= exact(row["lower"]))
+        and (row["upper"] is None or function(row, x) <= exact(row["upper"]))
+        for row in [*written["rows"], *written["quadratic"]]
+    )
 
 
 def enumerated(written: Mapping[str, Any]) -> tuple[Fraction | None, Fraction]:

@@ -12,6 +12,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tests.cases import CONVEX
+from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED
 from tests.conformance.problems import PROBLEMS
 from tests.inside.solvers import (
     Case,
@@ -43,7 +44,6 @@ def proven(path: Path) -> Proven:
 def solved(model: pyo.ConcreteModel, path: Path, **words: Any) -> SolveResult:
     """The result of a solve that writes a file."""
     result = solve(model, proof=path, **words)
-    assert path.exists(), result.message
     assert f"the proof is in {path}" in result.message
     return result
 
@@ -70,6 +70,20 @@ def convex_file(name: str) -> Proven:
         path = Path(folder) / "proof.json.gz"
         solved(BY_NAME[name].build(), path)
         return proven(path)
+
+
+@functools.cache
+def exponential_files() -> dict[str, tuple[Proven, Any]]:
+    """A file of each model with exp and log, and its minimum."""
+    builds: dict[str, tuple[Build, Any]] = {**OPTIMA}
+    builds |= {f"infeasible {name}": (build, "infeasible") for name, build in INFEASIBLE.items()}
+    builds |= {f"unbounded {name}": (build, "unbounded") for name, build in UNBOUNDED.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path, found = Path(folder) / "proof.json.gz", {}
+        for name, (build, least) in builds.items():
+            solved(build(), path)
+            found[name] = proven(path), least
+    return found
 
 
 @functools.cache
