@@ -100,8 +100,7 @@ def test_fixed_columns_stay_fixed_and_auto_takes_cones_for_edited_ramp_models() 
 
 FILES = [  # entry, intercept, kind of edit, seed of the points
     ("ramp_big_m", "free", "of b", 4),
-    ("ramp_big_m", "none", "limit", 12),
-    ("ramp_big_m", "penalised", "equation", 8),
+    ("ramp_big_m", "none", "equation", 12),
     ("zero_one_big_m", "free", "of b", 16),
     ("zero_one_big_m", "penalised", "limit", 24),
     ("zero_one_bilinear", "none", "range", 28),
@@ -225,7 +224,7 @@ QUADRATIC: Changes = {
             *f["model"]["quadratic"][k]["products"],
             [1, 0, "0x1.0000000000000p-20"],
         ]
-    },  # fmt: skip
+    },
     "no side": lambda f, p, rng: {f"model.quadratic.{p['points'][0][0]}.upper": None},
     "a point's side": lambda f, p, rng: {"directed.points.0.2": "lower"},
     "another decision": lambda f, p, rng: {"directed.points.0.1": p["points"][1][1]},

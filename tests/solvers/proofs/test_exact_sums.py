@@ -80,16 +80,6 @@ def dice(kind: str, few: int, many: int) -> Iterator[Rng]:
         yield np.random.default_rng([seed, KINDS.index(kind)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_products_are_exact(kind: str) -> None:
-    for k, rng in enumerate(dice(kind, 8, 40)):
-        A = matrix(rng, kind, (-300, -1, 0, 300)[k % 4])
-        x = numbers(rng, A.shape[1], str(rng.choice(KINDS))) * 2.0 ** int(rng.integers(-300, 301))
-        found = exact_products(A, x)
-        unit = Fraction(2) ** found[1]
-        assert [number * unit for number in found[0]] == exact_rows(A, fractions(x))
-
-
 def test_products_of_many_equal_numbers_do_not_fill_a_word() -> None:
     count = 2**15 + 1
     top = np.nextafter(2.0, 0.0)
@@ -166,63 +156,6 @@ def with_rows(A: sp.csr_matrix, lower: Array, upper: Array) -> StandardForm:
     form = standard_form(m)
     values = dict(vars(form)) | {"matrix": A, "row_lower": lower, "row_upper": upper}
     return StandardForm(**{name: values[name] for name in StandardForm.__dataclass_fields__})
-
-
-def quadratic_row(rng: Rng, n: int, kind: str, scale: float) -> QuadraticRow:
-    """v x_i x_j and a x over some columns, sides to be set."""
-    k = int(rng.integers(1, min(n, 5) + 1))
-    index = np.sort(rng.choice(n, size=k, replace=False))
-    terms = int(rng.integers(1, 6))
-    i, j = rng.integers(0, k, terms), rng.integers(0, k, terms)
-    v, a = numbers(rng, terms, kind) * scale, numbers(rng, k, kind) * scale
-    return QuadraticRow(LocalQuadratic(index, i, j, v, a, float(scale)), -INF, INF, None)
-
-
-def exact_body(body: LocalQuadratic, x: list[Fraction]) -> Fraction:
-    y = [x[j] for j in body.index.tolist()]
-    parts = zip(body.v.tolist(), body.i.tolist(), body.j.tolist(), strict=True)
-    squares = sum((Fraction(v) * y[i] * y[j] for v, i, j in parts), Fraction(0))
-    lines = sum((Fraction(a) * z for a, z in zip(body.a.tolist(), y, strict=True)), Fraction(0))
-    return squares + lines + Fraction(body.constant)
-
-
-def row_size(body: LocalQuadratic, x: Array) -> Fraction:
-    """Sum of the sizes of its terms over that of its constant."""
-    return Fraction(body.magnitude(x) / body.constant)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_quadratic_rows_are_missed_by_what_fractions_say(kind: str) -> None:
-    for rng in dice(kind, 4, 12):
-        n, scale = int(rng.integers(1, 12)), 2.0 ** int(rng.integers(-300, 301))
-        x = numbers(rng, n, str(rng.choice(KINDS)))
-        exact = {
-            int(j): Fraction(int(rng.integers(1, 30)), 7)
-            for j in rng.choice(n, size=int(rng.integers(3)))
-        }
-        coordinates = [exact.get(j, number) for j, number in enumerate(fractions(x))]
-        rows = []
-        for _ in range(int(rng.integers(1, 9))):
-            body = quadratic_row(rng, n, kind, scale).body
-            value = float(exact_body(body, coordinates))
-            step = int(rng.integers(-1, 2))
-            upper = value if step == 0 else float(np.nextafter(value, step * INF))
-            lower = value if rng.random() < 0.2 else -INF
-            rows.append(QuadraticRow(body, lower, upper, None))
-        at = point_of(x, exact)
-        found = quadratic_excess(rows, at)
-        alone, decided = sums_outside(stacked(rows), at.x, at.rest)
-        for k, row in enumerate(rows):
-            number = exact_body(row.body, coordinates)
-            missed = max(number - Fraction(row.upper), Fraction(0))
-            if np.isfinite(row.lower):
-                missed = max(missed, Fraction(row.lower) - number)
-            assert (found[k] == 0) == (missed == 0)
-            size = Fraction(scale) * (1 + row_size(row.body, at.x))
-            most = missed * (1 + Fraction(2.0**-40)) + Fraction(2.0**-90) * size * bool(missed)
-            assert missed <= Fraction(found[k]) <= most
-            if decided[k]:
-                assert (alone[k] == 0) == (missed == 0)
 
 
 def test_products_that_underflow_are_left_to_fractions() -> None:

@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from tests.inside.solvers import (
     Limits,
     Subject,
-    _rounded_once,
     clarabel,
     conic_multipliers,
     exact_lp_bound,
     proven_bound,
     standard_form,
-    without_own_bounds,
 )
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import psd
@@ -127,20 +125,6 @@ def test_no_multipliers_prove_too_much(name: str, scale: str) -> None:
     if scale != "tiny":  # where products underflow it may be that nothing is proven
         assert len(proven) > 30
         assert max(proven) >= optimum * (1 - 1e-6), "the true ones prove it"
-
-
-def test_a_column_of_a_cone_alone_is_not_taken_for_exact() -> None:
-    """Its entry may be a rounded root; only a row of the model says what it says."""
-    m, _ = conic(1.0)
-    m.slack = pyo.Var(bounds=(0, None))
-    m.loose = pyo.Constraint(expr=m.x + m.slack <= 1)
-    subject = Subject(standard_form(m))
-    names = [subject.form.columns.name(k) for k in _rounded_once(subject.conic)]
-    assert "slack" not in names, "its bound is a row of the form too"
-    shorter, _ = without_own_bounds(subject.conic, np.zeros(len(subject.conic.b)))
-    names = [subject.form.columns.name(k) for k in _rounded_once(shorter)]
-    assert "slack" in names
-    assert "t" not in names
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")

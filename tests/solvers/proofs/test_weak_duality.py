@@ -1,4 +1,4 @@
-"""The parts of a proven bound against rational arithmetic: curvature, squares, limits, terms."""
+"""The parts of a proven bound against rational arithmetic and closed forms."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import tightmargin as tm
 from tests.inside.formulations import least_eigenvalue
 from tests.inside.solvers import (
-    block_curvature,
+    Subject,
     classify,
     complete_squares,
     curvature,
@@ -26,10 +25,8 @@ from tests.inside.solvers import (
     standard_form,
 )
 from tests.soundness.exact import dot, fractions
-from tests.support.bounds import best_bound, plain_bound
 from tests.support.covering import FULL
 from tightmargin.formulations import psd
-from tightmargin.solvers import Verdict
 
 Array = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -58,16 +55,9 @@ def test_what_curvature_states_holds_in_rational_numbers(
         shifted[j][j] -= c
     assert is_semidefinite(shifted)
     if rank < k:
-        assert (found.least >= -1e-10 * np.abs(Q).max()).all()
-
-
-def test_an_eigenvalue_below_the_rounding_of_a_matrix_is_negative() -> None:
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0]
-    Q = (turn * np.r_[-1e-9, np.linspace(1, 2, 29)]) @ turn.T
-    assert block_curvature((Q + Q.T) / 2)[0] is None
-    flat = (turn * np.r_[0.0, np.linspace(1, 2, 29)]) @ turn.T
-    least = block_curvature((flat + flat.T) / 2)[0]
-    assert -1e-11 < least <= 1e-14
+        size = np.abs(Q).max()
+        assert (found.least >= -1e-10 * size).all()
+        assert not curvature(sp.csr_matrix(Q - 1e-8 * size * np.eye(k))).convex
 
 
 def test_a_proven_eigenvalue_is_below_the_true_one() -> None:
@@ -122,96 +112,60 @@ def test_perfect_squares_are_exact_and_others_say_that_they_round() -> None:
     assert complete_squares(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 2.0])) is None
 
 
-# --- limits --------------------------------------------------------------------------------------
+# --- limits and centres --------------------------------------------------------------------------
 
 
-@given(seed=SEEDS, power=st.integers(-20, 20))
-@settings(max_examples=60 if FULL else 8)
-def test_no_point_that_matters_is_outside_its_limits(seed: int, power: int) -> None:
-    """Cones, a semidefinite row and a quadratic objective in units of 2^power."""
-    rng, unit = np.random.default_rng(seed), 2.0**power
-    a, b = float(rng.uniform(0.5, 2)), float(rng.uniform(0.5, 2))
+def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
+    form = standard_form(model)
+    found = limits_of_variables(form, classify(form), known - form.objective.constant).size()
+    return {form.columns.name(k): float(found[k]) for k in range(form.n)}
+
+
+def test_limits_pass_through_rows_and_cones() -> None:
+    """X <= 4 by the objective, y = 2 x - 1, |z| <= y, v^2 <= x y: limits 4, 7, 7, 28^(1/2)."""
     m = pyo.ConcreteModel()
-    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(within=pyo.NonNegativeReals)
-    m.s, m.v = pyo.Var(within=pyo.NonNegativeReals), pyo.Var()
-    m.cone = pyo.Constraint(expr=m.x**2 <= a * unit * m.t)
-    m.norm = pyo.Constraint(expr=m.y**2 <= b * m.s**2)
-    m.link = pyo.Constraint(expr=m.s <= m.t + unit)
-    psd(m, "matrix", [[m.t], [m.v, m.s]])
-    m.objective = pyo.Objective(expr=m.t + (m.x - unit) ** 2 / unit)
+    m.x = pyo.Var(within=pyo.NonNegativeReals)
+    m.y = pyo.Var(within=pyo.NonNegativeReals)
+    m.z, m.v = pyo.Var(), pyo.Var()
+    psd(m, "matrix", [[m.x], [m.v, m.y]])
+    m.row = pyo.Constraint(expr=m.y - 2 * m.x == -1)
+    m.cone = pyo.Constraint(expr=m.z**2 <= m.y**2)
+    m.objective = pyo.Objective(expr=m.x)
+    found = limits_by_name(m, 4.0)
+    assert found == pytest.approx({"x": 4.0, "y": 7.0, "z": 7.0, "v": 28**0.5}, rel=1e-9)
+    free = pyo.ConcreteModel()
+    free.x, free.y = pyo.Var(), pyo.Var(bounds=(0, 1))
+    free.objective = pyo.Objective(expr=free.x + free.y)
+    assert limits_by_name(free, 5.0) == {"x": np.inf, "y": 1.0}
+
+
+@pytest.mark.parametrize("seed", range(20 if FULL else 4))
+def test_rows_of_squares_limit_their_columns_whatever_the_objective(seed: int) -> None:
+    """An ellipsoid with its axes along the columns: centre and half-widths in closed form."""
+    dice = np.random.default_rng(seed)
+    c, centre = 10.0 ** dice.uniform(-3, 3, size=3), dice.normal(size=3)
+    size, sign = 10.0 ** dice.uniform(-6, 3), 1 if seed % 2 else -1
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(3))
+    m.y = pyo.Var(bounds=(0.25, None))
+    body = sum(c[j] * m.x[j] ** 2 - 2 * c[j] * centre[j] * m.x[j] for j in range(3)) + m.y
+    end = size - float(c @ centre**2) + 0.25
+    m.row = pyo.Constraint(expr=sign * body <= sign * end if sign == 1 else sign * body >= -end)
+    m.objective = pyo.Objective(expr=m.x[0])
     form = standard_form(m)
-    kind = classify(form)
-    cutoff = float(rng.uniform(0.5, 3)) * unit - form.objective.constant
-    reach = limits_of_variables(form, kind, cutoff)
-    names = [form.columns.name(k) for k in range(form.n)]
-    t = rng.uniform(0, 4, 4000) * unit
-    x = rng.uniform(-1, 1, 4000) * np.sqrt(a * unit * t)
-    s = rng.uniform(0, 1, 4000) * (t + unit)
-    points = {"t": t, "x": x, "s": s, "y": rng.uniform(-1, 1, 4000) * np.sqrt(b) * s,
-              "v": rng.uniform(-1, 1, 4000) * np.sqrt(t * s)}  # fmt: skip
-    sample = np.column_stack([points[name] for name in names])
-    value = t + (x - unit) ** 2 / unit - form.objective.constant
-    kept = sample[value <= cutoff]
-    assert np.isfinite(reach.size()).all()
-    assert (kept >= reach.low - 1e-12 * unit).all()
-    assert (kept <= reach.high + 1e-12 * unit).all()
-
-
-# --- the bound -----------------------------------------------------------------------------------
-
-
-def planted(seed: int, n: int, m: int, power: int) -> tuple[pyo.ConcreteModel, Fraction]:
-    """A convex QP with free variables and its optimum in rational numbers, from a KKT point.
-
-    1/2 x'Px + q'x over A x >= b with integers times 2^power: q = A'y - P x*, b = A x* - s, y's = 0.
-    """
-    rng, unit = np.random.default_rng(seed), 2.0**power
-    half = rng.integers(-2, 3, size=(int(rng.integers(1, n + 1)), n))
-    P, A = half.T @ half, rng.integers(-3, 4, size=(m, n))
-    x, active = rng.integers(-4, 5, size=n), rng.random(m) < 0.6
-    y = np.where(active, rng.integers(0, 4, size=m), 0)
-    s = np.where(active, 0, rng.integers(0, 5, size=m))
-    q, b = A.T @ y - P @ x, A @ x - s
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(n))
-    model.rows = pyo.ConstraintList()
-    for line, side in zip(A.tolist(), b.tolist(), strict=True):
-        if any(line):
-            model.rows.add(sum(a * model.x[j] for j, a in enumerate(line)) >= side)
-    quadratic = sum(P[i, j].item() * model.x[i] * model.x[j] for i in range(n) for j in range(n))
-    linear = sum(c * model.x[j] for j, c in enumerate(q.tolist()))
-    model.objective = pyo.Objective(expr=unit * (quadratic / 2 + linear))
-    return model, Fraction(unit) * (Fraction(int(x @ P @ x), 2) + int(q @ x))
-
-
-@given(seed=SEEDS, n=st.integers(1, 4), m=st.integers(1, 6), power=st.integers(-40, 40))
-@settings(max_examples=60 if FULL else 8)
-def test_no_bound_is_above_a_rational_optimum(seed: int, n: int, m: int, power: int) -> None:
-    model, optimum = planted(seed, n, m, power)
-    form = standard_form(model)
-    rng = np.random.default_rng(seed + 1)
-    height = form.A.shape[0]
-    for size in (0.0, 1.0, 1e6):
-        z = size * np.abs(rng.normal(size=height))
-        x = size * rng.normal(size=form.n)
-        bound, _ = best_bound(form, x, z, known=abs(float(optimum)) * 3 + 1.0)
-        assert bound is None or Fraction(bound) <= optimum
-    result = tm.solve(model)
-    if result.bound is not None:
-        assert Fraction(result.bound) <= optimum
-    if result.certificate.verdict is Verdict.CERTIFIED and result.objective is not None:
-        assert abs(result.objective - float(optimum)) <= 1e-5 * abs(float(optimum))
-
-
-def test_multipliers_that_are_no_numbers_prove_nothing() -> None:
-    model, _ = planted(3, 2, 3, 0)
-    form = standard_form(model)
-    x, z = np.zeros(form.n), np.zeros(form.A.shape[0])
-    for bad in (np.nan, np.inf, -np.inf):
-        assert plain_bound(form, np.full(form.n, bad), z, 1.0) is None
-        assert plain_bound(form, x, np.full(len(z), bad), 1.0) is None
-    huge = plain_bound(form, x, np.full(len(z), 1e300), 1e300)
-    assert huge is None or huge <= 1e300
+    found = limits_of_variables(form, classify(form), np.inf)
+    half = np.sqrt(size / c)
+    x, (y,) = (form.columns.of(m.find_component(name))[0] for name in "xy")
+    slack = 1e-6 * half + 1e-4 * np.sqrt((np.abs(centre) + c @ centre**2) / c)
+    assert (found.low[x] <= centre - half * (1 - 1e-7)).all()
+    assert (found.high[x] >= centre + half * (1 - 1e-7)).all()
+    assert (found.low[x] >= centre - half - slack).all()
+    assert (found.high[x] <= centre + half + slack).all()
+    assert size + 0.25 <= found.high[y] * (1 + 1e-9)
+    # The same without the objective, as bounds ask for it first.
+    own = Subject(form).reach(None)
+    assert np.isfinite(own.low[x]).all()
+    assert (own.low <= found.low).all()
 
 
 @given(seed=SEEDS, m=st.integers(2, 8), f=st.integers(1, 2))
