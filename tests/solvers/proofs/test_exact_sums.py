@@ -1,7 +1,9 @@
-"""Many sums at a time beside one Fraction after another: every scale, ties, cancellation."""
+"""Sums and systems of equations beside fractions: every scale, ties, cancellation."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -10,6 +12,8 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.inside.formulations import Array
 from tests.inside.solvers import (
@@ -17,18 +21,26 @@ from tests.inside.solvers import (
     LocalQuadratic,
     QuadraticRow,
     StandardForm,
+    dot_integers,
     double_sums,
+    dyadic,
+    enclosed_solution,
     exact_dots,
     exact_products,
     linear_excess,
     point_of,
     quadratic_excess,
+    rounded_down,
+    rounded_up,
+    solve_exactly,
     stacked,
     standard_form,
     sums_outside,
     two_products,
 )
-from tests.soundness.exact import fractions
+from tests.inside.solvers import exact_arithmetic_scaled as scaled
+from tests.soundness.exact import dot, fractions
+from tests.soundness.exact import solution as in_fractions
 from tests.support.covering import FULL
 
 INF = np.inf
@@ -169,3 +181,101 @@ def test_products_that_underflow_are_left_to_fractions() -> None:
     tiny = point_of(np.array([1e-200]), {})
     assert tiny is not None
     assert linear_excess(form, tiny)[0] > 0
+
+
+# --- systems of equations -------------------------------------------------------------------------
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(pairs=st.lists(st.tuples(FLOATS, FLOATS), max_size=8))
+def test_products_add_up_without_rounding(pairs: list[tuple[float, float]]) -> None:
+    a, b = (dyadic(np.array([pair[k] for pair in pairs])) for k in range(2))
+    assert [a.fraction(k) for k in range(len(pairs))] == [Fraction(x) for x, _ in pairs]
+    found = scaled(dot_integers(a.integers, b.integers), a.exponent + b.exponent)
+    assert found == sum((Fraction(x) * Fraction(y) for x, y in pairs), Fraction(0))
+
+
+def test_equations_that_contradict_one_another_have_no_solution() -> None:
+    matrix, right = [[1, 2], [3, 4], [4, 6]], [Fraction(1), Fraction(2), Fraction(3)]
+    assert solve_exactly(matrix, right) == [Fraction(0), Fraction(1, 2)]
+    assert solve_exactly(matrix, [*right[:2], Fraction(4)]) is None
+    assert solve_exactly([], []) == []
+
+
+@pytest.mark.parametrize(("unknowns", "extra", "bits"), [(2, 1, 3), (13, 0, 3), (33, 4, 120)])
+def test_large_systems_made_from_their_solutions_are_solved(
+    unknowns: int, extra: int, bits: int
+) -> None:
+    rng = random.Random(unknowns)
+    matrix = [
+        [rng.choice([-1, 1]) * rng.getrandbits(bits) for _ in range(unknowns)]
+        for _ in range(unknowns + extra)
+    ]
+    solution = [Fraction(rng.randint(-9, 9), rng.randint(1, 2**30)) for _ in range(unknowns)]
+    right = [dot(line, solution) for line in matrix]
+    assert solve_exactly(matrix, right) == solution
+    again = [[line[0], *line] for line in matrix]  # an unknown twice
+    assert solve_exactly(again, right) is None
+    if extra:
+        right[-1] += Fraction(1, 2**60)
+        assert solve_exactly(matrix, right) is None
+
+
+@given(number=st.fractions())
+def test_rational_numbers_are_rounded_outward_by_less_than_two_neighbours(number: Fraction) -> None:
+    low, high = rounded_down(number), rounded_up(number)
+    assert Fraction(low) <= number <= Fraction(high)
+    assert high in (low, math.nextafter(low, math.inf))
+
+
+# --- boxes around solutions -----------------------------------------------------------------------
+
+
+def hilbert(k: int) -> Array:
+    """Entries 1 / (i + j + 1), to the nearest doubles: nearly singular."""
+    return 1 / (np.arange(k)[:, None] + np.arange(k) + 1.0)
+
+
+def matrices() -> list[Array]:
+    """Of several sizes, scales and conditions."""
+    rng = np.random.default_rng(0)
+    plain = [rng.normal(size=(k, k)) for k in (1, 2, 5, 12)]
+    scaled = [2.0 ** rng.integers(-30, 30, size=(6, 1)) * rng.normal(size=(6, 6)) for _ in range(3)]
+    wide = [rng.normal(size=(6, 6)) * 2.0 ** rng.integers(-30, 30, size=6) for _ in range(3)]
+    whole = [rng.integers(-3, 4, size=(7, 7)) + 10.0 * np.eye(7)]
+    return [*plain, *scaled, *wide, *whole, hilbert(4), hilbert(7)]
+
+
+@pytest.mark.parametrize("matrix", matrices())
+def test_the_box_holds_the_solution_of_every_right_side_and_is_narrow(matrix: Array) -> None:
+    rng, k = np.random.default_rng(1), len(matrix)
+    exact = [fractions(line) for line in matrix]
+    right = [Fraction(float(b)) / 3 for b in rng.normal(size=k)]
+    found = enclosed_solution(matrix, right, np.zeros(k))
+    middle, radius = found
+    for s, true, wide in zip(middle, in_fractions(exact, right), radius, strict=True):
+        assert abs(Fraction(float(s)) - true) <= Fraction(float(wide))
+    assert (radius <= 1e-14 * np.abs(middle).max()).all()
+    spread = 10.0 ** rng.uniform(-12, 0, size=k)
+    found = enclosed_solution(matrix, right, spread)
+    middle, radius = found
+    # The farthest solution of one entry: the signs of its row of the inverse.
+    inverse = np.linalg.inv(matrix)
+    for i in range(k):
+        moved = [b + s for b, s in zip(right, fractions(np.sign(inverse[i]) * spread), strict=True)]
+        far = in_fractions(exact, moved)[i] - Fraction(float(middle[i]))
+        assert abs(far) <= Fraction(float(radius[i]))
+
+
+def test_what_is_not_proven_to_be_regular_has_no_box() -> None:
+    ones = np.ones((3, 3))
+    nearly = np.eye(3) + 1e16 * ones
+    far = np.diag([1.0, 1e80, 1.0])
+    for matrix in (ones, nearly, far, hilbert(14), np.full((2, 2), np.nan)):
+        right = [Fraction(1)] * len(matrix)
+        assert enclosed_solution(matrix, right, np.zeros(len(matrix))) is None
+    eye = np.eye(2)
+    assert enclosed_solution(eye, [Fraction(10) ** 70, Fraction(1)], np.zeros(2)) is None
+    assert enclosed_solution(eye, [Fraction(1), Fraction(1)], np.array([np.inf, 0.0])) is None
