@@ -24,6 +24,7 @@ from tests.inside.solvers import (
     tree_search,
     write_tree,
 )
+from tests.solvers.proof_files import tiny_trees
 from tests.support.both_checkers import accepted
 from tightmargin.solvers import SolveResult, solve
 
@@ -101,6 +102,14 @@ def known(name: str) -> tuple[Any, Any]:
 def tree_file(build: Build, node_limit: int | None = None) -> Proven:
     with tempfile.TemporaryDirectory() as folder:
         return tree(build(), Path(folder) / "proof.json", node_limit=node_limit)
+
+
+def tree_truth(build: Build, document: dict[str, Any]) -> tuple[Any, Any]:
+    """The minimum of a tiny model, and how far it is off as a double."""
+    by_hand = tiny_trees.BY_HAND.get(build)
+    if by_hand is None:
+        return tiny_trees.enumerated(document["model"]), 0
+    return by_hand, Fraction(1, 2**50) if build is tiny_trees.cone else 0
 
 
 def holds(proof: checker.Proof, least: Any, below: float | Any = 0, above: float | Any = 0) -> bool:
