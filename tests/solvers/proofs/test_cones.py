@@ -22,7 +22,6 @@ from tests.inside.solvers import (
     SideRows,
     cell_bounds,
     cone_problem,
-    faces,
     leaves,
     zero_one_enumeration,
 )
@@ -32,7 +31,7 @@ from tests.inside.solvers import cover_cover_value as cover_value
 from tests.references.brute_force import zero_one_beside
 from tests.solvers.proof_files.test_checker import edited as with_changes
 from tests.support.both_checkers import accepted
-from tests.support.covering import FULL, covering
+from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import Verdict, cone_search
 
@@ -43,39 +42,6 @@ INTERCEPTS = ("free", "penalised", "none")
 
 def problem_of(intercept: str) -> ConeProblem:
     return cone_problem(DATA.X, DATA.y, np.full(DATA.n, PENALTY), intercept=intercept)
-
-
-def random_boxes(k: int, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    centre, half = faces(k)
-    which = rng.integers(len(centre), size=count)
-    centre, half = centre[which], half[which] * 2.0 ** -rng.integers(0, 6, size=(count, 1))
-    free = half > 0
-    offset = rng.integers(-31, 32, size=centre.shape) / 32 * (1 - half)
-    centre = np.where(free, np.round(offset * 64) / 64 * (half < 1), centre)
-    return centre, np.minimum(half, 1 - np.abs(centre)) * free
-
-
-@pytest.mark.parametrize(("intercept", "ramp"), covering(INTERCEPTS, [False, True]))
-def test_no_hyperplane_of_a_cell_is_below_its_bound(intercept: str, ramp: bool) -> None:
-    rng, square = np.random.default_rng(1), 0.5 if ramp else 1.0
-    problem = cone_problem(
-        DATA.X, DATA.y, np.full(DATA.n, PENALTY), intercept=intercept, ramp=ramp, square=square
-    )
-    centre, half = random_boxes(problem.k, rng, 60)
-    bounds = cell_bounds(problem, centre, half)
-    for c, h, bound in zip(centre, half, bounds, strict=True):
-        r = c + h * rng.uniform(-1, 1, size=(200, problem.k))
-        v = 2.0 ** rng.uniform(-3, 4, size=(200, 1)) * r / problem.units
-        w, b = v[:, :3], np.zeros((200, 1))
-        if intercept != "none":
-            b = v[:, 3:4] if problem.k == 4 else rng.normal(size=(200, 1)) * 3
-        if intercept == "free":
-            b = b - (w @ problem.centre)[:, None]
-        u = DATA.y * (w @ DATA.X.T + b)
-        norm2 = (w * w).sum(axis=1) + (b[:, 0] ** 2 if intercept == "penalised" else 0.0)
-        loss = np.clip(1 - u, 0, 2) if ramp else (u < 1).astype(float)
-        values = square * norm2 + PENALTY * loss.sum(axis=1)
-        assert values.min() >= bound * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)

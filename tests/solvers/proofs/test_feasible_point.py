@@ -12,7 +12,6 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import tightmargin as tm
 from tests.inside.solvers import (
     Coordinates,
     FeasiblePoint,
@@ -26,7 +25,6 @@ from tests.inside.solvers import (
 from tests.soundness.exact import dot, fractions
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import psd
-from tightmargin.solvers import Verdict
 
 SCALES = (1e-6, 1.0, 1e6)
 INF = math.inf
@@ -449,11 +447,3 @@ def test_a_concave_objective_is_larger_between_its_ends() -> None:
     made.other = pyo.Objective(expr=-100 * (made.y - 1.4375) ** 2)
     found = crossing_point(standard_form(made), SHORT, LONG)
     assert found.varying >= -100 * ((1.99**0.5 - 1.4375) ** 2 - 1.4375**2)
-
-
-def test_an_equation_without_rational_solutions_is_certified() -> None:
-    made = model(line=lambda m: 3 * m.x == m.y)  # y = 3 / sqrt(5)
-    result = tm.solve(made)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(-7 / 5**0.5, rel=1e-6)
-    assert result.certificate.upper >= -7 / 5**0.5
