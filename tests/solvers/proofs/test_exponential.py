@@ -119,23 +119,17 @@ def test_no_term_is_below_its_affine_functions_nor_above_its_value(term: Term) -
     with localcontext() as context:
         context.prec = DIGITS
         for _ in range(300 if FULL else 60):
+            wild = float(rng.choice((1e-9, 0.3, 2.0, 40.0)) * rng.uniform(0.5, 2))
+            s = [wild * float(rng.choice((-1, 1))) if term.kind == ENTROPY else wild]
+            touching = [{LOG: 1 / wild, ENTROPY: math.exp(s[0] - 1)}.get(term.kind, math.log(wild))]
             if term.kind == SUM:
-                s = shares(rng, 3)
-                touching = [
-                    math.log(max(e, 1e-9) / q.c) for e, q in zip(s, term.parts, strict=True)
-                ]
-            else:
-                wild = float(rng.choice((1e-9, 0.3, 2.0, 40.0)) * rng.uniform(0.5, 2))
-                s = [wild * float(rng.choice((-1, 1))) if term.kind == ENTROPY else wild]
-                touching = [
-                    {EXP: math.log(wild), LOG: 1 / wild, ENTROPY: math.exp(s[0] - 1)}[term.kind]
-                ]
+                s, c = shares(rng, 3), [part.c for part in term.parts]
+                touching = [math.log(max(e, 1e-9) / each) for e, each in zip(s, c, strict=True)]
             constant = constant_below(term, s)
             sign = -1 if term.kind == LOG else 1
             for p in (touching, [abs(float(rng.normal())) + 1e-3 for _ in term.parts]):
-                line = sum(
-                    (sign * Decimal(a) * Decimal(b) for a, b in zip(s, p, strict=True)), Decimal(0)
-                ) + Decimal(constant)
+                pairs = zip(s, p, strict=True)
+                line = sign * sum(Decimal(a) * Decimal(b) for a, b in pairs) + Decimal(constant)
                 value = phi(term, p)
                 assert line <= value + abs(value) * SLACK + SLACK
                 if p is touching and min(s) != 0:

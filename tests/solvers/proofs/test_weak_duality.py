@@ -95,24 +95,18 @@ def test_squares_are_the_function_up_to_their_excess(
         return
     x = fractions(rng.normal(size=k))
     absolute = [abs(y) for y in x]
-    value = dot(fractions(a), x) + sum(
-        y * dot(fractions(line), x) for y, line in zip(x, q, strict=True)
-    )
+    value = dot(fractions(a), x) + dot(x, [dot(fractions(line), x) for line in q])
     shift = fractions(found.shift)
     parts = [dot(fractions(line), x) + e for line, e in zip(found.root, shift, strict=True)]
     squares = dot(parts, parts) - found.rest
-    excess = Fraction(0)
-    if found.excess is not None:
-        e = found.excess
-        excess = Fraction(e.squares) * dot(x, x) + Fraction(e.linear) * sum(absolute)
-        excess += Fraction(e.constant)
+    e = found.excess
+    excess = Fraction(0) if e is None else Fraction(e.constant)
+    if e is not None:
+        excess += Fraction(e.squares) * dot(x, x) + Fraction(e.linear) * sum(absolute)
     # Entries are right to a few units in their last place.
-    sizes = [
-        dot(fractions(np.abs(line)), absolute) + abs(e)
-        for line, e in zip(found.root, shift, strict=True)
-    ]
-    size = dot(sizes, sizes)
-    assert value - squares <= excess + Fraction(2.0**-46) * size
+    sizes = [dot(fractions(np.abs(line)), absolute) for line in found.root]
+    sizes = [size + abs(e) for size, e in zip(sizes, shift, strict=True)]
+    assert value - squares <= excess + Fraction(2.0**-46) * dot(sizes, sizes)
 
 
 def test_perfect_squares_are_exact_and_others_say_that_they_round() -> None:
@@ -134,8 +128,7 @@ def limits_by_name(model: pyo.ConcreteModel, known: float) -> dict[str, float]:
 def test_limits_pass_through_rows_and_cones() -> None:
     """X <= 4 by the objective, y = 2 x - 1, |z| <= y, v^2 <= x y: limits 4, 7, 7, 28^(1/2)."""
     m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.NonNegativeReals)
-    m.y = pyo.Var(within=pyo.NonNegativeReals)
+    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
     m.z, m.v = pyo.Var(), pyo.Var()
     psd(m, "matrix", [[m.x], [m.v, m.y]])
     m.row = pyo.Constraint(expr=m.y - 2 * m.x == -1)
