@@ -44,12 +44,9 @@ def assert_same(a: SolveResult, b: SolveResult) -> None:
     for field in fields(SolveResult):
         mine, theirs = getattr(a, field.name), getattr(b, field.name)
         if field.name in ("values", "duals"):
-            assert set(mine) == set(theirs)
-            for name, array in mine.items():
-                assert np.shape(array) == np.shape(theirs[name]), name
-                np.testing.assert_array_equal(array, theirs[name])
-        else:
-            assert mine == theirs, field.name
+            mine, theirs = ({k: (v.shape, v.tolist()) for k, v in part.items()}
+                            for part in (mine, theirs))  # fmt: skip
+        assert mine == theirs, field.name
 
 
 # --- round trips ---------------------------------------------------------------------------------
@@ -106,20 +103,17 @@ def test_large_arrays_travel_beside_the_file_with_a_checksum(tmp_path: Path) -> 
         for name in archive.namelist():
             assert b"'descr': '<f8'" in archive.read(name)[:128], "numbers only"
     assert_same(SolveResult.load(path), result)
+    try:  # saved as r.npz it must not write its JSON over its own arrays
+        assert_same(SolveResult.load(result.save(tmp_path / "own.npz")), result)
+    except ValueError:
+        assert not (tmp_path / "own.npz").exists()
     elsewhere = tmp_path / "elsewhere"  # the pair may move together
     elsewhere.mkdir()
     for file in (path, companion):
         file.rename(elsewhere / file.name)
     assert_same(SolveResult.load(elsewhere / "r.json"), result)
-
-
-def test_the_file_and_its_companion_never_share_a_name(tmp_path: Path) -> None:
-    """A result saved as r.npz must not write its JSON over its own arrays."""
-    try:
-        path = large().save(tmp_path / "r.npz")
-    except ValueError:
-        return
-    assert_same(SolveResult.load(path), large())
+    other = replace(result, values={"xi": np.ones(INLINE_LIMIT + 5)}, duals={})
+    assert_same(SolveResult.load(other.save(elsewhere / "r.json")), other)
 
 
 def resealed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
@@ -282,9 +276,3 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(
             large().save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
-
-
-def test_saving_again_replaces(tmp_path: Path) -> None:
-    path = large().save(tmp_path / "r.json")
-    other = replace(large(), values={"xi": np.ones(INLINE_LIMIT + 5)}, duals={})
-    assert_same(SolveResult.load(other.save(path)), other)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
+import random
+import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -16,43 +20,122 @@ import pytest
 import tightmargin as tm
 from tests.cases import CASES, CONVEX
 from tests.cases import known as optimum
-from tests.conformance.exponential_problems import OPTIMA, two
+from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED, two
+from tests.conformance.problems import PROBLEMS
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import (
     Branch,
+    Case,
     Leaf,
+    Limits,
     NotProvenError,
+    Subject,
+    TreeSearch,
     checker,
     classify,
     infeasible_document,
     multipliers_by_name,
     standard_form,
+    tree_search,
     write,
     write_document,
     write_tree,
 )
 from tests.references.multiclass import class_points
 from tests.solvers.proof_files import tiny_trees
+from tests.solvers.proof_files.mutations import mutated
 from tests.solvers.proof_files.test_checker import changed, rejected
-from tests.solvers.proof_files.written_files import (
-    BY_NAME,
-    CONVEX_PROBLEMS,
-    Build,
-    Proven,
-    convex_file,
-    exponential_files,
-    holds,
-    known,
-    proven,
-    searched,
-    solved,
-    tree,
-    tree_file,
-    tree_truth,
-)
+from tests.support.both_checkers import accepted
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
-from tightmargin.solvers import Status, Verdict, solve
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
+
+BY_NAME = {problem.name: problem for problem in PROBLEMS}
+CONVEX_PROBLEMS = [name for name, problem in BY_NAME.items() if problem.problem_class in CONVEX]
+Build = Callable[[], pyo.ConcreteModel]
+Proven = tuple[checker.Proof, dict[str, Any]]
+
+
+def proven(path: Path) -> Proven:
+    """What a file proves to both checkers, and the document."""
+    document = checker.read(str(path))
+    proof = accepted(document)
+    assert proof is not None
+    return proof, document
+
+
+def solved(model: pyo.ConcreteModel, path: Path, **words: Any) -> SolveResult:
+    """The result of a solve that writes a file."""
+    result = solve(model, proof=path, **words)
+    assert f"the proof is in {path}" in result.message
+    return result
+
+
+def searched(
+    model: pyo.ConcreteModel, node_limit: int | None = None, **limits: Any
+) -> tuple[Case, TreeSearch]:
+    case = Case(model, Subject(standard_form(model)), None, Limits(**{"time_limit": 60, **limits}))
+    return case, tree_search(case, node_limit=node_limit)
+
+
+def tree(model: pyo.ConcreteModel, path: Path, **limits: Any) -> Proven:
+    """The proof of a search of our own, and its document."""
+    case, search = searched(model, **limits)
+    kind = write_tree(path, case, search.point, search.proof).kind
+    proof, document = proven(path)
+    assert proof.kind == kind
+    return proof, document
+
+
+Known = tuple[checker.Proof, dict[str, Any], Any, Any]
+
+
+@functools.cache
+def written(family: str) -> dict[str, Known]:
+    """Files of models whose minimum is known, that minimum, and how far it is off as a double."""
+    found: dict[str, Known] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.json.gz"
+        for name in CONVEX_PROBLEMS if family == "convex" else ():
+            solved(BY_NAME[name].build(), path)
+            proof, document = proven(path)
+            least, off = BY_NAME[name].answer, Fraction(0)
+            if not isinstance(least, str):
+                least = Fraction(least) * (1 if "minimised" in document["about"] else -1)
+                off = abs(least) / 2**51
+            found[name] = proof, document, least, off
+        builds = {name: (build, "infeasible") for name, build in INFEASIBLE.items()}
+        builds |= {f"{name} below": (build, "unbounded") for name, build in UNBOUNDED.items()}
+        builds |= {f"{name} least": case for name, case in OPTIMA.items()}
+        for name, (build, least) in builds.items() if family == "exponential" else ():
+            solved(build(), path)
+            found[name] = *proven(path), least, 4e-16
+        for build in tiny_trees.ALL if family == "trees" else ():
+            for limit in (None, 1) if build in OPEN else (None,):
+                proof, document = tree(build(), path, node_limit=limit)
+                least = tiny_trees.BY_HAND.get(build) or tiny_trees.enumerated(document["model"])
+                off = Fraction(1, 2**50) if build is tiny_trees.cone else Fraction(0)
+                found[f"{build.__name__} {limit or ''}"] = proof, document, least, off
+    return found
+
+
+OPEN = (tiny_trees.knapsack, tiny_trees.equation, tiny_trees.big_m)  # and left so at 1 node
+FAMILIES = ("convex", "exponential", "trees")
+
+
+def holds(proof: checker.Proof, least: Any, below: float | Any = 0, above: float | Any = 0) -> bool:
+    """Whether a claim is true of a model whose minimum is known: a number, or "infeasible", or
+    "unbounded"; `below` and `above` are what it may be off.
+    """
+    if proof.kind in ("infeasible", "unbounded"):
+        return bool(least == proof.kind)
+    constant = proof.model.constant
+    low = None if proof.lower is None else proof.lower + constant
+    high = None if proof.upper is None else proof.upper + constant
+    if isinstance(least, str):
+        return (high if least == "infeasible" else low) is None
+    return (low is None or low <= least + above) and (high is None or high >= least - below)
+
 
 # Of each class, and with cones of every kind; with FULL all.
 ENTRIES = [name for name in CASES if CATALOGUE[name].problem_class in CONVEX] if FULL else [
@@ -64,15 +147,20 @@ ENTRIES = [name for name in CASES if CATALOGUE[name].problem_class in CONVEX] if
 # --- convex models -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CONVEX_PROBLEMS)
-def test_files_of_problems_with_known_answers(name: str) -> None:
-    proof, document = convex_file(name)
-    least, off = known(name)
-    assert holds(proof, least, off, off)
-    assert proof.kind == (least if isinstance(least, str) else "optimum")
-    if name == "lp_maximised":
-        assert document["model"]["variables"] == ["x", "y"]
-        assert [row["name"] for row in document["model"]["rows"]] == ["total", "slack"]
+@pytest.mark.parametrize("family", FAMILIES)
+def test_files_prove_what_is_known(family: str) -> None:
+    """The optimum in closed form, or that there is no point, or no least value."""
+    for name, (proof, _, least, off) in written(family).items():
+        assert holds(proof, least, off, off), name
+        kind = "bounds" if name.endswith(" 1") else least if isinstance(least, str) else "optimum"
+        assert proof.kind == kind, name
+        assert kind != "bounds" or (proof.lower < proof.upper and not proof.closed()), name
+
+
+def test_columns_and_rows_keep_their_names() -> None:
+    model = written("convex")["lp_maximised"][1]["model"]
+    assert model["variables"] == ["x", "y"]
+    assert [row["name"] for row in model["rows"]] == ["total", "slack"]
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -88,22 +176,13 @@ def test_convex_entries_have_files(tmp_path: Path, name: str) -> None:
     assert holds(proof, expected, slack, slack)
 
 
-def test_exp_and_log_have_files_of_what_is_known() -> None:
-    """The optimum in closed form, or that there is no point, or no least value."""
-    for name, ((found, _), least) in exponential_files().items():
-        assert found.kind == (least if isinstance(least, str) else "optimum"), name
-        assert holds(found, least, 4e-16, 4e-16), name
-        if found.kind == "optimum":
-            assert found.upper - found.lower <= Fraction(1, 10**6) * max(1, abs(Fraction(least)))
-
-
 def test_forged_parts_of_exp_and_log_are_rejected() -> None:
     def shifted(text: str, by: Fraction) -> str:
         return str(checker.number(text, "") + by)
 
-    files = {name: document for name, ((_, document), _) in exponential_files().items()}
+    files = {name: document for name, (_, document, *_) in written("exponential").items()}
     for name in OPTIMA:
-        whole = files[name]
+        whole = files[f"{name} least"]
         tight = copy.deepcopy(whole)
         for tangent in tight["steps"][0]["tangents"]:
             if tangent[2]:  # as much as it proves, and a little more
@@ -112,10 +191,10 @@ def test_forged_parts_of_exp_and_log_are_rejected() -> None:
         column = whole["model"]["terms"][0]["column"]
         below = shifted(whole["point"][column], -Fraction(1, 10**6))
         assert "the point misses" in rejected(changed(whole, "point", column, to=below))
-    unbounded = files["unbounded exp"]
+    unbounded = files["exp below"]
     back = [str(-checker.number(v, "")) for v in unbounded["ray"]]
     assert "the ray leaves" in rejected(unbounded | {"ray": back})
-    document = copy.deepcopy(files["sum"])
+    document = copy.deepcopy(files["sum least"])
     shares = next(s for _, _, s in document["steps"][0]["tangents"] if "0x0.0p+0" not in s)
     shares[0] = shifted(shares[0], Fraction(1, 10**30))
     assert "slopes of nothing" in rejected(document)
@@ -136,38 +215,12 @@ def test_what_is_so_in_the_limit_alone_is_not_certified(build: Build) -> None:
 # --- trees ---------------------------------------------------------------------------------------
 
 
-def agrees(build: Build, found: Proven) -> bool:
-    """Whether what is claimed holds of the known minimum, to the last place where that is exact."""
-    least, off = tree_truth(build, found[1])
-    return holds(found[0], least, off, off)
-
-
-@pytest.mark.parametrize("build", tiny_trees.ALL, ids=lambda build: build.__name__)
-def test_files_of_models_whose_minimum_is_known(build: Build) -> None:
-    assert agrees(build, tree_file(build))
-    assert tree_file(build)[0].kind == ("infeasible" if build is tiny_trees.discs else "optimum")
-
-
-@pytest.mark.parametrize("seed", range(30 if FULL else 6))
-def test_files_of_drawn_models(tmp_path: Path, seed: int) -> None:
-    """A minimum of 0 has a gap in absolute terms alone."""
-    proof, document = tree(tiny_trees.drawn(seed), tmp_path / "proof.json", absolute_gap=1e-7)
-    least = tiny_trees.enumerated(document["model"])
-    assert proof.kind == ("optimum" if isinstance(least, Fraction) else "infeasible")
-    assert holds(proof, least)
-
-
-def test_a_tree_that_is_not_closed_proves_bounds(tmp_path: Path) -> None:
-    for build in (tiny_trees.knapsack, tiny_trees.equation, tiny_trees.big_m):
-        found = tree_file(build, 1)
-        assert found[0].kind == "bounds"
-        assert found[0].lower < found[0].upper
-        assert not found[0].closed()
-        assert agrees(build, found)
+def test_a_bound_is_written_without_a_point(tmp_path: Path) -> None:
     case, search = searched(tiny_trees.miqp())
-    proof = write_tree(tmp_path / "proof.json", case, None, search.proof)
-    assert (proof.kind, proof.upper) == ("bounds", None), "without a point"
-    assert agrees(tiny_trees.miqp, proven(tmp_path / "proof.json"))
+    assert write_tree(tmp_path / "proof.json", case, None, search.proof).upper is None
+    proof, document = proven(tmp_path / "proof.json")
+    assert (proof.kind, proof.upper) == ("bounds", None)
+    assert proof.lower <= tiny_trees.enumerated(document["model"])
 
 
 def test_a_gap_that_was_asked_for_is_an_optimum(tmp_path: Path) -> None:
@@ -313,3 +366,37 @@ def test_a_bad_path_is_refused_before_any_solver_starts(
     with pytest.raises(ValueError, match=name.split("/")[0]):
         solve(BY_NAME["lp_maximised"].build(), proof=tmp_path / name)
     assert next(started) == 0
+
+
+# --- files with one thing changed ---------------------------------------------------------------
+
+# Mutants, and how many of them must be accepted: of the same model, of another one.
+SHARES = {"convex": (500, 10, 0), "trees": (300, 6, 3), "exponential": (100, 2, 0)}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_mutation_is_accepted_with_a_false_claim(family: str) -> None:
+    """And both checkers say the same of each. Another model is enumerated if it is of integers."""
+    files, tally, dice = [*written(family).values()], Counter[str](), random.Random(33)
+    times = 4 if FULL else 1
+    count, same_model, another = (times * number for number in SHARES[family])
+    for k in range(count):
+        _, original, minimum, off = files[k % len(files)]
+        document, way = original, ""
+        while document == original:
+            document, way = mutated(original, dice)
+        proof = accepted(document)
+        if proof is None:
+            tally["rejected"] += 1
+            continue
+        model = document["model"]
+        same = model == original["model"]
+        if not same:
+            if not 0 < len(set(model["integer"])) == len(model["variables"]):
+                continue
+            minimum, off = tiny_trees.enumerated(model), 0
+        tally["the same model" if same else "another model"] += 1
+        assert holds(proof, minimum, off, off), (k, way)
+    assert tally["rejected"] > count / 2, tally
+    assert tally["the same model"] > same_model, tally
+    assert tally["another model"] >= another, tally

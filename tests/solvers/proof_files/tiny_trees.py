@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 Builder = Callable[[], pyo.ConcreteModel]
@@ -105,25 +104,6 @@ def maximised() -> pyo.ConcreteModel:
 ALL: tuple[Builder, ...] = (knapsack, miqp, cone, discs, equation, big_m, lattice, maximised)
 # cone: (2, 1); equation: 3 x + 5 y = 7; big_m: both of one class are given up; lattice: (3, 0).
 BY_HAND = {cone: Fraction(5**0.5 - 0.6), equation: Fraction(1, 4), big_m: 2, lattice: 12}
-
-
-def drawn(seed: int) -> pyo.ConcreteModel:
-    """Three integers, every second one quadratic."""
-    rng = np.random.default_rng(seed)
-    whole: Ends = {f"x{k}": (-2, 2) if k == 0 else (0, 1 + seed % 3) for k in range(3)}
-    made = model(whole, {}, lambda m: 0 * m.x0)
-    columns = [*made.component_data_objects(pyo.Var)]
-
-    def line(low: int, high: int) -> Any:
-        a = rng.integers(low, high, len(columns)).tolist()
-        return sum(float(c) * v for c, v in zip(a, columns, strict=True))
-
-    made.goal.expr = line(-9, 10)
-    for v in columns if seed % 2 else ():
-        made.goal.expr += float(rng.integers(1, 5)) / 2 * (v - float(rng.normal())) ** 2
-    for _ in range(3):
-        made.rows.add((None, line(-7, 8), float(rng.integers(-3, 9)) + 0.5))
-    return made
 
 
 # --- documents, read by nothing of the project's -------------------------------------------------

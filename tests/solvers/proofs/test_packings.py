@@ -366,27 +366,6 @@ def test_names_tell_problems_apart() -> None:
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def test_parts_prove_the_mean_of_what_their_covers_prove() -> None:
-    data, split = points(0), (np.arange(0, 4), np.arange(4, N))
-    whole = PackingCover(PackingProblem(data, PENALTY, "free", SideRows.nothing(N, D)))
-    whole.add_parts(2)
-    values = []
-    for own in split:
-        tree = grown(whole.problem.part(own, 2), 0)
-        whole.add_part(own, tree.cover)
-        while tree.more():
-            tree.expand()
-        part = TrainingData(data.X[own], data.y[own])
-        values += zero_one_optima(part, (2 * PENALTY,), "free")
-    assert whole.value == pytest.approx(sum(values) / 2, rel=2e-6)
-    assert whole.value <= sum(values) / 2 * (1 + 1e-12)
-    assert whole.value <= least(0, "free")
-    assert whole.parts == 2
-    proven = whole.value
-    whole.add_parts(3)
-    assert whole.value == proven, "what was proven before stays so"
-
-
 def test_parts_that_are_none_are_refused() -> None:
     whole = PackingCover(problem())
     whole.add_parts(2)
