@@ -49,9 +49,6 @@ def assert_same(a: SolveResult, b: SolveResult) -> None:
         assert mine == theirs, field.name
 
 
-# --- round trips ---------------------------------------------------------------------------------
-
-
 def test_every_field_survives_in_plain_json(tmp_path: Path) -> None:
     facts = {"ü\u2028\x7f": -(2**40), "": 5e-324, "flag": True, "words": 'a "\\\n'}
     arrays = {"u[0]": np.zeros((1, 2)), "b": np.array(-0.0), "T": np.ones((2, 1, 3)) / 3}
@@ -84,9 +81,6 @@ def test_infinities_and_missing_numbers_are_null(tmp_path: Path) -> None:
     assert document["objective"] is None
     assert document["values"]["w"] == [1.0, None, None]
     np.testing.assert_array_equal(SolveResult.load(path).values["w"], [1.0, np.nan, np.nan])
-
-
-# --- arrays beside the file ----------------------------------------------------------------------
 
 
 def test_large_arrays_travel_beside_the_file_with_a_checksum(tmp_path: Path) -> None:
@@ -180,9 +174,6 @@ def test_another_companion_is_refused_and_runs_nothing(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-# --- damaged files -------------------------------------------------------------------------------
-
-
 def test_an_altered_number_is_refused(tmp_path: Path) -> None:
     path = sample().save(tmp_path / "r.json")
     for key in ("objective", "bound", "seconds"):
@@ -248,9 +239,6 @@ def test_a_file_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
     resealed(path, lambda d: d.update(arrays=outside, values={"xi": {"npz": "values/xi"}}))
     with pytest.raises(ValueError, match="is not a readable result"):
         SolveResult.load(path)
-
-
-# --- writing -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def clustered(n: int = 16, d: int = 2, sigma: float = 0.4, seed: int = 1) -> Any
     [
         (tiny_trees.lattice, {"prove": 10}, ""),
         (lambda: tm.zero_one_disjunctive(clustered(), penalty=1.0), {}, "enumeration"),
-        (lambda: tm.ramp_big_m(clustered(), C=1.0, big_m="derived"), {}, "cones"),
+        (lambda: tm.ramp_big_m(clustered(10), C=1.0, big_m="derived"), {}, "cones"),
         (lambda: tm.build("multiclass_truncated", class_points(2), ridge=0.1, truncation=-0.5,
                           big_m="derived"), {}, "branch and bound"),
         (tiny_trees.discs, {"method": "branch-and-bound"}, None),
@@ -274,10 +274,10 @@ def test_solve_writes_what_a_search_proves(
 
 
 def test_a_tree_for_a_file_takes_no_longer_than_was_asked(tmp_path: Path) -> None:
-    """Searched for minutes it would be closed; in a second there are bounds."""
+    """Searched for minutes it would be closed; in half a second there are bounds."""
     model = tm.zero_one_big_m(clustered(40, 5, seed=5), penalty=1.0, big_m=60.0)
     words: dict[str, Any] = {"solver": "scip", "live": False, "options": {"limits/nodes": 1}}
-    solved(model, tmp_path / "proof.json.gz", time_limit=1.0, **words)
+    solved(model, tmp_path / "proof.json.gz", time_limit=0.5, **words)
     assert proven(tmp_path / "proof.json.gz")[0].kind == "bounds"
     off = tmp_path / "none.json"
     assert "no proof file was written" in solve(model, prove=False, proof=off, **words).message

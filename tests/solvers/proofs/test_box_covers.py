@@ -27,7 +27,6 @@ from tests.inside.solvers import (
     LinearLimit,
     LowerBound,
     SquareLimit,
-    Squares,
     StandardForm,
     cover_bound,
     proven_limits,
@@ -291,10 +290,7 @@ def test_an_entry_that_is_there_twice_is_one_number() -> None:
     assert apart > 8
 
 
-# --- limits of columns and directions -------------------------------------------------------------
-
-
-def two_columns() -> tuple[StandardForm, Squares]:
+def test_convex_rows_and_cutoffs_limit_columns() -> None:
     """min x + y, x, y >= 0, x + y >= 1, 4 x^2 + y^2 <= 9, x^2 + y^2 >= 1/4."""
     model = pyo.ConcreteModel()
     model.x, model.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
@@ -304,12 +300,6 @@ def two_columns() -> tuple[StandardForm, Squares]:
     model.goal = pyo.Objective(expr=model.x + model.y)
     form = standard_form(model)
     squares = squares_of(form, read_concave(form).directions)
-    assert squares is not None
-    return form, squares
-
-
-def test_a_convex_row_limits_its_directions_and_their_columns() -> None:
-    form, squares = two_columns()
     number = int(np.flatnonzero((squares.weights[1:] < 0).any(axis=1))[0])
     columns, directions = proven_limits(form, squares, (SquareLimit(number),))
     assert columns[1] == pytest.approx([1.5, 3.0], rel=1e-14)
@@ -318,12 +308,7 @@ def test_a_convex_row_limits_its_directions_and_their_columns() -> None:
     for wrong in (1 - number, 7, -1, True):
         same, _ = proven_limits(form, squares, (SquareLimit(wrong),))
         assert not np.isfinite(same[1]).any()
-
-
-def test_a_cutoff_limits_what_costs() -> None:
-    form, squares = two_columns()
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-    limit = LinearLimit(False, 0, -1, *nothing, 1.0)
+    limit = LinearLimit(False, 0, -1, np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     columns, _ = proven_limits(form, squares, (limit,), 2.5)
     assert columns[1][0] == pytest.approx(2.5)
     assert columns[1][0] >= 2.5

@@ -33,7 +33,7 @@ from tests.solvers.proof_files.test_checker import edited as with_changes
 from tests.support.both_checkers import accepted
 from tests.support.covering import FULL
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Verdict, cone_search
+from tightmargin.solvers import cone_search
 
 DATA = tm.data.outlier_data("clustered", n=12, d=3, sigma=0.5, seed=4)
 PENALTY = 0.8
@@ -196,19 +196,6 @@ def built(entry: str, data: TrainingData, intercept: str, penalty: float = C) ->
     return getattr(tm, entry)(data, **words)
 
 
-def test_fixed_columns_stay_fixed_and_auto_takes_cones_for_edited_ramp_models() -> None:
-    data = points(0)
-    model = tm.ramp_big_m(data, C=C, big_m="derived")
-    model.w[1].fix(-0.4)
-    sides = np.array([[0.0, 1.0, 0.0]]), np.array([-0.4]), np.array([-0.4])
-    found = tm.solve(model)
-    assert found.certificate.facts["engine"] == "cone-search"
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    assert found.objective == pytest.approx(ramp_beside(data, "free", sides), rel=1e-5)
-
-
-# --- proof files ---------------------------------------------------------------------------------
-
 FILES = [  # entry, intercept, kind of edit, seed of the points
     ("ramp_big_m", "free", "of b", 4),
     ("ramp_big_m", "none", "equation", 12),
@@ -218,9 +205,7 @@ FILES = [  # entry, intercept, kind of edit, seed of the points
     ("zero_one_big_m", "penalised", "nothing", 0),
     ("zero_one_bilinear", "free", "nothing", 0),
 ]
-if FULL:
-    FILES += [("ramp_big_m", mode, "row", 8) for mode in ("free", "penalised", "none")]
-    FILES += [("zero_one_big_m", mode, "nothing", 0) for mode in ("free", "none")]
+FILES += [("ramp_big_m", mode, "row", 8) for mode in INTERCEPTS] if FULL else []
 DEAR = 20.0  # a price at which conflicts are there
 
 
@@ -247,14 +232,6 @@ def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def lower_of(proof: Any) -> float:
     return float(proof.lower + proof.model.constant)
-
-
-def test_both_checkers_prove_the_file(document: Any) -> None:
-    found, exact, kind = document
-    proof = accepted(found)
-    assert proof.kind == "optimum"
-    assert lower_of(proof) <= exact <= float(proof.upper + proof.model.constant) * (1 + 1e-6)
-    assert bool(found["directed"].get("beside")) == (kind != "nothing")
 
 
 # Changes of a document, whose part for the cones is p, at places that are written with dots.
@@ -349,7 +326,10 @@ MAY_BE_TRUE = (
 
 def test_forged_files_are_refused_unless_they_are_true(document: Any) -> None:
     found, exact, kind = document
-    part = found["directed"]
+    part, honest = found["directed"], accepted(found)
+    assert honest.kind == "optimum"
+    assert lower_of(honest) <= exact <= float(honest.upper + honest.model.constant) * (1 + 1e-6)
+    assert bool(part.get("beside")) == (kind != "nothing")
     changes = [
         *ALWAYS.items(),
         *(CONFLICTS.items() if part["conflicts"] else ()),

@@ -242,12 +242,9 @@ def test_objectives_of_many_terms_are_rounded_up_and_exact_where_rounding_counts
     nothing, ones = np.zeros(201), np.ones(201)
     for count, few in ((200, True), (201, False)):
         a, x = rng.normal(size=count) + 3, rng.normal(size=count) + 3
-        found, truth = many(a, nothing[:count], x)
-        assert truth <= Fraction(found.varying) <= truth * Fraction(1 + 1e-11)
-        assert (found.number is not None) is few
-        found, truth = many(nothing[:count], a, x)
-        assert truth <= Fraction(found.varying) <= truth * Fraction(1 + 1e-11)
-        assert (found.number is not None) is few
+        for found, truth in (many(a, nothing[:count], x), many(nothing[:count], a, x)):
+            assert truth <= Fraction(found.varying) <= truth * Fraction(1 + 1e-11)
+            assert (found.number is not None) is few
     # Terms that cancel to the last place, and those that underflow to less than they are.
     signs = np.where(np.arange(201) % 2 == 0, 1.0, -1.0)
     signs[0] = 2.0**-60
@@ -283,8 +280,7 @@ def test_an_equation_needs_a_rational_coordinate() -> None:
         rng = np.random.default_rng(seed)
         a, x, right = rng.standard_normal(4), rng.standard_normal(4), float(rng.standard_normal())
         spec = equation(*a.tolist(), right=right)
-        rest = Fraction(right) - dot(fractions(a[1:]), fractions(x[1:]))
-        first = rest / Fraction(a[0])
+        first = (Fraction(right) - dot(fractions(a[1:]), fractions(x[1:]))) / Fraction(a[0])
         form = spec.form()
         found = proven_point(form, x, {0: first})
         assert np.array_equal(found.x[1:], x[1:])
@@ -342,8 +338,7 @@ def test_numbers_that_are_none_whole_numbers_and_cancellation() -> None:
             assert proven(square, size, 0.0) == (sign < 0)
     square = ({(0, 0): 1.0, (0, 1): -2.0, (1, 1): 1.0}, [0.1, -0.1], 5.0)
     spec = Spec([(-INF, INF)] * 2, goal=square)
-    found = proven_point(spec.form(), np.array([0.3, 0.3]))
-    assert found.varying == 0.0
+    assert proven_point(spec.form(), np.array([0.3, 0.3])).varying == 0.0
 
 
 def test_rows_of_numbers_alone_are_met_or_no_point_is_near() -> None:

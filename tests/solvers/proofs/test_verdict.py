@@ -32,13 +32,13 @@ TINY = Fraction(1, 10**40)
 BIG = Fraction(10) ** 20  # of which a double loses every 1
 
 
-def bound(varying: float, subject: object = "model") -> LowerBound:
-    return LowerBound(subject=subject, words="", seal=SEAL, varying=varying)
+def bound(varying: float) -> LowerBound:
+    return LowerBound(subject="model", words="", seal=SEAL, varying=varying)
 
 
-def point(varying: float, eps: float = 0.0, subject: object = "model") -> FeasiblePoint:
+def point(varying: float, eps: float = 0.0) -> FeasiblePoint:
     return FeasiblePoint(
-        subject=subject, words="", seal=SEAL, varying=varying, x=np.zeros(1), eps=eps, worst="row"
+        subject="model", words="", seal=SEAL, varying=varying, x=np.zeros(1), eps=eps, worst="row"
     )
 
 
