@@ -69,16 +69,10 @@ def test_every_field_survives_in_plain_json(tmp_path: Path) -> None:
     assert [*document.items()][:2] == [("schema", "tightmargin/1"), ("command", "solve")]
     assert len(document["values"]["w"]) == 2
     assert not list(tmp_path.glob("*.npz"))
-
-
-def test_infinities_and_missing_numbers_are_null(tmp_path: Path) -> None:
-    odd = replace(
-        sample(), bound=-np.inf, objective=np.nan, values={"w": np.array([1.0, np.nan, np.inf])}
-    )
-    path = odd.save(tmp_path / "r.json")
-    document = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert document["bound"] is None
-    assert document["objective"] is None
+    # Infinities and missing numbers are null.
+    odd = replace(odd, bound=-np.inf, objective=np.nan, values={"w": np.array([1, np.nan, np.inf])})
+    document = json.loads(odd.save(path).read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert (document["bound"], document["objective"]) == (None, None)
     assert document["values"]["w"] == [1.0, None, None]
     np.testing.assert_array_equal(SolveResult.load(path).values["w"], [1.0, np.nan, np.nan])
 

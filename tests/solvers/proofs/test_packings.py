@@ -307,9 +307,6 @@ def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.Mon
     assert is_least(tree, exact)
 
 
-# --- others --------------------------------------------------------------------------------------
-
-
 def lent(tree: Tree) -> tuple[list[OpenNode], Remainder]:
     """Nodes, and what is left of them after a search below."""
     nodes = tree.cover.take(2, np.inf)
@@ -361,9 +358,6 @@ def test_names_tell_problems_apart() -> None:
     others += [problem(**part) for part in parts]
     assert len({own.name, *(other.name for other in others)}) == len(others) + 1
     assert problem().name == own.name
-
-
-# --- parts ---------------------------------------------------------------------------------------
 
 
 def test_parts_that_are_none_are_refused() -> None:
