@@ -143,16 +143,10 @@ KINDS = {  # a row of w and b between its ends
 C = 0.8
 
 
-def points(seed: int, n: int = 5, d: int = 2) -> TrainingData:
-    """Few points, copied or on a grid for some seeds."""
+def points(seed: int, n: int, d: int = 2) -> TrainingData:
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = rng.normal(size=(n, d)) + 0.4 * y[:, None]
-    if seed % 4 == 1:
-        X = np.round(X)
-    if seed % 4 == 2:
-        X[-2] = X[0]
-    return TrainingData(X, y)
+    return TrainingData(rng.normal(size=(n, d)) + 0.4 * y[:, None], y)
 
 
 def edited(model: pyo.ConcreteModel, kind: str, intercept: str) -> Sides:

@@ -204,9 +204,6 @@ def test_rational_numbers_are_rounded_outward_by_less_than_two_neighbours(number
     assert high in (low, math.nextafter(low, math.inf))
 
 
-# --- boxes around solutions -----------------------------------------------------------------------
-
-
 def hilbert(k: int) -> Array:
     """Entries 1 / (i + j + 1), to the nearest doubles: nearly singular."""
     return 1 / (np.arange(k)[:, None] + np.arange(k) + 1.0)

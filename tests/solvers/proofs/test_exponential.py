@@ -88,15 +88,11 @@ def test_beyond_the_doubles_exp_has_one_end() -> None:
 
 
 def phi(term: Term, p: list[float]) -> Decimal:
-    first = Decimal(p[0])
-    if term.kind == EXP:
-        return first.exp()
-    if term.kind == LOG:
-        return -first.ln()
-    if term.kind == ENTROPY:
-        return first * first.ln()
-    parts = zip(term.parts, p, strict=True)
-    return sum((Decimal(part.c) * Decimal(each).exp() for part, each in parts), Decimal(0)).ln()
+    x = Decimal(p[0])
+    if term.kind == SUM:
+        parts = zip(term.parts, p, strict=True)
+        return sum(Decimal(part.c) * Decimal(each).exp() for part, each in parts).ln()
+    return {EXP: x.exp, LOG: lambda: -x.ln(), ENTROPY: lambda: x * x.ln()}[term.kind]()
 
 
 def of_kind(kind: str, c: tuple[float, ...] = (1.0,)) -> Term:

@@ -29,9 +29,6 @@ SCALES = (1e-6, 1.0, 1e6)
 INF = math.inf
 
 
-# --- a model as lists, and what is true of it -----------------------------------------------------
-
-
 Products = dict[tuple[int, int], float]
 Triangle = list[list[tuple[list[float], float]]]  # each entry (coefficients, constant)
 
@@ -155,9 +152,6 @@ def triangle(rng: np.random.Generator, x: np.ndarray, scale: float) -> Triangle:
                 g = float(np.nextafter(g, step * INF))
             lines[i].append((a, g))
     return lines
-
-
-# --- the kernel beside it -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic", "semidefinite"])

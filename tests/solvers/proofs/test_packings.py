@@ -248,9 +248,6 @@ def test_counts_keep_the_others_and_close_what_gives_up_too_many() -> None:
     assert nobody.lemma(np.inf) is None
 
 
-# --- nothing is lost -----------------------------------------------------------------------------
-
-
 def grown(found: PackingProblem, rounds: int) -> Tree:
     tree = Tree(found.data, found.penalty, found.intercept, 1e-6, found.side)
     tree.width = 1
