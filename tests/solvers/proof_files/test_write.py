@@ -360,8 +360,6 @@ def test_a_bad_path_is_refused_before_any_solver_starts(
     assert next(started) == 0
 
 
-# --- files with one thing changed ---------------------------------------------------------------
-
 # Mutants, and how many of them must be accepted: of the same model, of another one.
 SHARES = {"convex": (500, 10, 0), "trees": (300, 6, 3), "exponential": (100, 2, 0)}
 

@@ -129,9 +129,6 @@ def test_what_rounding_takes_from_a_margin_is_taken_from_the_bound(
     assert missed >= 1e-3 or found >= needed * (1 - 1e-2)
 
 
-# --- rows beside, and proof files -----------------------------------------------------------------
-
-
 Sides = tuple[np.ndarray, np.ndarray, np.ndarray]  # G, low, high over (w, b), or over w
 KINDS = {  # a row of w and b between its ends
     "row": ((1.0, -0.5, 0.0), 1.1, np.inf),

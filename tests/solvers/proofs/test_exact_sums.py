@@ -157,9 +157,6 @@ def test_products_that_underflow_are_left_to_fractions() -> None:
     assert linear_excess(form, tiny)[0] > 0
 
 
-# --- systems of equations -------------------------------------------------------------------------
-
-
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 

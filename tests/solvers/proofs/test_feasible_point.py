@@ -340,9 +340,6 @@ def test_rows_of_numbers_alone_are_met_or_no_point_is_near() -> None:
     assert near_point(standard_form(m), np.zeros(1)) is None
 
 
-# --- points between two others --------------------------------------------------------------------
-
-
 def model(**parts: Any) -> pyo.ConcreteModel:
     """x^2 + y^2 = 2 in the plane, and what is added."""
     made = pyo.ConcreteModel()

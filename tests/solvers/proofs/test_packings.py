@@ -66,9 +66,6 @@ def least(seed: int, intercept: str) -> float:
     return value
 
 
-# --- lies ----------------------------------------------------------------------------------------
-
-
 def any_of(numbers: np.ndarray, others: Any, share: float, rng: Rng) -> np.ndarray:
     return np.where(rng.random(numbers.shape) < share, others, numbers)
 
@@ -135,9 +132,6 @@ def test_whatever_a_search_says_no_bound_is_above_the_optimum(
                 assert found.lemma.value == found.bound
                 counted += found.lemma.value > 0.3 * exact
     assert counted >= 2
-
-
-# --- single statements ---------------------------------------------------------------------------
 
 
 def nothing_said(rows: int, n: int, width: int = 4) -> Evidence:

@@ -28,6 +28,7 @@ from tests.inside.solvers import (
     curvature,
     dual_centre,
     exact_lp_bound,
+    exact_qp_bound,
     is_semidefinite,
     limits_of_variables,
     proven_bound,
@@ -279,3 +280,18 @@ def test_no_multipliers_prove_too_much_in_rational_arithmetic(scale: str) -> Non
     proven = [bound.varying for bound in found if bound is not None]
     assert max(proven) == optimum
     assert len(proven) > 15
+
+
+def test_no_rational_numbers_prove_too_much_of_a_quadratic_program() -> None:
+    m, optimum = quadratic(1.0)
+    m.y.setlb(0.0)
+    subject, rng, found = Subject(standard_form(m)), np.random.default_rng(9), []
+    best = {"x": 2.0, "y": 1.0}
+    x = np.array([best[subject.form.columns.name(j)] for j in range(2)])
+    for size in (0.0, *np.geomspace(1e-12, 100, 200 if FULL else 60)):
+        near, price = x + size * rng.normal(size=2), 2.0 + size * rng.normal()
+        at = dict(enumerate(fractions(near)))
+        found.append(exact_qp_bound(subject, at, {0: Fraction(float(price))}))
+    proven = [bound.varying for bound in found if bound is not None]
+    assert proven[0] == optimum == max(proven)
+    assert 30 < len(proven) < len(found), "a price of less than 0 proves nothing"
