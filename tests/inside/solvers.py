@@ -36,9 +36,8 @@ from tightmargin.solvers.canonical_form.conic_form import (
     conic_multipliers,
     pack,
     unpack,
-    without_own_bounds,
 )
-from tightmargin.solvers.canonical_form.curvature import block_curvature, curvature
+from tightmargin.solvers.canonical_form.curvature import curvature
 from tightmargin.solvers.canonical_form.named_values import (
     multipliers_by_name,
     named_ray,
@@ -52,7 +51,7 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.certificates.dual_centre import dual_centre
-from tightmargin.solvers.certificates.dual_repair import into_cone, repaired
+from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.kkt import conditions
 from tightmargin.solvers.certificates.model_bound import Bound as ModelBoundBound
@@ -281,7 +280,7 @@ from tightmargin.solvers.proofs.tree.tree import (
     tree_bound,
 )
 from tightmargin.solvers.proofs.verdict import judged, judged_without_optimum, weakest
-from tightmargin.solvers.proofs.weak_duality import _rounded_once, proven_bound, proven_empty
+from tightmargin.solvers.proofs.weak_duality import proven_bound, proven_empty
 from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import DERIVED, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.rigorous_svm import methods as rigorous_svm_methods

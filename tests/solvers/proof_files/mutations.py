@@ -75,54 +75,78 @@ def other_list(part: list[Any], dice: random.Random) -> None:
             part[k], part[other] = part[other], part[k]
 
 
-def other_object(part: dict[str, Any], dice: random.Random) -> None:
-    """A key dropped or added."""
-    if part and dice.random() < 0.5:
-        del part[dice.choice([*part])]
-    else:
-        part[dice.choice(["lower", "upper", "objective", "squares", "signs", "x"])] = None
+PARTS = ("claim", "steps", "bound", "curvature", "cones", "point", "ray", "tree", "cutoff")
+KEYS = ("lower", "upper", "objective", "squares", "signs", "x")
+OTHERS: dict[str, tuple[Any, ...]] = {
+    "index": (-1, 0, 1, 2, 3, 10**9, True, None, "0", 0.5),
+    "word": ("upper", "lower", "objective", "optimum", "bounds", "x"),
+    "nothing": (None, 1, 1.0, [], {}, 8.0),
+}
 
 
-PARTS = ("claim", "steps", "bound", "curvature", "cones", "point", "ray")
-INDICES = (-1, 0, 1, 2, 3, 10**9, True, None, "0", 0.5)
-WORDS = ("upper", "lower", "objective", "optimum", "bounds", "x")
-NOTHINGS: tuple[Any, ...] = (None, 1, 1.0, [], {}, 8.0)
+def end_of(nodes: list[Any], at: int) -> int:
+    """Where the boxes below a node of a tree end."""
+    open_boxes = 1
+    while open_boxes and at < len(nodes):
+        open_boxes += 1 if isinstance(nodes[at], list) else -1
+        at += 1
+    return at
+
+
+def other_branch(nodes: list[Any], k: int, dice: random.Random) -> None:
+    """A branch at another number, or only one of its halves."""
+    middle = end_of(nodes, k + 1)
+    end = end_of(nodes, middle)
+    match dice.randrange(3):
+        case 0:
+            nodes[k : k + 1] = [[nodes[k][0], nodes[k][1] + dice.choice([-2, -1, 1, 2])]]
+        case 1:
+            nodes[k:end] = nodes[k + 1 : middle]
+        case _:
+            nodes[k:end] = nodes[middle:end]
 
 
 def mutated(document: dict[str, Any], dice: random.Random) -> tuple[dict[str, Any], str]:
     """A copy with one change, and what was changed."""
     found = copy.deepcopy(document)
-    strings = [place for place in places(found, str) if len(place) > 1]
-    strings = [place for place in strings if not {"name", "variables"} & set(place)]
-    numbers = [place for place in strings if is_number(holder(found, place)[place[-1]])]
-    every = [holder(found, place)[place[-1]] for place in numbers]
-    # The claim and the certificate deserve more than their share of all numbers.
-    first = dice.choice(PARTS)
-    of_part = [place for place in numbers if place[0] == first] or numbers
+    strings = [at for at in places(found, str) if not {"name", "variables", "schema"} & {*at}]
+    numbers = [at for at in strings if is_number(holder(found, at)[at[-1]])]
     lists = [at for at in places(found, list) if holder(found, at)[at[-1]]]
-    indices = [at for at in places(found, int) if "order" not in at] or numbers
-    words = [place for place in strings if place not in numbers]
-    way = dice.choices(
-        ["number", "of part", "list", "index", "word", "object", "nothing", "swap"],
-        [8, 3, 3, 2, 1, 1, 1, 1],
-    )[0]
+    # The claim and the certificate deserve more than their share of all numbers, a tree of lists.
+    first = dice.choice([part for part in PARTS if part in found])
     chosen = {
-        "number": numbers, "of part": of_part, "list": lists, "index": indices,
-        "word": words, "object": [*places(found, dict)], "nothing": numbers, "swap": numbers,
-    }[way]  # fmt: skip
-    place = dice.choice(chosen)
+        "number": numbers,
+        "of part": [at for at in numbers if at[0] == first] or numbers,
+        "list": lists,
+        "index": [at for at in places(found, int) if "order" not in at] or numbers,
+        "word": [at for at in strings if at not in numbers],
+        "object": [*places(found, dict)],
+        "nothing": numbers,
+        "swap": numbers,
+        "branch": [at for at in lists if at[:2] == ("tree", "nodes") and len(at) == 3],
+        "tree": [at for at in lists if at[0] in ("tree", "steps") or "integer" in at],
+    }
+    shares = {"number": 8, "of part": 5, "list": 3, "index": 2, "branch": 3, "tree": 2}
+    ways = [way for way in chosen if chosen[way] and ("tree" in found or way != "tree")]
+    way = dice.choices(ways, [shares.get(way, 1) for way in ways])[0]
+    place = dice.choice(chosen[way])
     part, key = holder(found, place), place[-1]
     match way:
         case "number" | "of part":
+            every = [holder(found, at)[at[-1]] for at in numbers]
             part[key] = other_number(part[key], dice, every)
-        case "list":
+        case "branch":
+            other_branch(part, key, dice)
+        case "list" | "tree":
             other_list(part[key], dice)
+        case "object" if part[key] and dice.random() < 0.5:
+            del part[key][dice.choice([*part[key]])]
         case "object":
-            other_object(part[key], dice)
+            part[key][dice.choice(KEYS)] = None
         case "swap":
             other = dice.choice(numbers)
             there = holder(found, other)
             part[key], there[other[-1]] = there[other[-1]], part[key]
         case _:
-            part[key] = dice.choice({"index": INDICES, "word": WORDS}.get(way, NOTHINGS))
-    return found, ".".join(map(str, place))
+            part[key] = dice.choice(OTHERS[way])
+    return found, f"{way} at {place}"

@@ -27,7 +27,6 @@ from tests.inside.solvers import (
     LinearLimit,
     LowerBound,
     SquareLimit,
-    Squares,
     StandardForm,
     cover_bound,
     proven_limits,
@@ -53,10 +52,10 @@ def searched(model: pyo.ConcreteModel, *, closed: bool = False) -> Searched:
     return form, found.cover.cover(program.directions, root, len(form.rows))
 
 
-def polytope_case(seed: int, *, reverse: bool, n: int = 3) -> tuple[pyo.ConcreteModel, float]:
+def polytope_case(seed: int, kind: str, n: int = 3) -> tuple[pyo.ConcreteModel, float]:
     """Beside vertices that are enumerated."""
     rng = np.random.default_rng(seed)
-    if not reverse:
+    if kind == "concave":
         polytope, Q = random_polytope(rng, n, 9), semidefinite(rng, n, n)
         c = rng.normal(size=n)
         truth = least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x))
@@ -72,7 +71,7 @@ def circle_case(seed: int, kind: str) -> tuple[pyo.ConcreteModel, float]:
     """A disc or circle cut by a random row, and its optimum by looking at every angle."""
     rng = np.random.default_rng(seed)
     c, a, side = rng.normal(size=2), rng.normal(size=2), float(rng.uniform(-0.3, 0.5))
-    radius = float(2.0 ** rng.integers(-8, 9)) if kind == "scaled circle" else 1.0
+    radius = float(2.0 ** rng.integers(-8, 9)) if kind != "disc" else 1.0
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(2))
     square, line = m.x[0] ** 2 + m.x[1] ** 2, c[0] * m.x[0] + c[1] * m.x[1]
@@ -80,96 +79,66 @@ def circle_case(seed: int, kind: str) -> tuple[pyo.ConcreteModel, float]:
     # Where the row meets the circle, besides the angles that it leaves.
     middle, along = a * side / (a @ a), np.array([-a[1], a[0]]) / np.linalg.norm(a)
     half = math.sqrt(max(1 - float(middle @ middle), 0.0))
-    chord = middle + np.outer(np.linspace(-half, half, 20001), along)
     angles = np.linspace(0.0, 2 * np.pi, 200_001)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    circle = np.vstack([circle[circle @ a <= side], chord[[0, -1]]])
-    if kind == "disc":
-        m.norm = pyo.Constraint(expr=square <= 1)
-        m.goal = pyo.Objective(expr=line - 2 * square - m.x[0] ** 2)
-        points = np.vstack([circle, chord])
-        values = points @ c - 2 * (points**2).sum(axis=1) - points[:, 0] ** 2
-        return m, float(values.min())
-    m.norm = pyo.Constraint(expr=square == radius**2)
-    m.goal = pyo.Objective(expr=line)
-    return m, radius * float((circle @ c).min())
+    points = np.vstack([circle[circle @ a <= side], middle + np.outer([-half, half], along)])
+    bent = int(kind == "disc")
+    m.norm = pyo.Constraint(expr=square <= 1 if bent else square == radius**2)
+    m.goal = pyo.Objective(expr=line - bent * (2 * square + m.x[0] ** 2))
+    return m, radius * float((points @ c - bent * (2 + points[:, 0] ** 2)).min())
 
 
 @cache
 def case(kind: str, seed: int) -> tuple[StandardForm, BoxCover, float]:
-    if kind in ("concave", "reverse"):
-        model, truth = polytope_case(seed, reverse=kind == "reverse")
-        return *searched(model), truth
-    model, truth = circle_case(seed, kind)
-    return *searched(model, closed=True), truth
+    round_one = kind not in ("concave", "reverse")
+    model, truth = circle_case(seed, kind) if round_one else polytope_case(seed, kind)
+    return *searched(model, closed=round_one), truth
 
 
-CASES = [("concave", 1), ("reverse", 3), ("circle", 0), ("scaled circle", 0), ("disc", 2)]
-if FULL:
-    CASES += [("concave", 2), ("reverse", 4)]
-    CASES += [(kind, seed) for kind in ("circle", "scaled circle") for seed in (2, 3)]
-    CASES += [("disc", seed) for seed in (0, 1, 3)]
+CASES = [("concave", 1), ("reverse", 3), ("scaled circle", 0), ("disc", 2)]
+CASES += [(kind, seed + 1) for kind, seed in CASES] if FULL else []
 ROOM = 1e-8  # what the truth itself is known to, relative
 
 
 def is_true(found: object, truth: float) -> bool:
     """Whether a statement about a model that has a point may be made."""
-    return found is None or (
-        isinstance(found, LowerBound) and found.varying <= truth + ROOM * abs(truth)
-    )
+    most = truth + ROOM * abs(truth)
+    return found is None or (isinstance(found, LowerBound) and found.varying <= most)
 
 
 def changed(cover: BoxCover, **parts: Any) -> BoxCover:
     return replace(cover, multipliers=replace(cover.multipliers, **parts))
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
-def test_a_finished_cover_proves_the_optimum(kind: str, seed: int) -> None:
-    form, cover, truth = case(kind, seed)
-    found = cover_bound(form, cover)
-    assert is_true(found, truth)
-    assert found.varying >= truth - 3e-6 * abs(truth)
-
-
-def false_multipliers(cover: BoxCover, size: float, rng: np.random.Generator) -> Iterator[BoxCover]:
+def lies(cover: BoxCover, size: float, rng: np.random.Generator) -> Iterator[BoxCover]:
+    """Multipliers; directions that are no eigenvectors, only ways to write a model; boxes."""
     given, rows = cover.multipliers, cover.multipliers.rows.copy()
     sides = given.sides + size * rng.normal(size=given.sides.shape)
     slopes = given.slopes + size * rng.normal(size=given.slopes.shape)
     rows.data = rows.data * (1 + size * rng.normal(size=len(rows.data)))
-    yield changed(cover, sides=sides)
-    yield changed(cover, slopes=slopes)
-    yield changed(cover, rows=rows)
-    yield changed(cover, rows=-rows)
+    for parts in ({"sides": sides}, {"slopes": slopes}, {"rows": rows}, {"rows": -rows}):
+        yield changed(cover, **parts)
     yield changed(cover, rows=sp.csr_matrix(rows), sides=np.abs(sides), slopes=slopes)
-
-
-def false_directions(cover: BoxCover, size: float, rng: np.random.Generator) -> Iterator[BoxCover]:
-    """Not quite eigenvectors, and weights of either sign: only ways to write a model."""
-    given = cover.directions
-    vectors = given.vectors + size * rng.normal(size=given.vectors.shape)
-    weights = given.weights + size * rng.normal(size=given.weights.shape)
-    yield replace(cover, directions=replace(given, vectors=vectors))
-    yield replace(cover, directions=replace(given, weights=np.abs(weights)))
-    yield replace(cover, directions=replace(given, vectors=vectors, weights=weights))
-    yield replace(cover, directions=replace(given, weights=np.zeros_like(weights)))
-
-
-def false_boxes(cover: BoxCover, size: float, rng: np.random.Generator) -> Iterator[BoxCover]:
-    at = cover.at + size * rng.normal(size=len(cover.at))
-    columns = cover.directions.vectors.shape[0]
-    axis = np.where(cover.axis < 0, -1, rng.integers(0, columns, size=len(cover.axis)))
-    sets = len(cover.multipliers.mu)
-    yield replace(cover, at=at)
-    yield replace(cover, axis=axis)
-    yield replace(cover, choice=rng.integers(0, sets, size=len(cover.choice)))
+    known = cover.directions
+    vectors = known.vectors + size * rng.normal(size=known.vectors.shape)
+    weights = known.weights + size * rng.normal(size=known.weights.shape)
+    for parts in (
+        {"vectors": vectors}, {"weights": np.abs(weights)}, {"weights": np.zeros_like(weights)},
+        {"vectors": vectors, "weights": weights},
+    ):  # fmt: skip
+        yield replace(cover, directions=replace(known, **parts))
+    axis = rng.integers(0, known.vectors.shape[0], size=len(cover.axis))
+    yield replace(cover, at=cover.at + size * rng.normal(size=len(cover.at)))
+    yield replace(cover, axis=np.where(cover.axis < 0, -1, axis))
+    yield replace(cover, choice=rng.integers(0, len(given.mu), size=len(cover.choice)))
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
-@pytest.mark.parametrize("lies", [false_multipliers, false_directions, false_boxes])
-def test_numbers_that_lie_prove_less_and_nothing_false(kind: str, seed: int, lies: Any) -> None:
+def test_numbers_that_lie_prove_less_and_nothing_false(kind: str, seed: int) -> None:
     form, cover, truth = case(kind, seed)
     honest, rng = cover_bound(form, cover), np.random.default_rng(7)
-    assert isinstance(honest, LowerBound)
+    assert is_true(honest, truth)
+    assert honest.varying >= truth - 3e-6 * abs(truth)
     found = [
         cover_bound(form, forged)
         for size in (1e-15, 1e-9, 1e-4, 1.0, 1e6)
@@ -178,24 +147,19 @@ def test_numbers_that_lie_prove_less_and_nothing_false(kind: str, seed: int, lie
     ]
     assert all(is_true(one, truth) for one in found)
     kept = [one.varying for one in found if isinstance(one, LowerBound)]
-    assert kept, "some still prove something"
+    assert len(kept) > 20
     assert len(kept) < len(found) or min(kept) < honest.varying
-
-
-@pytest.mark.parametrize(("kind", "seed"), CASES)
-def test_limits_and_cutoffs_are_proven_and_not_believed(kind: str, seed: int) -> None:
-    form, cover, truth = case(kind, seed)
+    # Limits and cutoffs are proven, and not believed.
     linear = [limit for limit in cover.limits if isinstance(limit, LinearLimit)]
+    limits = [[replace(limit, sign=-limit.sign) for limit in linear], []]
     for factor in (0.0, -1.0, 0.5, 2.0, 1e9, np.nan):
-        limits = tuple(replace(limit, y=factor * limit.y) for limit in linear)
-        assert is_true(cover_bound(form, replace(cover, limits=limits)), truth)
-    turned = tuple(replace(limit, sign=-limit.sign) for limit in linear)
-    for limits in ((), turned):
-        assert is_true(cover_bound(form, replace(cover, limits=limits)), truth)
+        limits.append([replace(limit, y=factor * limit.y) for limit in linear])
+    for some in limits:
+        assert is_true(cover_bound(form, replace(cover, limits=tuple(some))), truth)
     for cutoff in (truth - 1.0, truth, truth + 1.0, -math.inf, math.nan):
-        found = cover_bound(form, replace(cover, cutoff=float(cutoff)))
-        assert is_true(found, truth)
-        assert found is None or kind not in ("concave", "disc"), "that is for linear objectives"
+        other = cover_bound(form, replace(cover, cutoff=float(cutoff)))
+        assert is_true(other, truth)
+        assert other is None or kind not in ("concave", "disc"), "that is for linear objectives"
 
 
 @pytest.mark.parametrize("kind", ["concave", "reverse"])
@@ -243,8 +207,7 @@ def test_a_little_convexity_is_counted() -> None:
             assert truth - 3 * e - 1e-6 <= found.varying <= truth
 
 
-@pytest.mark.parametrize("size", [1e-14, 1e-9, 1e-3, 1.0])
-def test_multipliers_that_lie_over_columns_without_limits(size: float) -> None:
+def test_multipliers_that_lie_over_columns_without_limits() -> None:
     """min t - x^2 with t >= 0.3 x and t >= -x - 0.1 for x in [-1, 2]: -3.4 at x = 2."""
     model = pyo.ConcreteModel()
     model.x, model.t = pyo.Var(bounds=(-1, 2)), pyo.Var()
@@ -255,7 +218,7 @@ def test_multipliers_that_lie_over_columns_without_limits(size: float) -> None:
     honest = cover_bound(form, cover)
     assert -3.4 * (1 + 1e-6) <= honest.varying <= -3.4 * (1 - 1e-15)
     rng, given = np.random.default_rng(2), cover.multipliers
-    for _ in range(20 if FULL else 5):
+    for size in (1e-14, 1e-9, 1e-3, 1.0) * (20 if FULL else 3):
         rows = given.rows.copy()
         rows.data = rows.data + size * rng.normal(size=len(rows.data))
         slopes = given.slopes + size * rng.normal(size=given.slopes.shape)
@@ -312,12 +275,10 @@ def test_an_entry_that_is_there_twice_is_one_number() -> None:
     model.row = pyo.Constraint(expr=(0, 0.1 * model.x, 0.1))
     model.goal = pyo.Objective(expr=-(model.x**2))
     form, cover = searched(model)
-    one = replace(
-        cover, axis=np.array([-1]), at=np.zeros(1), below=np.array([-1]), above=np.array([-1]),
-        choice=np.array([0]),
-    )  # fmt: skip
+    none = np.array([-1])
+    one = replace(cover, axis=none, at=np.zeros(1), below=none, above=none, choice=none + 1)
     rng, apart = np.random.default_rng(0), 0
-    for _ in range(60):
+    for _ in range(30):
         large = 2.0 ** rng.integers(53, 62) * (1 + rng.random())
         second, third = rng.normal(size=2) * large * 2.0**-52
         numbers = np.array([large, second, -large, third])
@@ -326,13 +287,10 @@ def test_an_entry_that_is_there_twice_is_one_number() -> None:
         apart += abs(slope) > 1
         multipliers = BoxMultipliers(np.ones(1), rows, np.zeros((1, 0)), np.array([[slope]]))
         assert is_true(cover_bound(form, replace(one, multipliers=multipliers)), -1.0)
-    assert apart > 15
+    assert apart > 8
 
 
-# --- limits of columns and directions -------------------------------------------------------------
-
-
-def two_columns() -> tuple[StandardForm, Squares]:
+def test_convex_rows_and_cutoffs_limit_columns() -> None:
     """min x + y, x, y >= 0, x + y >= 1, 4 x^2 + y^2 <= 9, x^2 + y^2 >= 1/4."""
     model = pyo.ConcreteModel()
     model.x, model.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
@@ -342,12 +300,6 @@ def two_columns() -> tuple[StandardForm, Squares]:
     model.goal = pyo.Objective(expr=model.x + model.y)
     form = standard_form(model)
     squares = squares_of(form, read_concave(form).directions)
-    assert squares is not None
-    return form, squares
-
-
-def test_a_convex_row_limits_its_directions_and_their_columns() -> None:
-    form, squares = two_columns()
     number = int(np.flatnonzero((squares.weights[1:] < 0).any(axis=1))[0])
     columns, directions = proven_limits(form, squares, (SquareLimit(number),))
     assert columns[1] == pytest.approx([1.5, 3.0], rel=1e-14)
@@ -356,12 +308,7 @@ def test_a_convex_row_limits_its_directions_and_their_columns() -> None:
     for wrong in (1 - number, 7, -1, True):
         same, _ = proven_limits(form, squares, (SquareLimit(wrong),))
         assert not np.isfinite(same[1]).any()
-
-
-def test_a_cutoff_limits_what_costs() -> None:
-    form, squares = two_columns()
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-    limit = LinearLimit(False, 0, -1, *nothing, 1.0)
+    limit = LinearLimit(False, 0, -1, np.zeros(0, dtype=np.int64), np.zeros(0), 1.0)
     columns, _ = proven_limits(form, squares, (limit,), 2.5)
     assert columns[1][0] == pytest.approx(2.5)
     assert columns[1][0] >= 2.5

@@ -1,10 +1,15 @@
-"""What the kernel makes of covers by cones of directions: forged ones prove nothing too much."""
+"""Covers by cones of directions, in the kernel and in files: forged ones prove nothing too much."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+import cvxpy as cp
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -17,13 +22,17 @@ from tests.inside.solvers import (
     SideRows,
     cell_bounds,
     cone_problem,
-    faces,
     leaves,
     zero_one_enumeration,
 )
+from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import cover_cover_lemma as cover_lemma
 from tests.inside.solvers import cover_cover_value as cover_value
-from tests.support.covering import FULL, covering
+from tests.references.brute_force import zero_one_beside
+from tests.solvers.proof_files.test_checker import edited as with_changes
+from tests.support.both_checkers import accepted
+from tests.support.covering import FULL
+from tightmargin.formulations import TrainingData
 from tightmargin.solvers import cone_search
 
 DATA = tm.data.outlier_data("clustered", n=12, d=3, sigma=0.5, seed=4)
@@ -33,39 +42,6 @@ INTERCEPTS = ("free", "penalised", "none")
 
 def problem_of(intercept: str) -> ConeProblem:
     return cone_problem(DATA.X, DATA.y, np.full(DATA.n, PENALTY), intercept=intercept)
-
-
-def random_boxes(k: int, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    centre, half = faces(k)
-    which = rng.integers(len(centre), size=count)
-    centre, half = centre[which], half[which] * 2.0 ** -rng.integers(0, 6, size=(count, 1))
-    free = half > 0
-    offset = rng.integers(-31, 32, size=centre.shape) / 32 * (1 - half)
-    centre = np.where(free, np.round(offset * 64) / 64 * (half < 1), centre)
-    return centre, np.minimum(half, 1 - np.abs(centre)) * free
-
-
-@pytest.mark.parametrize(("intercept", "ramp"), covering(INTERCEPTS, [False, True]))
-def test_no_hyperplane_of_a_cell_is_below_its_bound(intercept: str, ramp: bool) -> None:
-    rng, square = np.random.default_rng(1), 0.5 if ramp else 1.0
-    problem = cone_problem(
-        DATA.X, DATA.y, np.full(DATA.n, PENALTY), intercept=intercept, ramp=ramp, square=square
-    )
-    centre, half = random_boxes(problem.k, rng, 60)
-    bounds = cell_bounds(problem, centre, half)
-    for c, h, bound in zip(centre, half, bounds, strict=True):
-        r = c + h * rng.uniform(-1, 1, size=(200, problem.k))
-        v = 2.0 ** rng.uniform(-3, 4, size=(200, 1)) * r / problem.units
-        w, b = v[:, :3], np.zeros((200, 1))
-        if intercept != "none":
-            b = v[:, 3:4] if problem.k == 4 else rng.normal(size=(200, 1)) * 3
-        if intercept == "free":
-            b = b - (w @ problem.centre)[:, None]
-        u = DATA.y * (w @ DATA.X.T + b)
-        norm2 = (w * w).sum(axis=1) + (b[:, 0] ** 2 if intercept == "penalised" else 0.0)
-        loss = np.clip(1 - u, 0, 2) if ramp else (u < 1).astype(float)
-        values = square * norm2 + PENALTY * loss.sum(axis=1)
-        assert values.min() >= bound * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -151,3 +127,209 @@ def test_what_rounding_takes_from_a_margin_is_taken_from_the_bound(
     needed = max(0.0, (2.0 if intercept == "free" else 1.0) - missed) ** 2
     assert found <= needed * (1 + 1e-12)
     assert missed >= 1e-3 or found >= needed * (1 - 1e-2)
+
+
+Sides = tuple[np.ndarray, np.ndarray, np.ndarray]  # G, low, high over (w, b), or over w
+KINDS = {  # a row of w and b between its ends
+    "row": ((1.0, -0.5, 0.0), 1.1, np.inf),
+    "range": ((1.0, -0.5, 0.0), -0.6, 0.2),
+    "equation": ((1.0, -0.5, 0.0), 0.25, 0.25),
+    "limit": ((1.0, 0.0, 0.0), -np.inf, 0.3),
+    "of b": ((1.0, 0.0, 1.0), 0.7, np.inf),
+}
+C = 0.8
+
+
+def points(seed: int, n: int, d: int = 2) -> TrainingData:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return TrainingData(rng.normal(size=(n, d)) + 0.4 * y[:, None], y)
+
+
+def edited(model: pyo.ConcreteModel, kind: str, intercept: str) -> Sides:
+    """Write a statement of w and b into a model; the same as arrays."""
+    k = 2 + (intercept != "none")
+    if kind == "nothing":
+        return np.zeros((0, k)), np.zeros(0), np.zeros(0)
+    row, low, high = KINDS[kind]
+    if kind == "limit":
+        model.w[0].setub(high)
+    else:
+        columns = [model.w[0], model.w[1], 0 if intercept == "none" else model.b]
+        body = sum(a * v for a, v in zip(row, columns, strict=True))
+        ends = (None if low == -np.inf else low, None if high == np.inf else high)
+        model.beside = pyo.Constraint(expr=(ends[0], body, ends[1]))
+    return np.array([row[:k]]), np.array([low]), np.array([high])
+
+
+def ramp_beside(data: TrainingData, intercept: str, sides: Sides) -> float:
+    """The least over all sets of capped points, each a quadratic program of cvxpy."""
+    k = data.d + (intercept != "none")
+    A = data.y[:, None] * np.column_stack([data.X, np.ones(data.n)])[:, :k]
+    G, low, high = sides
+    v, price = cp.Variable(k), cp.Parameter(data.n, nonneg=True)
+    squares = v if intercept == "penalised" else v[: data.d]
+    rows = [G[low > -np.inf] @ v >= low[low > -np.inf], G[high < np.inf] @ v <= high[high < np.inf]]
+    loss = price @ cp.pos(1 - A @ v)
+    kept = [row for row in rows if row.size]
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(squares) + loss), kept)
+    best = np.inf
+    for capped in itertools.product((False, True), repeat=data.n):
+        price.value = np.where(capped, 0.0, C)
+        best = min(best, float(problem.solve(solver=cp.CLARABEL)) + 2 * C * sum(capped))
+    return best
+
+
+def built(entry: str, data: TrainingData, intercept: str, penalty: float = C) -> pyo.ConcreteModel:
+    words: dict[str, Any] = {"intercept": intercept}
+    words |= {"C": C} if entry == "ramp_big_m" else {"penalty": penalty}
+    words |= {} if entry == "zero_one_bilinear" else {"big_m": 100.0}
+    return getattr(tm, entry)(data, **words)
+
+
+FILES = [  # entry, intercept, kind of edit, seed of the points
+    ("ramp_big_m", "free", "of b", 4),
+    ("ramp_big_m", "none", "equation", 12),
+    ("zero_one_big_m", "free", "of b", 16),
+    ("zero_one_big_m", "penalised", "limit", 24),
+    ("zero_one_bilinear", "none", "range", 28),
+    ("zero_one_big_m", "penalised", "nothing", 0),
+    ("zero_one_bilinear", "free", "nothing", 0),
+]
+FILES += [("ramp_big_m", mode, "row", 8) for mode in INTERCEPTS] if FULL else []
+DEAR = 20.0  # a price at which conflicts are there
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda p: "-".join(p[:3]))
+def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The file of a model, and its optimum by brute force."""
+    entry, intercept, kind, seed = request.param
+    data, penalty = points(seed, n=3 if entry == "ramp_big_m" else 4), C
+    if kind == "nothing":
+        data, penalty = tm.data.outlier_data("none", n=12, d=2, sigma=0.5, seed=2), DEAR
+    model = built(entry, data, intercept, penalty)
+    sides = edited(model, kind, intercept)
+    path = tmp_path_factory.mktemp("cones") / "proof.json"
+    found = tm.solve(model, method="cone-search", proof=str(path))
+    if entry == "ramp_big_m":
+        exact = ramp_beside(data, intercept, sides) * (1 + 1e-7)
+    elif kind == "nothing":
+        exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+    else:
+        exact = zero_one_beside(data, penalty, intercept, sides, lambda z: True)
+    assert "the proof is in" in found.message, found.message
+    return read(str(path)), exact * (1 + 1e-9), kind
+
+
+def lower_of(proof: Any) -> float:
+    return float(proof.lower + proof.model.constant)
+
+
+# Changes of a document, whose part for the cones is p, at places that are written with dots.
+Changes = dict[str, Callable[[Any, Any, np.random.Generator], dict[str, Any]]]
+MINUS_1 = "-0x1.0000000000000p+0"
+
+
+def raised(text: str, factor: float) -> str:
+    return (factor * float.fromhex(text)).hex()
+
+
+def flipped(bits: str, rng: np.random.Generator) -> str:
+    place = int(rng.integers(len(bits)))
+    return bits[:place] + ("1" if bits[place] == "0" else "0") + bits[place + 1 :]
+
+
+def scaled(known: list[Any], rng: np.random.Generator) -> list[Any]:
+    numbers = ([raised(a, float(rng.uniform(0.2, 5))) for a in k["multipliers"]] for k in known)
+    return [k | {"multipliers": some} for k, some in zip(known, numbers, strict=True)]
+
+
+def wider(found: Any, p: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """The row is left to a model that does not have it."""
+    kind, k, side = p["beside"][0]
+    return {f"model.rows.{k}.{side}" if kind == "row" else f"model.{side}.{k}": None}
+
+
+def cheap_cap(found: Any, p: Any, rng: np.random.Generator) -> dict[str, Any]:
+    z, line = p["points"][0][1], found["model"]["objective"]["linear"]
+    halved = [[j, raised(c, 0.5) if j == z else c] for j, c in line]
+    return {"model.objective.linear": halved}
+
+
+ALWAYS: Changes = {
+    "bits": lambda f, p, rng: {"directed.bits": flipped(p["bits"], rng)},
+    "other bits": lambda f, p, rng: {"directed.bits": flipped(p["bits"], rng)},
+    "fewer bits": lambda f, p, rng: {"directed.bits": p["bits"][: -int(rng.integers(1, 9))]},
+    "a lower end": lambda f, p, rng: {"claim.lower": raised(f["claim"]["lower"], 1.01)},
+    "a point twice": lambda f, p, rng: {"directed.points.1": p["points"][0]},
+    "a point less": lambda f, p, rng: {"directed.points": p["points"][1:]},
+    "a negative unit": lambda f, p, rng: {"directed.units.0": MINUS_1},
+    "a column less": lambda f, p, rng: {"directed.columns": p["columns"][:-1]},
+}
+CONFLICTS: Changes = {
+    "multipliers": lambda f, p, rng: {"directed.conflicts": scaled(p["conflicts"], rng)},
+    "a negative one": lambda f, p, rng: {"directed.conflicts.0.multipliers.0": MINUS_1},
+    "another point": lambda f, p, rng: {
+        "directed.conflicts.0.points.0": (p["conflicts"][0]["points"][0] + 1) % len(p["points"])
+    },
+    "a negative row": lambda f, p, rng: {"directed.conflicts.0.rows": [[0, "-1"]]},
+}
+BESIDE: Changes = {
+    "another side": lambda f, p, rng: {
+        "directed.beside.0.2": {"upper": "lower", "lower": "upper"}[p["beside"][0][2]]
+    },
+    "another row": lambda f, p, rng: {"directed.beside.0.1": p["beside"][0][1] - 1},
+    "a wider model": wider,
+}
+CAPS: Changes = {
+    "multipliers": lambda f, p, rng: {"directed.caps": scaled(p["caps"], rng)},
+    "a negative row": lambda f, p, rng: {"directed.caps.0.rows": [[0, "-1"]]},
+    "more caps": lambda f, p, rng: {"directed.caps.0.capped": [*range(len(p["points"]))]},
+    "twice capped": lambda f, p, rng: {
+        "directed.caps.0.capped": [*p["caps"][0]["capped"], *p["caps"][0]["points"][:1]]
+    },
+    "a shared slack": lambda f, p, rng: {"directed.slacks.0": p["slacks"][1]},
+    "no slack": lambda f, p, rng: {"directed.slacks": p["slacks"][:-1]},
+    "a loose slack": lambda f, p, rng: {f"model.lower.{p['slacks'][0]}": "-1"},
+    "a cheap cap": cheap_cap,
+    "in a band": lambda f, p, rng: {
+        "directed.intercept": p["columns"][-1], "directed.columns": p["columns"][:-1]
+    },
+}  # fmt: skip
+# A quadratic row keeps a point only by products with its decision.
+QUADRATIC: Changes = {
+    "another product": lambda f, p, rng: {
+        f"model.quadratic.{(k := p['points'][0][0])}.products": [
+            *f["model"]["quadratic"][k]["products"],
+            [1, 0, "0x1.0000000000000p-20"],
+        ]
+    },
+    "no side": lambda f, p, rng: {f"model.quadratic.{p['points'][0][0]}.upper": None},
+    "a point's side": lambda f, p, rng: {"directed.points.0.2": "lower"},
+    "another decision": lambda f, p, rng: {"directed.points.0.1": p["points"][1][1]},
+    "two sides": lambda f, p, rng: {"directed.points.0": [*p["points"][0], "upper"]},
+}
+# A range has both sides; what is true proves no more than there is.
+MAY_BE_TRUE = (
+    "bits", "other bits", "multipliers", "more caps", "another side", "another point",
+)  # fmt: skip
+
+
+def test_forged_files_are_refused_unless_they_are_true(document: Any) -> None:
+    found, exact, kind = document
+    part, honest = found["directed"], accepted(found)
+    assert honest.kind == "optimum"
+    assert lower_of(honest) <= exact <= float(honest.upper + honest.model.constant) * (1 + 1e-6)
+    assert bool(part.get("beside")) == (kind != "nothing")
+    changes = [
+        *ALWAYS.items(),
+        *(CONFLICTS.items() if part["conflicts"] else ()),
+        *(BESIDE.items() if kind != "nothing" else ()),
+        *(CAPS.items() if part.get("caps") else ()),
+        *(QUADRATIC.items() if found["model"]["quadratic"] else ()),
+    ]
+    for seed, (name, change) in enumerate(changes * (4 if FULL else 1)):
+        forged = with_changes(found, change(found, part, np.random.default_rng(seed)))
+        proof = accepted(forged)
+        assert proof is None or name in MAY_BE_TRUE, name
+        assert proof is None or lower_of(proof) <= exact, name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import pickle
-from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -35,14 +35,12 @@ from tests.inside.solvers import cover as covers
 from tests.inside.solvers import tree as growing
 from tests.references.brute_force import zero_one_optima
 from tests.support.covering import FULL
-from tests.support.side_edits import SideEdit, side_edit
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
 INTERCEPTS = ("free", "penalised", "none")
 PENALTY, N, D = 3.0, 10, 3
 Rng = np.random.Generator
-SOME = [*itertools.product(range(6 if FULL else 1), INTERCEPTS), (1, "free")]
 
 
 def points(seed: int) -> TrainingData:
@@ -62,130 +60,71 @@ def problem(seed: int = 0, intercept: str = "free", **beside: Any) -> PackingPro
     return PackingProblem(data, PENALTY, intercept, side)
 
 
-def optimum(data: TrainingData, intercept: str, penalty: float = PENALTY) -> float:
-    (value,) = zero_one_optima(data, (penalty,), intercept)
+@cache
+def least(seed: int, intercept: str) -> float:
+    (value,) = zero_one_optima(points(seed), (PENALTY,), intercept)
     return value
 
 
-@cache
-def least(seed: int, intercept: str) -> float:
-    return optimum(points(seed), intercept)
+def any_of(numbers: np.ndarray, others: Any, share: float, rng: Rng) -> np.ndarray:
+    return np.where(rng.random(numbers.shape) < share, others, numbers)
 
 
-@cache
-def edited(seed: int) -> tuple[SideEdit, SideRows, float]:
-    """An edit, its rows, and the optimum beside them."""
-    edit = side_edit(seed)
-    n, d = edit.data.n, edit.data.d
-    halves = [(row, high) for row, _, high, _ in edit.rows if high < np.inf]
-    halves += [(-row, -low) for row, low, _, _ in edit.rows if low > -np.inf]
-    rows = np.array([row for row, _ in halves]).reshape(-1, d + 1)
-    kept, paid = (np.isin(np.arange(n), [i for i in edit.decided if edit.decided[i] == z])
-                  for z in (0, 1))  # fmt: skip
-    counts = tuple(Count(np.isin(np.arange(n), some), most) for some, most in edit.counts)
-    most = np.array([high for _, high in halves])
-    side = SideRows(rows[:, :d], rows[:, d], most, kept, paid, counts, np.zeros(n))
-    return edit, side, edit.optimum()
+def noisy(c: Conflicts, rng: Rng, n: int, rows: int) -> dict[str, Any]:
+    return {"alpha": c.alpha * np.exp(rng.normal(size=c.alpha.shape) * rng.choice([1e-3, 1.0]))}
 
 
-# --- lies ----------------------------------------------------------------------------------------
-
-
-def noisy(found: Bounded, rng: Rng) -> Bounded:
-    some = found.evidence.conflicts
-    alpha = some.alpha * np.exp(rng.normal(size=some.alpha.shape) * rng.choice([1e-3, 1.0]))
-    return with_conflicts(found, alpha=alpha)
-
-
-def other_members(found: Bounded, rng: Rng) -> Bounded:
-    some, n = found.evidence.conflicts, found.nodes.kept.shape[1]
-    swap = rng.random(some.members.shape) < 0.2
-    members = np.where(swap, rng.integers(0, n, size=some.members.shape), some.members)
-    return with_conflicts(found, members=members)
-
-
-def other_kinds(found: Bounded, rng: Rng) -> Bounded:
-    some, n = found.evidence.conflicts, found.nodes.kept.shape[1]
-    kind = np.where(rng.random(some.kind.shape) < 0.3, rng.integers(-3, 3), some.kind)
-    point = np.where(some.point == NOBODY, rng.integers(0, n, size=some.point.shape), some.point)
-    return with_conflicts(found, kind=kind, point=point)
-
-
-def other_nodes(found: Bounded, rng: Rng) -> Bounded:
-    some, rows = found.evidence.conflicts, len(found.nodes.kept)
-    node = np.where(rng.random(some.node.shape) < 0.3, rng.integers(0, rows), some.node)
-    return with_conflicts(found, node=node)
-
-
-def settled_at_random(found: Bounded, rng: Rng) -> Bounded:
-    settled = found.evidence.settled | (rng.random(found.evidence.settled.shape) < 0.1)
-    settled &= ~found.nodes.kept & ~found.nodes.violated
-    return with_evidence(found, settled=settled)
-
-
-def higher_bounds(found: Bounded, rng: Rng) -> Bounded:
-    """Nodes are closed that are open."""
-    return replace(found, bound=np.where(rng.random(len(found.bound)) < 0.4, np.inf, found.bound))
-
-
-def enormous(found: Bounded, rng: Rng) -> Bounded:
-    some = found.evidence.conflicts
+def enormous(c: Conflicts, rng: Rng, n: int, rows: int) -> dict[str, Any]:
+    factors = [*19 * [1.0], 1e-300, 1e150, 1e308, np.nan, np.inf]
     with np.errstate(over="ignore"):
-        alpha = some.alpha * rng.choice(
-            [*19 * [1.0], 1e-300, 1e150, 1e308, np.nan, np.inf], some.alpha.shape
-        )
-    return with_conflicts(found, alpha=alpha)
+        return {"alpha": c.alpha * rng.choice(factors, c.alpha.shape)}
 
 
-def with_evidence(found: Bounded, **parts: Any) -> Bounded:
-    return replace(found, evidence=replace(found.evidence, **parts))
+def other_members(c: Conflicts, rng: Rng, n: int, rows: int) -> dict[str, Any]:
+    others = rng.integers(0, n, size=c.members.shape)
+    return {"members": any_of(c.members, others, 0.2, rng)}
 
 
-def with_conflicts(found: Bounded, **parts: Any) -> Bounded:
-    return with_evidence(found, conflicts=replace(found.evidence.conflicts, **parts))
+def other_kinds(c: Conflicts, rng: Rng, n: int, rows: int) -> dict[str, Any]:
+    point = np.where(c.point == NOBODY, rng.integers(0, n, size=c.point.shape), c.point)
+    return {"kind": any_of(c.kind, rng.integers(-3, 3), 0.3, rng), "point": point}
 
 
-LIES: dict[str, Callable[[Bounded, Rng], Bounded]] = {
-    lie.__name__: lie
-    for lie in (
-        noisy, other_members, other_kinds, other_nodes, settled_at_random, higher_bounds, enormous,
-    )
-}  # fmt: skip
+def other_nodes(c: Conflicts, rng: Rng, n: int, rows: int) -> dict[str, Any]:
+    return {"node": any_of(c.node, rng.integers(0, rows), 0.3, rng)}
 
 
-EDITS = range(16) if FULL else (0, 5, 9)  # seeds of edits
+def lying(lie: Any, found: Bounded, rng: Rng) -> Bounded:
+    """What is found with other conflicts, or with settled points or closed nodes that are none."""
+    evidence, nodes = found.evidence, found.nodes
+    if lie == "closed":
+        return replace(found, bound=any_of(found.bound, np.inf, 0.4, rng))
+    if lie == "settled":
+        settled = any_of(evidence.settled, True, 0.1, rng) & ~nodes.kept & ~nodes.violated
+        return replace(found, evidence=replace(evidence, settled=settled))
+    conflicts = replace(evidence.conflicts, **lie(evidence.conflicts, rng, *nodes.kept.shape[::-1]))
+    return replace(found, evidence=replace(evidence, conflicts=conflicts))
 
 
-def lying(
-    monkeypatch: pytest.MonkeyPatch, lie: Callable[[Bounded, Rng], Bounded], seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-
-    monkeypatch.setattr(
-        growing, "bounded", lambda *args, **words: lie(bounded(*args, **words), rng)
-    )
-
-
-def told(data: TrainingData, words: dict[str, Any]) -> Any:
-    """What a search says; None where the kernel refuses what it is told."""
-    try:
-        return conflict_search(data, step_limit=3_000 if FULL else 400, compiled=False, **words)
-    except ValueError:
-        return None
+LIES = (noisy, enormous, other_members, other_kinds, other_nodes, "settled", "closed")
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("lie", LIES)
 def test_whatever_a_search_says_no_bound_is_above_the_optimum(
-    lie: str, monkeypatch: pytest.MonkeyPatch
+    lie: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, turn = 0, list(LIES).index(lie)
+    counted, turn = 0, LIES.index(lie)
+    rng = np.random.default_rng(turn)
+    monkeypatch.setattr(growing, "bounded", lambda *a, **b: lying(lie, bounded(*a, **b), rng))
+    words: dict[str, Any] = {"step_limit": 3_000 if FULL else 400, "compiled": False}
     for seed in range(12 if FULL else 4):
         for intercept in INTERCEPTS if FULL else INTERCEPTS[(seed + turn) % 3 :][:1]:
-            lying(monkeypatch, LIES[lie], seed)
-            words = {"penalty": PENALTY, "intercept": intercept, "incumbent": (np.zeros(D), 0.0)}
-            found, exact = told(points(seed), words), least(seed, intercept)
-            if found is None:
+            exact, start = least(seed, intercept), (np.zeros(D), 0.0)
+            words |= {"penalty": PENALTY, "intercept": intercept, "incumbent": start}
+            try:
+                found = conflict_search(points(seed), **words)
+            except ValueError:  # the kernel refuses what it is told
                 counted += 1
                 continue
             assert found.bound <= exact * (1 + 1e-9)
@@ -193,38 +132,6 @@ def test_whatever_a_search_says_no_bound_is_above_the_optimum(
                 assert found.lemma.value == found.bound
                 counted += found.lemma.value > 0.3 * exact
     assert counted >= 2
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@pytest.mark.parametrize("lie", LIES)
-def test_beside_rows_and_counts_of_an_edit_neither(
-    lie: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of w and b, kept and paid points, counts."""
-    for seed in EDITS:
-        edit, side, exact = edited(seed)
-        lying(monkeypatch, LIES[lie], seed)
-        words = {"penalty": edit.penalty, "intercept": edit.intercept, "side": side}
-        found = told(edit.data, words)
-        assert found is None or found.bound <= exact * (1 + 1e-7)
-
-
-def test_what_is_true_proves_the_optimum() -> None:
-    for seed, intercept in SOME:
-        data = points(seed)
-        tree = Tree(data, PENALTY, intercept, 1e-6, SideRows.nothing(data.n, data.d))
-        tree.start((np.zeros(D), 0.0))
-        tree.root()
-        while tree.more():
-            tree.go()
-        exact = least(seed, intercept)
-        assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
-        lemma = tree.cover.lemma(np.inf)
-        assert lemma.value == tree.cover.value
-        assert lemma.hypotheses == {COVERED: True}
-
-
-# --- single statements ---------------------------------------------------------------------------
 
 
 def nothing_said(rows: int, n: int, width: int = 4) -> Evidence:
@@ -307,16 +214,14 @@ def test_a_node_that_is_forged_is_taken_for_what_it_is() -> None:
 
 
 def test_bounds_of_packings_are_those_of_all_numbers_of_hits() -> None:
+    """Whoever hits k of the sets pays for k points, and keeps one of the k + 1 dearest whole."""
     rng = np.random.default_rng(0)
     for _ in range(80):
         heights = np.round(rng.exponential(2.0, size=rng.integers(0, 5)), 1)
         own, room = float(np.round(rng.exponential(), 1)), float(rng.choice([0, 1, 2, 3, np.inf]))
         ordered = np.sort(heights)[::-1]
         most = int(min(room, len(heights)))
-        # Whoever hits k of the sets pays for k points, and keeps one of the k + 1 dearest whole.
-        costs = [
-            PENALTY * k + max(own, ordered[k] if k < len(heights) else 0.0) for k in range(most + 1)
-        ]
+        costs = [PENALTY * k + max([own, *ordered[k : k + 1]]) for k in range(most + 1)]
         padded = np.full((1, 6), -np.inf)
         padded[0, rng.permutation(6)[: len(heights)]] = heights
         found = packed_bounds(padded, np.array([own]), PENALTY, np.array([room]))
@@ -337,9 +242,6 @@ def test_counts_keep_the_others_and_close_what_gives_up_too_many() -> None:
     assert nobody.lemma(np.inf) is None
 
 
-# --- nothing is lost -----------------------------------------------------------------------------
-
-
 def grown(found: PackingProblem, rounds: int) -> Tree:
     tree = Tree(found.data, found.penalty, found.intercept, 1e-6, found.side)
     tree.width = 1
@@ -356,7 +258,25 @@ def finish(tree: Tree) -> None:
         tree.expand()
 
 
-@pytest.mark.parametrize("at", range(1, 9) if FULL else (1, 2, 5))
+def is_least(tree: Tree, exact: float) -> bool:
+    return exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("seed", "intercept"), [(0, "none"), (0, "penalised"), (1, "free")])
+def test_what_is_true_proves_the_optimum(seed: int, intercept: str) -> None:
+    tree = grown(problem(seed, intercept), 3)
+    before = tree.cover.value
+    assert before > 0
+    tree.cover.begin_again()
+    assert (tree.cover.value, len(tree.cover.taken)) == (before, 1), "what was proven stays so"
+    tree = grown(problem(seed, intercept), 1)
+    finish(tree)
+    assert is_least(tree, least(seed, intercept))
+    lemma = tree.cover.lemma(np.inf)
+    assert (lemma.value, lemma.hypotheses) == (tree.cover.value, {COVERED: True})
+
+
+@pytest.mark.parametrize("at", range(1, 9) if FULL else (1, 5))
 def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, real = itertools.count(1), heapq.heappush
 
@@ -375,19 +295,7 @@ def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.Mon
     tree.batch = []
     tree.cover.put_back(tree.cover.taken)
     finish(tree)
-    assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
-
-
-def test_a_cover_that_begins_again_knows_what_it_has_proven() -> None:
-    tree = grown(problem(), 3)
-    before = tree.cover.value
-    assert before > 0
-    tree.cover.begin_again()
-    assert tree.cover.value == before
-    assert len(tree.cover.taken) == 1
-
-
-# --- others --------------------------------------------------------------------------------------
+    assert is_least(tree, exact)
 
 
 def lent(tree: Tree) -> tuple[list[OpenNode], Remainder]:
@@ -408,10 +316,8 @@ def test_what_comes_back_stands_for_the_nodes_that_were_lent() -> None:
     nodes, left = lent(tree)
     tree.cover.take_back(nodes, left)
     assert not tree.cover.taken
-    while tree.more():
-        tree.expand()
-    exact = least(4, "free")
-    assert exact * (1 - 2e-6) <= tree.cover.value <= exact * (1 + 1e-9)
+    finish(tree)
+    assert is_least(tree, least(4, "free"))
 
 
 def test_nobody_else_says_what_is_left() -> None:
@@ -433,44 +339,16 @@ def test_nobody_else_says_what_is_left() -> None:
 
 def test_names_tell_problems_apart() -> None:
     own = problem()
-    nothing = SideRows.nothing(N, D)
     row = {"weights": np.ones((1, D)), "of_b": np.zeros(1), "most": np.ones(1)}
-    others = [
-        problem(2), problem(intercept="none"), replace(own, penalty=1.0),
-        *(
-            replace(own, side=replace(nothing, **part))
-            for part in (
-                {"kept": np.arange(N) == 1}, {"paid": np.arange(N) == 1}, row,
-                row | {"most": np.full(1, 2.0)}, {"moved": np.ones(N)},
-                *({"counts": (Count(np.arange(N) < 4, most),)} for most in (1, 2)),
-            )
-        ),
+    parts: list[dict[str, Any]] = [
+        {"kept": np.arange(N) == 1}, {"paid": np.arange(N) == 1}, row, {"moved": np.ones(N)},
+        row | {"most": np.full(1, 2.0)},
+        *({"counts": (Count(np.arange(N) < 4, most),)} for most in (1, 2)),
     ]  # fmt: skip
+    others = [problem(2), problem(intercept="none"), replace(own, penalty=1.0)]
+    others += [problem(**part) for part in parts]
     assert len({own.name, *(other.name for other in others)}) == len(others) + 1
     assert problem().name == own.name
-
-
-# --- parts ---------------------------------------------------------------------------------------
-
-
-def test_parts_prove_the_mean_of_what_their_covers_prove() -> None:
-    data, split = points(0), (np.arange(0, 4), np.arange(4, N))
-    whole = PackingCover(PackingProblem(data, PENALTY, "free", SideRows.nothing(N, D)))
-    whole.add_parts(2)
-    values = []
-    for own in split:
-        tree = grown(whole.problem.part(own, 2), 0)
-        whole.add_part(own, tree.cover)
-        while tree.more():
-            tree.expand()
-        values.append(optimum(TrainingData(data.X[own], data.y[own]), "free", 2 * PENALTY))
-    assert whole.value == pytest.approx(sum(values) / 2, rel=2e-6)
-    assert whole.value <= sum(values) / 2 * (1 + 1e-12)
-    assert whole.value <= least(0, "free")
-    assert whole.parts == 2
-    proven = whole.value
-    whole.add_parts(3)
-    assert whole.value == proven, "what was proven before stays so"
 
 
 def test_parts_that_are_none_are_refused() -> None:
@@ -487,17 +365,15 @@ def test_parts_that_are_none_are_refused() -> None:
         with pytest.raises(ValueError, match="not that of the part"):
             whole.add_part(own, wrong)
     whole.add_part(own, part)
-    both = PackingCover(whole.problem.part(np.arange(3, N), 2))
-    with pytest.raises(ValueError, match="in two parts"):
-        whole.add_part(np.arange(3, N), both)
-    with pytest.raises(ValueError, match="in two parts"):
-        whole.add_part(np.array([5, 5]), PackingCover(whole.problem.part(np.array([5, 6]), 2)))
-    last = np.array([-1])
-    with pytest.raises(ValueError, match="none of 2 parts"):
-        whole.add_part(last, PackingCover(whole.problem.part(np.array([N - 1, 0]), 2)))
-    rest = np.arange(4, N - 2)
-    whole.add_part(rest, PackingCover(whole.problem.part(rest, 2)))
-    third = np.arange(N - 2, N)
-    with pytest.raises(ValueError, match="none of 2 parts"):
-        whole.add_part(third, PackingCover(whole.problem.part(third, 2)))
+    rest, third = [*range(4, N - 2)], [N - 2, N - 1]
+    for numbers, of_points, why in (
+        ([*range(3, N)], [*range(3, N)], "in two parts"),
+        ([5, 5], [5, 6], "in two parts"),
+        ([-1], [N - 1, 0], "none of 2 parts"),
+        (rest, rest, ""),
+        (third, third, "none of 2 parts"),
+    ):
+        cover = PackingCover(whole.problem.part(np.array(of_points), 2))
+        with pytest.raises(ValueError, match=why) if why else nullcontext():
+            whole.add_part(np.array(numbers), cover)
     assert whole.value == 0.0
