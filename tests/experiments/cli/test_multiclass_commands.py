@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from tests.inside.experiments import load_classes
 from tests.support.command_line import Answer, run
@@ -53,46 +51,6 @@ def fit(folder: Path) -> Path:
     assert f"{IRIS}: 150 points, 4 features, 3 classes" in answer.stdout
     assert all(f"B {name}" in answer.stdout for name in load_iris().target_names)
     return out
-
-
-@pytest.fixture(scope="module")
-def witness() -> tuple[StandardScaler, LinearSVC]:
-    """The machine of Crammer & Singer: of least norm, so that its rows sum to zero too."""
-    bunch = load_iris()
-    scaler = StandardScaler().fit(bunch.data)
-    machine = LinearSVC(multi_class="crammer_singer", C=C, tol=1e-9, max_iter=100_000)
-    return scaler, machine.fit(scaler.transform(bunch.data), bunch.target)
-
-
-def test_prediction_is_that_of_scikit_learn(
-    fit: Path, folder: Path, witness: tuple[StandardScaler, LinearSVC]
-) -> None:
-    new = np.random.default_rng(0).uniform(0, 8, (40, 4))
-    np.savez(folder / "new.npz", X=new, y=np.zeros(40))
-    labels, values = table(run("predict", fit, "--data", folder / "new.npz"))
-    scaler, machine = witness
-    expected = machine.decision_function(scaler.transform(new))
-    np.testing.assert_allclose(values, expected, atol=2e-3)
-    assert labels == load_iris().target_names[expected.argmax(axis=1)].tolist()
-    assert len(set(labels)) == 3
-
-
-def test_errors_are_counted_against_names_and_a_new_class_is_one(fit: Path, folder: Path) -> None:
-    answer = run("predict", fit, "--data", IRIS, "--json")
-    truth = load_iris().target_names[load_iris().target]
-    assert answer.json["errors"] == (np.array(answer.json["labels"]) != truth).sum() > 0
-    assert answer.json["classes"] == list(load_iris().target_names)
-    rows, header = "5.1,3.5,1.4,0.2", ",".join(load_iris().feature_names)
-    file = folder / "new.csv"
-    for y, errors in (("setosa", 0), ("rugosa", 1)):
-        file.write_text(f"{header},y\n{rows},{y}\n")
-        assert run("predict", fit, "--data", file, "--json").json["errors"] == errors
-    file.write_text(f"{header}\n{rows}\n")
-    assert run("predict", fit, "--data", file, "--json").json["errors"] is None
-    file.write_text("a,b\n1,2\n")
-    answer = run("predict", fit, "--data", file)
-    assert answer.code == 2
-    assert "lack the columns sepal length (cm)" in answer.complaint
 
 
 def test_prediction_needs_no_training_data_without_a_kernel(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.inside.experiments import kind_of, tables
 from tests.inside.experiments import solve as solving
+from tests.inside.experiments import tables
 from tests.references.reference_solutions import points
 from tests.support.command_line import ROOT, run, write_csv
-from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, solve
 
@@ -74,48 +72,7 @@ def piped(stdin: Any, data: str = "/dev/stdin") -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **words)
 
 
-@pytest.mark.slow("commands in processes of their own, for a pipe to be their input")
-def test_what_is_piped_in_is_the_data(file: Path) -> None:
-    """Through a pipe in another format, from a file with options; only nothing is refused."""
-    known = run(*C_SVC, file, "--json").json["data"]["sha256"]
-    rows = [f"{int(y)} {' '.join(map(repr, x))}"
-            for x, y in zip(DATA.X.tolist(), DATA.y.tolist(), strict=True)]  # fmt: skip
-    done = piped("\n".join([f"{DATA.n} {DATA.d}", *rows]))
-    assert done.returncode == 0, done.stderr
-    assert f'"sha256": "{known}"' in done.stdout
-    if FULL:
-        with file.open() as stream:
-            assert '"n": 6' in piped(stream, "/dev/stdin,n=6,stratify").stdout
-    done = piped("\n")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tightmargin: /dev/stdin: nothing was piped in\n"
-    assert kind_of(b"PK\x03\x04...") == "npz"
-    assert kind_of(b"\na,b,y\n1,2,1\n") == "csv"
-    assert kind_of(b"1 1:0.5 2:3\n") == "libsvm"
-    assert kind_of(b"5 2\n1 0 1\n") == "brooks"
-    assert kind_of(b"\xff\xfe,\n") == "csv"
-
-
 # --- the shell and the screen --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [("show rsvm_dual", ["rsvm_dual", "rsvm_dual_perspective"])]
-    + [("solve c_svc --solver cl", ["clarabel"]), ("so", ["solvers", "solve"])] * FULL,
-)
-def test_a_shell_completes_commands_names_and_solvers(typed: str, expected: list[str]) -> None:
-    words = typed.split()
-    told = {
-        "_TIGHTMARGIN_COMPLETE": "complete_bash",
-        "COMP_WORDS": f"tightmargin {typed}",
-        "COMP_CWORD": str(len(words)),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "tightmargin"],
-        cwd=ROOT, env=os.environ | told, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout.split() == expected, done.stderr
 
 
 def test_a_screen_of_80_columns_holds_the_list(monkeypatch: pytest.MonkeyPatch) -> None:

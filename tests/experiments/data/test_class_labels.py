@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_svmlight_file
 
 from tests.inside.experiments import (
     Points,
@@ -27,32 +25,6 @@ from tightmargin.formulations import CATALOGUE, MulticlassData
 X = np.random.default_rng(5).normal(size=(12, 3))
 CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
 GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
-
-
-def write_table(name: str, labels: list[str]) -> None:
-    with Path(name).open("w", newline="", encoding="utf-8") as stream:
-        table = csv.writer(stream)
-        table.writerow(["a", "b", "c", "y"])
-        table.writerows(
-            [*map(repr, row), label] for row, label in zip(X.tolist(), labels, strict=True)
-        )
-
-
-def test_every_kind_of_file_gives_the_same_classes_in_the_order_of_numbers(here: Path) -> None:
-    write_table("d.csv", [f"{code}{'.0' if k % 2 else ''}" for k, code in enumerate(CODES)])
-    np.savez("d.npz", X=X, y=CODES)
-    np.savez("float.npz", X=X, y=CODES.astype(float))
-    rows = [[str(c), *map(repr, row)] for c, row in zip(CODES, X.tolist(), strict=True)]
-    Path("d").write_text("12 3\n" + "\n".join(map(" ".join, rows)) + "\n")
-    sparse = (" ".join([r[0], *(f"{j}:{v}" for j, v in enumerate(r[1:], 1))]) for r in rows)
-    Path("d.libsvm").write_text("\n".join(sparse) + "\n")
-    assert load_svmlight_file("d.libsvm")[1].tolist() == CODES.tolist()
-    for name in ("d.csv", "d.npz", "float.npz", "d", "d.libsvm"):
-        data = load_classes(name)
-        assert data.classes == ("2", "9", "10"), name
-        assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
-        np.testing.assert_array_equal(data.X, X, err_msg=name)
-        assert data.spec == name
 
 
 @pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])

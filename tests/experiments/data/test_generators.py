@@ -69,22 +69,6 @@ def test_labels_are_flipped_with_probability_tau(tau):
     assert not np.isin(data.X[:200], other.X).any()
 
 
-def test_flips_are_drawn_in_the_documented_order():
-    n, d, tau, seed = 30, 2, 0.3, 4
-    rng = np.random.default_rng(seed)
-    drawn = rng.uniform(-1, 1, d + 1)
-    X = rng.uniform(-1, 1, (n, d))
-    chance = rng.uniform(size=n)
-    y = [
-        (1 if drawn[0] + drawn[1] * x[0] + drawn[2] * x[1] >= 0 else -1) * (-1 if u < tau else 1)
-        for x, u in zip(X, chance, strict=True)
-    ]
-    data = label_flip_data(n=n, d=d, tau=tau, seed=seed)
-    np.testing.assert_array_equal(data.X, X)
-    np.testing.assert_array_equal(data.y, y)
-    assert data.spec == "synthetic:flip,n=30,d=2,tau=0.3,seed=4"
-
-
 def test_one_class_names_the_seed():
     with pytest.raises(ValueError, match=r"seed=0 draws only points labelled [+-]1 \(n=1\)"):
         outlier_data("none", n=1, d=2, sigma=0.2, seed=0)

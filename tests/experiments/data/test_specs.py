@@ -19,7 +19,6 @@ from sklearn.datasets import load_iris
 from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
     SKLEARN,
-    UCI,
     data_folder,
     label_flip_data,
     load,
@@ -101,15 +100,6 @@ def test_what_was_written_with_full_precision_comes_back(here, points, between):
         assert_same(load(name), X, y, name)
 
 
-def test_files_are_read_as_spreadsheets_write_them(here):
-    text = '\ufeffy ,"a b",c\r\n +1,1, 2.5\r\n\r\n"-1.0","-3",1e-2\r\n'
-    (here / "sheet.csv").write_bytes(text.encode())
-    assert_same(load("sheet.csv"), [[1, 2.5], [-3, 0.01]], [1, -1], "sheet.csv")
-    write(here / "a,b.csv", "y,x\n1,3\n-1,4\n1,5\n")
-    data = load("a,b.csv,n=2,stratify")
-    assert (data.spec, data.n, data.n_pos) == ("a,b.csv,n=2,stratify", 2, 1)
-
-
 # Labels
 
 
@@ -178,16 +168,6 @@ def test_each_class_keeps_a_row_seeds_repeat_and_features_have_the_order_given(s
     assert len(set(drawn)) == 4
     assert_same(load("sorts.npz,features=2+0"), X[:, [2, 0]], y, "sorts.npz,features=2+0")
     assert load("sorts.npz,features=1,n=7,stratify").X.shape == (7, 1)
-
-
-def test_subsets_work_for_every_kind_of_source(here):
-    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.resize([1, -1, -1], 30)
-    for write_file in (write_csv, write_npz, write_libsvm, write_brooks):
-        write_file(X, y)
-    options = ",n=10,stratify,seed=4,features=2+1"
-    names = ("data.npz", "data.libsvm", "data.csv", "data")
-    assert len({load(name + options).sha256 for name in names}) == 1
-    assert load(f"sklearn:iris,positive=setosa{options}").X.shape == (10, 2)
 
 
 def test_a_sparse_file_stays_sparse_and_is_cut_before_it_is_made_dense(here):
@@ -396,25 +376,3 @@ def test_no_network_is_said_with_the_way_out(openml, monkeypatch):
 
 
 # Real files, against the counts their makers publish
-
-
-SIZES = {
-    "adult_a4a": (1188, 3593, 123),
-    "breast_cancer_irradiat": (32, 164, 36),
-    "breast_cancer_ljubljana": (81, 196, 38),
-    "german_credit": (700, 300, 24),
-    "immunotherapy": (71, 19, 7),
-    "ionosphere": (225, 126, 34),
-    "liver_disorders": (145, 200, 6),
-    "sonar": (111, 97, 60),
-}
-
-
-@pytest.mark.parametrize("name", UCI)
-def test_real_sets_have_their_published_sizes(real, name):
-    if name == "breast_cancer_ljubljana":
-        with pytest.raises(ValueError, match=r"row 146 \(line 147\), column 'node_caps' is \?"):
-            load(f"uci:{name}")
-    data = load(f"uci:{name},complete" if name == "breast_cancer_ljubljana" else f"uci:{name}")
-    assert (data.n_pos, data.n_neg, data.d) == SIZES[name]
-    assert (UCI[name].n, UCI[name].d) == (data.n, data.d)

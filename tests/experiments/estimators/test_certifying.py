@@ -48,52 +48,6 @@ def hold(fit: tm.ProvenFit, optimum: float) -> None:
 
 # --- linear machines -----------------------------------------------------------------------------
 
-LINEAR = {
-    "squared": (LinearSVC(C=0.5), {"squared": True}),
-    "squared, dual": (LinearSVC(dual=True, random_state=0), {"squared": True}),
-    "hinge": (LinearSVC(loss="hinge", C=2.0, random_state=0), {}),
-    "scaled column": (
-        LinearSVC(loss="hinge", intercept_scaling=7.0, random_state=0), {"column": 7.0},
-    ),
-    "no intercept": (LinearSVC(fit_intercept=False), {"squared": True, "intercept": "none"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "weighted"),
-    [(name, w) for k, name in enumerate(LINEAR) for w in (False, True) if FULL or w == (k % 2 > 0)],
-)
-def test_linear_svc_encloses_its_optimum(name: str, weighted: bool) -> None:
-    estimator, words = LINEAR[name]
-    given = {"sample_weight": WEIGHTS} if weighted else {}
-    fit = tm.certify_fitted(fitted(estimator, X, LABELS, **given), X, LABELS, **given)
-    prices = estimator.C * (WEIGHTS if weighted else np.ones(N))
-    hold(fit, hinge_optimum(X, Y, prices, **{"intercept": "penalised"} | words))
-    w, b = estimator.coef_[0], np.ravel(estimator.intercept_)[0]
-    losses = np.maximum(0.0, 1 - Y * (X @ w + b))
-    norm = w @ w + (b / words.get("column", 1.0)) ** 2
-    by_hand = norm / 2 + prices @ (losses**2 if words.get("squared") else losses)
-    assert fit.objective == pytest.approx(by_hand, rel=1e-12)
-    assert fit.gap < 0.2
-
-
-@pytest.mark.parametrize(("loss", "intercept"), [("hinge", True), ("squared_hinge", False)])
-def test_sgd_encloses_its_optimum(loss: str, intercept: bool) -> None:
-    weight = {"no": 0.5, "yes": 3.0}
-    estimator = fitted(
-        SGDClassifier(
-            loss=loss, alpha=0.02, fit_intercept=intercept, class_weight=weight, random_state=0,
-            tol=None, max_iter=300,
-        ),
-        X, LABELS,
-    )  # fmt: skip
-    fit = tm.certify_fitted(estimator, X, LABELS)
-    prices = np.where(Y > 0, 3.0, 0.5) / N
-    kind = "free" if intercept else "none"
-    optimum = hinge_optimum(X, Y, prices, squared=loss != "hinge", intercept=kind, ridge=0.02)
-    hold(fit, optimum)
-    assert fit.bound >= 0.9 * optimum
-
 
 def test_the_bound_is_near_the_optimum_where_the_fit_is_far_from_it() -> None:
     estimator = fitted(SGDClassifier(random_state=0, max_iter=1), X, LABELS)

@@ -24,39 +24,21 @@ NO_NU = "the labels have no structure: 0.4 is outside of [nu_min, nu_max], and r
 NU = 0.4
 ABOVE = "nu is above the nu_max that weights of 1000 and 0.0001 leave, and refused"
 NU_SVC = tm.FormulationClassifier("nu_svc", nu=NU)
+OF_NU = """
+    class_weight_classifiers classifier_data_not_an_array dtype_object estimator_sparse_array
+    estimator_sparse_matrix estimator_sparse_tag estimators_dtypes estimators_nan_inf
+    fit_check_is_fitted fit_idempotent fit_score_takes_y n_features_in
+    n_features_in_after_fitting sample_weight_equivalence_on_dense_data
+    sample_weight_equivalence_on_sparse_data sample_weights_list sample_weights_not_an_array
+    sample_weights_pandas_series supervised_y_2d
+"""
 EXPECTED: dict[str, dict[str, str]] = {
-    "nu_svc": dict.fromkeys(
-        [
-            "check_class_weight_classifiers",
-            "check_classifier_data_not_an_array",
-            "check_dtype_object",
-            "check_estimator_sparse_array",
-            "check_estimator_sparse_matrix",
-            "check_estimator_sparse_tag",
-            "check_estimators_dtypes",
-            "check_estimators_nan_inf",
-            "check_fit_check_is_fitted",
-            "check_fit_idempotent",
-            "check_fit_score_takes_y",
-            "check_n_features_in",
-            "check_n_features_in_after_fitting",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-            "check_sample_weights_list",
-            "check_sample_weights_not_an_array",
-            "check_sample_weights_pandas_series",
-            "check_supervised_y_2d",
-        ],
-        NO_NU,
-    ),
-    "extended_nu_svc": dict.fromkeys(
-        [
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
-        DEPENDENT,
-    )
-    | {"check_class_weight_classifiers": ABOVE},
+    "nu_svc": {f"check_{name}": NO_NU for name in OF_NU.split()},
+    "extended_nu_svc": {
+        "check_sample_weight_equivalence_on_dense_data": DEPENDENT,
+        "check_sample_weight_equivalence_on_sparse_data": DEPENDENT,
+        "check_class_weight_classifiers": ABOVE,
+    },
 }
 
 

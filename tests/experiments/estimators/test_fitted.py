@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.experiments import Fitted, FittedProbabilities
@@ -25,23 +24,8 @@ SPREAD = RNG.normal(size=(30, 2)) * [1, 3] + 2
 TRAIN = TrainingData(SPREAD, np.where(SPREAD @ [1, 0.4] + RNG.logistic(size=30) > 3, 1, -1))
 NEW = RNG.normal(size=(9, 2)) * [1, 3] + 2
 RIDGE = 0.02
-C = 1 / (2 * RIDGE * TRAIN.n)
 BUNCH = load_iris()
 IRIS = tm.MulticlassData(BUNCH.data, BUNCH.target, classes=tuple(BUNCH.target_names))
-
-
-def test_a_hyperplane_is_applied_to_prepared_points() -> None:
-    machine = tm.fit("soft_margin_svc", TRAIN, normalise="zscore", ridge=RIDGE)
-    assert isinstance(machine, Fitted)
-    assert machine.result.certificate.verdict == "CERTIFIED"
-    scaler = StandardScaler().fit(TRAIN.X)
-    witness = SVC(kernel="linear", C=C, tol=1e-10).fit(scaler.transform(TRAIN.X), TRAIN.y)
-    expected = witness.decision_function(scaler.transform(NEW))
-    np.testing.assert_allclose(machine.decision_values(NEW), expected, atol=1e-4)
-    labels = machine.labels(NEW)
-    np.testing.assert_array_equal(labels, np.sign(expected))
-    assert set(labels.tolist()) == {-1, 1}
-    assert machine.classes == ()
 
 
 def test_probabilities_are_read_from_prepared_points() -> None:

@@ -20,9 +20,6 @@ from tests.inside.experiments import (
     GapEffort,
     GapStudy,
     Instance,
-    Need,
-    Outcomes,
-    Problem,
     Rung,
     _stated,
     compare,
@@ -34,7 +31,6 @@ from tests.inside.experiments import (
     to_markdown,
     whole_ladder,
 )
-from tests.inside.experiments import RungsStep as Step
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
 from tests.inside.experiments import table_to_json as to_json
@@ -45,8 +41,7 @@ from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import TrainingData, zero_one_big_m
-from tightmargin.solvers import Verdict, solve
+from tightmargin.formulations import TrainingData
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
@@ -135,13 +130,6 @@ CHAINS = [
 ]  # fmt: skip
 
 
-def test_each_chain_of_rungs_rises(study: GapStudy) -> None:
-    slack = 2e-6 * float(study.comparison.upper or 0)
-    for chain in CHAINS:
-        bounds = [bound(study, name) for name in chain]
-        assert all(low <= high + slack for low, high in pairwise(bounds)), (chain, bounds)
-
-
 # Not compared: two fixed strengthenings, of which only the words say that one is the other,
 # stretched; and an M from a cutoff without the room that the other bounds have.
 LOOSE = [("conic, gamma by norm", "conic, gamma scaled"), CHAINS[0][1:]]
@@ -159,27 +147,6 @@ def test_a_bound_above_a_stronger_rung_is_flagged(study: GapStudy) -> None:
         ]
         lines = order_violations(wrong, data)
         assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
-
-
-def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
-    data = study.prepared.data
-    assert isinstance(data, TrainingData)
-    one = row(study, "+ pair conflicts")
-    other = replace(one, label="other")
-    own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
-    own = replace(own, conflicts=((0, 1), (2, 3, 4)))
-    for word, change in (
-        ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
-        ("intercept", (own.intercept[0] - 1, own.intercept[1])),
-        ("intercept", (own.intercept[0], own.intercept[1] + 1)), ("conflicts", ((0, 1, 5),)),
-    ):  # fmt: skip
-        wide = replace(own, **{word: change})
-
-        def stated(r: Bound, wide: SlackBounds = wide) -> SlackBounds:
-            return wide if r.label == "other" else own
-
-        assert is_weaker(other, one, stated), word
-        assert not is_weaker(one, other, stated), word
 
 
 def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
@@ -201,26 +168,6 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
     assert is_weaker(conflicts, products, lambda r: own)
     assert not is_weaker(dearer, products, lambda r: own)
     assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
-
-
-def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
-    ran: list[str] = []
-    first = Step("first", lambda problem: ran.append("first") or 1)
-    second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
-    data = reference_solutions.points("separable", 0, n=6)
-    outcomes = Outcomes(Problem(data, 1.0, "penalised", GapEffort(), lambda text: None))
-    low, high = (
-        Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
-        for step in (first, second)
-    )
-    found, seconds = outcomes.parameters(high)
-    assert found == {"found": 2}
-    again, less = outcomes.parameters(low)
-    assert again == {"found": 1}
-    assert ran == ["first", "second"]
-    assert 0 < less < seconds
-    assert outcomes.parameters(high)[1] == seconds
-    assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
 
 
 # --- steps ---------------------------------------------------------------------------------------
@@ -380,29 +327,6 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
 
 
-# --- the ladder ----------------------------------------------------------------------------------
-
-
-def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
-    """The bounds again in another modelling layer, the optimum by SCIP and by enumeration."""
-    data = study.prepared.data
-    upper = float(study.comparison.upper or 0)
-    sdp = reference_solutions.theorem_2(data, "penalised", penalty=1.5).value
-    loose = reference_solutions.relaxation(data, "penalised", 1.5, np.full(data.n, 1000.0)).value
-    assert row(study, "SDP").bound == pytest.approx(sdp, rel=2e-6)
-    assert row(study, "big-M, M = 1000").bound == pytest.approx(loose, rel=2e-6)
-    gap = study.comparison.relative_gap(row(study, "SDP"))
-    assert gap == pytest.approx((upper - sdp) / upper, abs=1e-6)
-    exact = study.comparison.exact
-    assert exact is not None
-    assert exact.solver == "tightmargin"
-    assert exact.certificate.bound_method.startswith("cones of directions in")
-    assert exact.certificate.verdict is Verdict.CERTIFIED
-    by_scip = solve(zero_one_big_m(data, penalty=1.5, big_m="derived"), "scip")
-    assert by_scip.certificate.bound_method.startswith("enumeration of")
-    assert by_scip.objective == pytest.approx(upper, rel=1e-6)
-
-
 # --- an impossible order is seen -----------------------------------------------------------------
 
 
@@ -457,16 +381,6 @@ def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -
     )
     assert found["upper"] == pytest.approx(optimum, rel=1e-7)
     assert found["rows"][0]["certified_bound"] <= found["upper"]
-
-
-def test_a_limit_on_the_exact_problem_is_4() -> None:
-    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
-    words = ["--data", data, "--set", "penalty=1", "big_m=derived", "--time-limit", "3"]
-    answer = run("compare", "zero_one_relaxed", *words, "--json")
-    assert answer.code == 4
-    (found,) = answer.json["studies"]
-    assert found["exact"]["status"] == "feasible"
-    assert found["rows"][0]["relative_gap"] is not None, "to the best point known"
 
 
 @pytest.mark.parametrize("swallowed", [False, True])

@@ -25,7 +25,7 @@ from tests.inside.experiments import (
 from tests.inside.solvers import Decomposition, StopReason, TracePoint
 from tests.support.figure_checks import series
 from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
-from tightmargin.solvers import Verdict, conflict_search, nu_range, solve
+from tightmargin.solvers import conflict_search, nu_range
 
 DATA = clusters(3, 30)
 NU = nu_range(DATA).nu_bar * 0.6
@@ -74,24 +74,6 @@ def test_a_search_of_the_extended_nu_svc_ends_at_its_proven_optimum(name: str) -
         assert set(np.diff(trace.cuts)) <= {0, 1}
     else:
         assert trace.cuts is None
-
-
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [("min_cvar", "cutting-plane"), ("extended_nu_svc_polar", "branch-and-cut")],
-)
-def test_a_solved_model_has_its_trace_in_its_own_units(name: str, method: str) -> None:
-    """CVaR is h / nu; the polar problem has -1 / h^2 for the same h."""
-    words = {"beta": 1 - NU} if name == "min_cvar" else {"nu": NU}
-    build: Any = getattr(tm, name)
-    result = solve(build(DATA, **words), method=method)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    trace = bound_trace(result)
-    assert trace.proven
-    assert trace.upper[-1] == pytest.approx(result.objective, rel=1e-6)
-    known = trace.lower[np.isfinite(trace.lower)]
-    assert known[-1] == pytest.approx(result.objective, rel=2e-6)
-    assert (np.diff(known) >= 0).all()
 
 
 def test_what_a_solver_says_is_a_claim_beside_what_we_prove() -> None:
@@ -191,10 +173,3 @@ def test_a_wide_range_of_times_is_logarithmic_and_keeps_what_began_at_0() -> Non
     near = axes_of(by_hand())
     assert near.get_xscale() == "linear"
     assert near.get_xlim()[0] == 0.0
-
-
-def test_runs_differ_in_colour_line_and_mark() -> None:
-    found = series(axes_of(*(by_hand(name=str(k)) for k in range(4))))
-    lowers = [found[f"{k}: lower bound, proven"] for k in range(4)]
-    for part in ("get_color", "get_linestyle", "get_marker"):
-        assert len({getattr(line, part)() for line in lowers}) == 4

@@ -11,7 +11,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import tightmargin as tm
-from tests.inside.experiments import PICTURES
 from tests.support.figure_checks import faults_of, texts_of
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
@@ -26,10 +25,6 @@ def words_of(figure: Figure) -> str:
 
 
 NEED_DATA = {"SolveResult", "Fitted"}
-
-
-def test_whatever_says_plot_has_a_picture() -> None:
-    assert set(DRAWN) == set(PICTURES)
 
 
 @pytest.mark.parametrize("kind", DRAWN, ids=lambda kind: kind.__name__)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,12 +10,10 @@ from matplotlib.figure import Figure
 
 from tests.inside.experiments import (
     RELAXATIONS,
-    SUFFIXES,
     GapStudy,
     Instance,
     Rung,
     gap_figure,
-    save_figure,
 )
 from tests.inside.experiments import study as gap_study
 
@@ -47,20 +43,6 @@ def test_each_rung_has_its_gap_in_words_and_none_is_no_bound(study: GapStudy) ->
     assert bar.get_y() + bar.get_height() / 2 == pytest.approx(len(RELAXATIONS))
     assert bar.get_width() == 100
     assert [t.get_text() for t in axes.texts if "bound" in t.get_text()] == ["no bound"]
-
-
-def test_files(study: GapStudy, tmp_path: Path) -> None:
-    starts = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
-    for suffix in SUFFIXES:
-        file = tmp_path / f"gaps{suffix}"
-        save_figure([study], file)
-        assert file.read_bytes().startswith(starts[suffix])
-    width, height = struct.unpack(">II", (tmp_path / "gaps.png").read_bytes()[16:24])
-    assert width == 1600
-    assert 500 < height < width
-    empty = replace(study, rungs=(), comparison=replace(study.comparison, rows=()))
-    with pytest.raises(ValueError, match="no finished row"):
-        gap_figure([empty])
 
 
 def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: GapStudy) -> None:

@@ -1,7 +1,8 @@
-"""Losses, performance profiles and times: what is drawn is what was measured."""
+"""Losses, profiles, times and boundaries: what is drawn is what was measured."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,19 @@ import pytest
 from tests.inside.experiments import (
     COLUMN,
     LOOKS,
+    draw_boundary,
     draw_losses,
-    draw_profile,
     draw_timings,
-    look,
     new_figure,
     performance_profile,
+    times_of,
     timing,
 )
 from tests.inside.experiments import losses as loss_plot
-from tests.support.figure_checks import series
+from tests.inside.solvers import Agreement, Model, SolverRun
+from tests.support.command_line import run
+from tests.support.figure_checks import lines_of, series
+from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 
 
 def drawn(draw: Any, *given: Any, **words: Any) -> Any:
@@ -78,17 +82,42 @@ def test_a_profile_counts_what_is_solved_within_a_factor(
     assert profile.problems == 4
 
 
-def test_the_drawn_steps_are_the_profile() -> None:
-    profiles = performance_profile(COSTS)
-    axes = drawn(draw_profile, profiles)
-    for name, line in series(axes).items():
-        taus, shares = line.get_data()
-        assert line.get_drawstyle() == "steps-post"
-        assert taus[0] == 1.0
-        assert shares.tolist() == [profiles[name].at(tau) for tau in taus]
-    assert axes.get_xlim()[1] > 4.0
-    axes = drawn(draw_profile, performance_profile({"a": [1.0, 2.0], "b": [None, None]}))
-    assert set(series(axes)["b"].get_ydata()) == {0.0}
+def test_only_proven_finished_and_agreeing_solves_count() -> None:
+    """Of four answers on each model one was stopped, one is not certified, one disagrees."""
+    certified = Certificate(Verdict.CERTIFIED, gap=0.0)
+    weak = Certificate(Verdict.NOT_CERTIFIED, "no bound")
+    models = [Model(name, "QP", 1) for name in ("first", "second")]
+
+    def answer(model: Model, solver: str, seconds: float, **given: Any) -> SolverRun:
+        words: dict[str, Any] = {
+            "status": Status.OPTIMAL, "objective": 2.0, "bound": 2.0, "values": {}, "duals": {},
+            "certificate": certified, "solver": solver, "seconds": seconds, **given,
+        }  # fmt: skip
+        return SolverRun(model, solver, "1", SolveResult(**words))
+
+    rows = (
+        answer(models[0], "clarabel", 1.0), answer(models[1], "clarabel", 2.0),
+        answer(models[0], "scip", 9.0, status=Status.FEASIBLE),
+        answer(models[1], "scip", 3.0),
+        answer(models[0], "highs", 0.5, certificate=weak), answer(models[1], "highs", 0.1,
+                                                                 objective=7.0),
+        SolverRun(models[0], "piqp", "1", None),
+    )  # fmt: skip
+    assert times_of(Agreement(rows)) == {
+        "clarabel": [1.0, 2.0], "scip": [None, 3.0], "highs": [None, None], "piqp": [None, None],
+    }  # fmt: skip
+
+
+def test_compare_draws_the_profile_of_its_solvers(tmp_path: Path) -> None:
+    file = tmp_path / "profile.svg"
+    words = ["c_svc", "c_svc_dual", "--set", "C=1", "--solver", "clarabel,piqp"]
+    data = "synthetic:clustered,n=20,d=2,sigma=0.5,seed=0"
+    answer = run("compare", *words, "--data", data, "--profile", str(file))
+    assert answer.code == 0
+    content = file.read_text()
+    assert content.startswith("<?xml")
+    assert "clarabel" in content
+    assert "piqp" in content
 
 
 # --- times ----------------------------------------------------------------------------------------
@@ -109,26 +138,6 @@ TIMES: dict[str, dict[str, list[float | None]]] = {
 }
 
 
-def test_marks_are_medians_and_lines_are_ranges() -> None:
-    axes = drawn(draw_timings, TIMES, limit=10.0)
-    medians = {
-        round(float(x), 6): float(y)
-        for line in axes.lines
-        for x, y in [line.get_xydata()[0]]
-        if len(line.get_xdata()) == 1
-    }
-    assert medians == {-0.15: 0.2, 0.85: 0.6, 0.15: 2.0, 1.15: 10.0, 2.15: 10.0}
-    ranges = {
-        round(float(path.vertices[0, 0]), 6): path.vertices[:, 1].tolist()
-        for lines in axes.collections
-        for path in lines.get_paths()
-    }
-    assert ranges[1.15] == [9.0, 10.0]
-    assert ranges[-0.15] == [0.1, 0.4]
-    assert [text.get_text() for text in axes.texts] == ["2/3", "1/1"]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["20", "60", "100"]
-
-
 def test_a_median_that_is_the_limit_is_hollow_and_the_limit_is_a_line() -> None:
     axes = drawn(draw_timings, TIMES, limit=10.0, group="points", title="times")
     assert (axes.get_xlabel(), axes.get_title()) == ("points", "times")
@@ -145,9 +154,20 @@ def test_a_median_that_is_the_limit_is_hollow_and_the_limit_is_a_line() -> None:
     assert words == ["QP", "scip", "limit, 10 s"]
 
 
-# --- all of them ----------------------------------------------------------------------------------
+# --- boundaries -----------------------------------------------------------------------------------
+
+POINTS = np.array([[1.0, 0.0], [2.0, 1.0], [0.5, -1.0], [-1.0, 0.5], [-2.0, 1.0], [0.0, 2.0]])
+LABELS = np.array([1, 1, 1, -1, -1, -1])
 
 
-def test_more_series_than_looks_still_differ() -> None:
-    found = [look(number) for number in range(2 * len(LOOKS))]
-    assert len(set(found)) == len(found)
+def panel(points: Any, margin: float) -> Any:
+    return drawn(draw_boundary, points, LABELS, lambda x: x @ [2.0, -1.0] + 0.5, margin=margin)
+
+
+def test_a_level_that_the_picture_does_not_reach_is_left_out() -> None:
+    axes = panel(POINTS, 100.0)
+    assert set(lines_of(axes)) == {0.0}
+    assert "score = 100" not in series(axes)
+    assert set(lines_of(panel(POINTS, 0.0))) == {0.0}
+    assert axes.get_aspect() == 1, "features that spread alike get one scale"
+    assert panel(POINTS * [1.0, 100.0], 1.0).get_aspect() == "auto"

@@ -29,7 +29,6 @@ from tests.inside.experiments import (
     everything,
     interval,
     opened,
-    ours_text,
     reaches,
     reproduction,
     run_tasks,
@@ -42,7 +41,6 @@ from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import bi_vapnik_table2 as table2
 from tests.inside.experiments import report_to_json as to_json
 from tests.inside.experiments import reproduce as reproducing
-from tests.inside.solvers import SCHEMA
 from tests.support.command_line import Answer, run
 from tightmargin.solvers import Verdict
 
@@ -84,15 +82,6 @@ def test_what_is_allowed_beyond_rounding() -> None:
     assert reaches([0.24], "0.2")
     assert not reaches([0.26, 0.3], "0.2")
     assert not reaches([0.1, 0.14], "0.2")
-
-
-@pytest.mark.parametrize(("ours", "printed", "text"), [
-    (16.0499, "16.0", "16.0"), (16.12, "16.0", "16.120"), (101.0, "100", "101"),
-    (5.189499, "5.190", "5.1894990"),  # two more digits, 5.18950, would seem to round to 5.190
-    (0.0207, "2.1e-2", "2.1e-2"), (831.4, "6.4e-1", "8.31e+2"),
-])  # fmt: skip
-def test_ours_is_written_so_that_a_difference_is_seen(ours: float, printed: str, text: str) -> None:
-    assert ours_text(Cell(ours, printed)) == text
 
 
 NU = 0.7451669595782073  # rounded to six digits a nu next to nu_max would lie above it
@@ -166,21 +155,6 @@ def reproduce(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reproduce:
         return run("reproduce", NAME, "--quick", "--out", tmp_path / "a" / "b", *words)
 
     return command
-
-
-def test_all_as_printed_is_0(reproduce: Reproduce, tmp_path: Path) -> None:
-    answer = reproduce("--json")
-    assert (answer.code, answer.stderr) == (0, "")
-    document = answer.json
-    assert (document["schema"], document["command"], document["quick"]) == (
-        SCHEMA, "reproduce", True,
-    )  # fmt: skip
-    (report,) = document["reports"]
-    (table,) = report["tables"]
-    assert (table["compared"], table["equal"], len(table["rows"])) == (72, 72, 12)
-    assert report["complaints"] == []
-    assert all(claim["holds"] for claim in report["claims"])
-    assert report["files"] == [str(tmp_path / "a" / "b" / f"{NAME}.{k}") for k in ("csv", "tex")]
 
 
 def test_a_wrong_number_an_unproven_row_and_many_small_differences_are_1_and_named(

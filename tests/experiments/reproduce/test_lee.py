@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from sklearn.svm import SVC
 
 from tests.inside.experiments import (
     BINARY,
-    COUNTEREXAMPLE,
     FAILS,
     HOLDS,
     LINEAR,
@@ -52,19 +50,6 @@ from tests.inside.solvers import simplex_grid
 from tightmargin.solvers import Verdict, truncated_search
 
 # --- statements -----------------------------------------------------------------------------------
-
-
-def test_a_verdict_is_what_the_numbers_say() -> None:
-    def verdict(*flags: Any) -> str:
-        holds, corrected, counter = flags
-        return verdict_of(finding(
-            "a", stated=1, ours=2, holds=holds, corrected_holds=corrected, counterexample=counter
-        ))  # fmt: skip
-
-    assert verdict(True, True, True) == HOLDS
-    assert verdict(False, True, False) == MISPRINT
-    assert verdict(False, None, True) == COUNTEREXAMPLE
-    assert verdict(False, False, False) == verdict(False, None, False) == FAILS
 
 
 def test_a_verdict_that_the_list_does_not_have_is_named() -> None:
@@ -338,18 +323,6 @@ def test_bounds_on_a_matrix_are_in_order_and_its_optimum_has_the_rank(
 
     brute = rank_one_on_circle(data, 3, "free", matrix_runs.RIDGE, angles=24)
     assert matrices["exact"] == pytest.approx(brute, rel=2e-5)
-
-
-@pytest.mark.parametrize("changed", [
-    {"exact": 1e-3}, {"alternating": 1e-3}, {"bound": 99.0},
-    {"projection": {"bound": 99.0, "value": 99.0}}, {"full": {"bound": 99.0}},
-])  # fmt: skip
-def test_matrices_out_of_order_are_seen(matrices: dict[str, Any], changed: dict[str, Any]) -> None:
-    forged = copy.deepcopy(matrices)
-    for name, value in changed.items():
-        forged[name] = forged[name] | value if isinstance(value, dict) else value
-    assert not matrix.in_order(forged)
-    assert not matrix._claims([forged])[0].holds
 
 
 def test_claims_about_matrices_see_what_is_wrong(matrices: dict[str, Any]) -> None:

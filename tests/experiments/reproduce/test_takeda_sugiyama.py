@@ -13,8 +13,8 @@ from scipy.stats import binom
 from sklearn.svm import SVC, NuSVC
 
 from tests.inside.cuts import CuttingPlaneResult, Kind
+from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import (
-    FLIPPED,
     Report,
     RiskBound,
     clopper_pearson,
@@ -26,11 +26,9 @@ from tests.inside.experiments import (
     rebuilt,
     risk_bound,
     runs,
-    sample,
     theorems,
     without_capacity,
 )
-from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import takeda_sugiyama_figure1 as figure1
 from tests.inside.experiments import takeda_sugiyama_figure2 as figure2
 from tests.inside.experiments import takeda_sugiyama_figure3 as figure3
@@ -335,19 +333,6 @@ def test_the_constants_are_where_the_bound_meets_its_limit(flip: bool, side: str
     assert bound_of(1e-9, flip=flip).bound == pytest.approx(without_capacity(bound, m=600))
     nothing = 0.2 if side == "upper" else 0.4  # reached by nu alone
     assert least_constant(bound, nothing, m=600) == 0
-
-
-@pytest.mark.parametrize("split", [0, 1])
-def test_points_of_a_split_are_on_the_sphere_and_disjoint(split: int) -> None:
-    train, test = sample("wdbc", split)
-    for data in (train, test):
-        assert np.linalg.norm(data.X, axis=1) == pytest.approx(1.0)
-    assert train.n + test.n == 569
-    assert not {row.tobytes() for row in train.X} & {row.tobytes() for row in test.X}
-    assert not np.array_equal(train.X, sample("wdbc", 1 - split)[0].X)
-    for data in sample("coin", split):
-        low, high = clopper_pearson(int((data.y != data.X[:, 0]).sum()), data.n, 0.999)
-        assert low < FLIPPED < high, "the coin is wrong as often as it says"
 
 
 @pytest.fixture(scope="module")

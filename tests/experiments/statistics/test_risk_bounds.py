@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from tests.inside.experiments import (
     deviation,
     margin_errors,
     risk_bound,
-    theorem_3,
-    theorem_4,
     theorem_5,
     value_at_risk,
 )
@@ -58,16 +55,6 @@ def test_cvar_is_the_least_value_of_rockafellar_and_uryasev(f: np.ndarray, nu: f
     assert found <= f.max() + 1e-12
 
 
-@given(f=errors, count=st.integers(1, 12))
-def test_cvar_of_whole_points_is_the_mean_of_the_worst(f: np.ndarray, count: int) -> None:
-    count = min(count, len(f))
-    worst = np.sort(f)[-count:].mean()
-    assert conditional_value_at_risk(f, count / len(f)) == pytest.approx(worst, abs=1e-12)
-    # A share that is a number of points is not rounded up.
-    assert (1 - 0.7) * 10 > 3
-    assert value_at_risk(np.arange(10.0), 0.7) == 2.0
-
-
 def test_errors_are_distances_to_the_wrong_side() -> None:
     data = TrainingData([[3.0, 4.0], [0.0, 0.0], [3.0, 4.0]], [1, -1, -1])
     assert margin_errors(data, [0.6, 0.8], -1.0) == pytest.approx([-4.0, -1.0, 4.0])
@@ -86,42 +73,7 @@ def test_g_by_hand() -> None:
     assert small == pytest.approx(1.0, rel=1e-14)
 
 
-def _g(level: float, **options: Any) -> float:
-    return deviation(level, **options)
-
-
 # --- theorems ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("nu", "b", "theorem"), [(0.95, 0.3, 3), (0.4, 0.3, 4), (0.1, 0.3, 5), (0.1, 0.0, 5)]
-)
-def test_every_term_is_given(nu: float, b: float, theorem: int) -> None:
-    call = {3: theorem_3, 4: theorem_4, 5: theorem_5}[theorem]
-    found = call(DATA, 3 * W, 3 * b, nu=nu, **WIDE)
-    f = -DATA.y * (DATA.X @ W + b) / np.linalg.norm(W)
-    alpha = np.sort(f)[math.ceil(round(10 * (1 - nu), 9)) - 1]
-    assert found.theorem == theorem
-    assert found.value_at_risk == pytest.approx(alpha, abs=1e-12)
-    assert found.cvar == pytest.approx(
-        alpha + np.maximum(f - alpha, 0).sum() / (10 * nu), abs=1e-12
-    )
-    assert found.capacity == pytest.approx(4 * 26**2 / alpha**2 * math.log2(20), rel=1e-12)
-    assert found.confidence == pytest.approx(math.log(40) - 1, rel=1e-14)
-    whole = math.sqrt(2 / DATA.n * (found.capacity + found.confidence))
-    assert found.deviation == pytest.approx(whole, rel=1e-14)
-    sign = -1 if theorem == 5 else 1
-    assert found.side == ("lower" if theorem == 5 else "upper")
-    assert found.bound == pytest.approx(nu + sign * found.deviation, rel=1e-14)
-    if theorem == 4:
-        assert found.through_cvar is None
-    else:
-        through = nu + sign * _g(found.cvar, m=10, radius=5.0, c=1.0, delta=0.05)
-        assert found.through_cvar == pytest.approx(through, rel=1e-14)
-        assert found.bound <= found.through_cvar
-    same = risk_bound(DATA, W, b, nu=nu, **WIDE)
-    assert (same.theorem, same.side) == (found.theorem, found.side)
-    assert same.bound == pytest.approx(found.bound, rel=1e-12)
 
 
 @given(

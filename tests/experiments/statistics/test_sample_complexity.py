@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tests.inside.experiments import SAMPLE_COMPLEXITY_FORMS as FORMS
 from tests.inside.experiments import (
@@ -20,17 +18,10 @@ from tests.inside.experiments import (
     norm_ball_points,
     soft_margin_bound,
 )
-from tests.inside.solvers import hinge_machines
-from tests.support.covering import covering
 from tightmargin.formulations import TrainingData, hard_margin_svc
 from tightmargin.solvers import solve
 
-Array = NDArray[np.float64]
-
 DELTA = 2 * math.exp(-2)  # ln(2/delta) = 2
-NUMBERS = st.floats(0.01, 100)
-
-
 # --- by hand -------------------------------------------------------------------------------------
 
 
@@ -69,20 +60,6 @@ def test_the_soft_margin_bound_by_hand() -> None:
     assert zero.bound == pytest.approx(1.4)
 
 
-@given(st.integers(1, 10**6), NUMBERS, NUMBERS, st.floats(0, 2), st.sampled_from(FORMS))
-def test_the_chosen_ridge_makes_the_bound_least(
-    m: int, norm_bound: float, radius: float, comparison: float, form: str
-) -> None:
-    words = {"radius": radius, "comparison": comparison, "form": form}
-    best = norm_ball_bound(m, norm_bound=norm_bound, **words)
-    scale = 8 if form == "printed" else 4
-    assert best.excess == pytest.approx(math.sqrt(scale / m) * radius * norm_bound, rel=1e-9)
-    assert best.norm_cost == pytest.approx(best.stability, rel=1e-9)
-    for factor in (0.5, 0.9, 1.1, 2.0):
-        other = soft_margin_bound(m, ridge=best.ridge * factor, norm=norm_bound, **words)
-        assert other.bound > best.comparison + best.excess * (1 + 1e-3)
-
-
 @given(st.floats(1e-3, 0.9), st.floats(0.01, 1.0), st.floats(1e-6, 0.99),
        st.sampled_from(["none", "free"]))  # fmt: skip
 def test_the_sample_sizes_are_the_least(
@@ -97,50 +74,6 @@ def test_the_sample_sizes_are_the_least(
         ball = {"norm_bound": 1 / margin, "radius": 1.0, "comparison": 0.0, "form": form}
         assert norm_ball_bound(m, **ball).excess <= target * (1 + 1e-9)
         assert m == 1 or norm_ball_bound(m - 1, **ball).excess > target * (1 - 1e-9)
-
-
-# --- the constants -------------------------------------------------------------------------------
-
-
-def expected(atoms: Array, y: Array, chance: Array, m: int, ridge: float) -> tuple[float, float]:
-    """E hinge(A(S)) on the distribution and on S, over all samples of m points, exactly."""
-    counts = np.array([
-        np.bincount(sample, minlength=len(y))
-        for sample in itertools.combinations_with_replacement(range(len(y)), m)
-    ])  # fmt: skip
-    ways = [math.factorial(m) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
-    weight = np.array(ways) * np.prod(chance**counts, axis=1)
-    assert weight.sum() == pytest.approx(1.0)
-    G = y[:, None] * atoms
-    found = hinge_machines(G, np.ones(G.shape[1]), counts / (2 * ridge * m), reach=1.0)
-    loss = np.maximum(0.0, 1 - found.v @ G.T)
-    on_sample = (counts / m * loss).sum(axis=1)
-    value = (found.v**2).sum(axis=1) / 2 + on_sample / (2 * ridge)
-    assert (value - found.lower <= 1e-8 * value).all()
-    return float(weight @ (loss @ chance)), float(weight @ on_sample)
-
-
-@pytest.mark.parametrize(("ridge", "m"), covering([0.02, 0.1, 1.0], [2, 5], strength=1))
-def test_the_expected_hinge_loss_keeps_its_bound(ridge: float, m: int) -> None:
-    """Over every sample of five noisy atoms in the unit disk, for many u."""
-    rng = np.random.default_rng(m)
-    atoms = rng.standard_normal((5, 2))
-    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
-    y = np.array([1.0, 1.0, -1.0, -1.0, 1.0])
-    chance = np.array([0.3, 0.2, 0.25, 0.15, 0.1])
-    truth, sample = expected(atoms, y, chance, m, ridge)
-    lowest = math.inf
-    for u in [np.zeros(2), *rng.standard_normal((200, 2)) * 2]:
-        loss = float(chance @ np.maximum(0.0, 1 - y * (atoms @ u)))
-        norm = float(np.linalg.norm(u))
-        bounds = [
-            soft_margin_bound(m, ridge=ridge, radius=1.0, norm=norm, comparison=loss, form=form)
-            for form in ("derived", "printed")
-        ]
-        assert truth <= bounds[0].bound < bounds[1].bound
-        lowest = min(lowest, bounds[0].comparison + bounds[0].norm_cost)
-    assert truth - sample <= bounds[0].stability
-    assert sample <= lowest  # the other half of the proof: S is fitted no worse than any u
 
 
 # --- against an error that is known ---------------------------------------------------------------

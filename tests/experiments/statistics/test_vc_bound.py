@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.inside.experiments import ERROR_RATE, MEAN_HINGE, risk_table, vc_bound
 from tests.inside.experiments import VC_BOUND_FORMS as FORMS
@@ -40,31 +38,6 @@ def test_the_three_forms_by_hand() -> None:
     # The logarithm itself: h = 2n / e has ln(2n/h) = 1.
     h = 2000 / math.e
     assert vc_bound(0.0, h, 1000, ETA).bound == pytest.approx(4 * (2 * h + 2) / 1000)
-
-
-@given(
-    st.floats(0, 2), st.floats(1, 500), st.integers(1, 10**6), st.floats(1e-6, 0.999),
-)  # fmt: skip
-def test_the_bound_is_the_root_it_was_solved_for(risk: float, h: float, n: int, eta: float) -> None:
-    """(R - Remp)^2 = e R for Vapnik's form, 2q (R + Remp) for the printed one."""
-    vapnik = vc_bound(risk, h, n, eta)
-    R, e = vapnik.bound, vapnik.capacity
-    assert (R - risk) ** 2 == pytest.approx(e * R, rel=1e-9)
-    for form in ("printed", "printed_h_fixed"):
-        found = vc_bound(risk, h, n, eta, form)
-        R, q = found.bound, found.capacity
-        assert (R - risk) ** 2 == pytest.approx(2 * q * (R + risk), rel=1e-9)
-        assert found.confidence == R - risk
-        assert found.vacuous == (R >= 1)
-    # With the same q = e / 4 Vapnik's form is Remp + 2q (1 + sqrt(1 + Remp / q)).
-    assert vapnik.bound == pytest.approx(risk + 2 * q * (1 + math.sqrt(1 + risk / q)), rel=1e-12)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_more_capacity_never_lowers_the_bound(form: str) -> None:
-    """Above h = 2n the logarithm in h alone would, and would become negative above 2en."""
-    found = [vc_bound(0.1, h, 50, form=form).bound for h in (1, 10, 49, 99, 100, 101, 280, 1e4)]
-    assert found == sorted(found)
 
 
 @pytest.mark.parametrize(("n", "form"), covering([200, 1000], FORMS))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.inside.experiments import Found, Key, encoded, opened, task_text
+from tests.inside.experiments import Found, Key, opened, task_text
 from tests.support.long_runs import finish, start, wait_for
 
 KEY = Key("study", "module.work", '["sonar", 0.1, 3]', "code", "data")
@@ -19,20 +18,6 @@ KEY = Key("study", "module.work", '["sonar", 0.1, 3]', "code", "data")
 def stored(path: Path, *keys: Key) -> Found:
     with opened(path) as store:
         return store.find(keys)
-
-
-def test_values_come_back_as_they_were(tmp_path: Path) -> None:
-    value = {"C": [0.1, 1e300, 5e-324, -0.0], "n": 2**70, "é": None, "yes": True, "text": 'a"\n'}
-    with opened(tmp_path / "s") as store:
-        store.put(KEY, encoded(value), 1.5)
-        store.put(replace(KEY, task="[1]"), encoded([math.nan, math.inf, -math.inf]), 0.0)
-    found = stored(tmp_path / "s", KEY, replace(KEY, task="[2]"), replace(KEY, task="[1]"))
-    assert found.values.keys() == {0, 2}
-    assert json.loads(found.values[0]) == value
-    assert math.copysign(1, json.loads(found.values[0])["C"][3]) == -1
-    number, above, below = json.loads(found.values[2])
-    assert math.isnan(number)
-    assert (above, below) == (math.inf, -math.inf)
 
 
 def test_results_of_other_code_or_data_are_counted_and_not_served(tmp_path: Path) -> None:

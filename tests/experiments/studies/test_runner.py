@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
-import tightmargin as tm
 from tests.inside.experiments import (
     Key,
     ResultStore,
@@ -30,9 +28,7 @@ from tests.inside.experiments import (
     task_text,
     time_text,
 )
-from tests.support.covering import FULL
-from tests.support.long_runs import Process, data, finish, press, start, wait_for
-from tests.support.study_tasks import deadly, marked, marks, running, wait_until
+from tests.support.study_tasks import deadly, marked, marks
 
 SECONDS = 0.25
 
@@ -170,35 +166,11 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path
 # --- the whole run is killed, or stopped ---------------------------------------------------------
 
 
-def begin(work: str, folder: Path, store: Path, count: int, jobs: int) -> Process:
-    """Start a process that runs a study and says how far it is."""
-    words = (work, folder, store, count, SECONDS, jobs)
-    return start(*map(str, words), script="from tests.support.study_tasks import main; main()")
-
-
 def stored_tasks(store: Path) -> set[int]:
     connection = sqlite3.connect(store)
     rows = connection.execute("SELECT task FROM results").fetchall()
     connection.close()
     return {json.loads(task)[1] for (task,) in rows}
-
-
-@pytest.mark.slow("Ctrl-C is pressed in a process of its own")
-@pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
-def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
-    store = tmp_path / "s.sqlite"
-    process = begin("stubborn", tmp_path, store, 40, jobs)
-    wait_for("^3 of 40 runs done", process.stdout)
-    wait_until(lambda: bool(running(tmp_path)))
-    press(process)
-    code, stdout, stderr = finish(process)
-    assert code == 130
-    assert "Traceback" not in stderr
-    values = [line for line in stdout.splitlines() if line.startswith("value")]
-    assert 3 <= len(values) < 40, "a busy machine hears the press late"
-    assert not any("True" in line for line in values)
-    assert stored_tasks(store) == {int(line.split()[1]) for line in values}
-    assert set(marks(tmp_path, "begun").values()) == {1}
 
 
 def test_ctrl_c_just_after_a_value_was_stored_keeps_it(
@@ -238,32 +210,6 @@ def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:
             os.kill(os.getpid(), signal.SIGINT)
         assert pressed()
     assert signal.set_wakeup_fd(-1) == -1, "given back"
-
-
-# --- one thread ----------------------------------------------------------------------------------
-
-
-def threads() -> dict[str, Any]:
-    result = tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
-    return {
-        "libraries": [pool["num_threads"] for pool in threadpool_info()],
-        "variable": os.environ["OMP_NUM_THREADS"],
-        "solver": result.threads,
-    }
-
-
-def test_libraries_and_solvers_use_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    before = dict(os.environ)
-    (found,) = run_study(threads, [()], name="n", jobs=2).complete().values()
-    assert set(found["libraries"]) == {1}
-    assert (found["variable"], found["solver"]) == ("1", 1)
-    assert dict(os.environ) == before
-    assert tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel").threads is None
-    for word in ("0", "two", "-1"):
-        monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
-        with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
-            tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
 
 
 # --- other code, other data ----------------------------------------------------------------------
@@ -306,19 +252,3 @@ def test_what_a_function_takes_with_it_is_part_of_it(tmp_path: Path) -> None:
     assert (value, said.startswith(other)) == ([1.0, 0.0], True)
     with pytest.raises(ValueError, match=r"taking\.<locals>\.work uses something of the function"):
         run(threading.Lock())
-
-
-def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:
-    points, said = tmp_path / "points.csv", list[str]()
-    for text in ("1", "1", "2"):
-        points.write_text(text)
-        run_study(
-            square, [(1,)], name="n", store=tmp_path / "s", reads=[points], report=said.append
-        )
-    assert said == [
-        "1 of 1 tasks were finished before",
-        "1 finished tasks were made from other data and are run again",
-    ]
-    points.unlink()
-    with pytest.raises(FileNotFoundError, match=r"points\.csv"):
-        run_study(square, [(1,)], name="n", store=tmp_path / "s", reads=[points])
