@@ -180,53 +180,6 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, overlapping: Path) 
     assert (answer.code, answer.complaint) == (130, "tightmargin: interrupted")
 
 
-REFUSED = {
-    "formulation": (["c_scv", "--set", "C=1"], "did you mean c_svc"),
-    "missing": (["c_svc"], "c_svc needs C"),
-    "key": (["nu_svc", "--set", "nu=0.5", "class_balanc=uniform"], "did you mean class_balance"),
-    "normalize": (["c_svc", "--set", "C=1", "normalize=zscore"], "did you mean normalise"),
-    "number": (["c_svc", "--set", "C=much"], "C must be a number"),
-    "no equals": (["c_svc", "--set", "C"], "key=value"),
-    "twice": (["c_svc", "--set", "C=1", "--set", "C=2"], "set twice"),
-    "solver": (["c_svc", "--set", "C=1", "--solver", "cplex"], "highs, clarabel, scip"),
-    "kernel": (["c_svc", "--set", "C=1", "kernel=rbf", "width=1"], "c_svc_dual"),
-    "square": (["c_svc_dual", "--set", "C=1", "kernel=precomputed"], "kernel matrix"),
-    "method": (["c_svc", "--set", "C=1", "--method", "magic"], "direct"),
-    "limit": (["c_svc", "--set", "C=1", "--time-limit", "-1"], "time_limit must be positive"),
-    "out": (["c_svc", "--set", "C=1", "--out", "fit.pkl"], ".json"),
-    "folder": (["c_svc", "--set", "C=1", "--out", "no/such/folder/fit.json"], "no folder"),
-    "label": (["c_svc", "--set", "C=1", "--label", "z"], "label"),
-    "option": (["c_svc", "--set", "C=1", "--sead", "1"], "--seed"),
-    "threads": (["c_svc", "--set", "C=1", "--threads", "0"], "threads"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_refused_input_is_2_with_one_line(case: str, overlapping: Path) -> None:
-    words, expected = REFUSED[case]
-    answer = run("solve", *words, "--data", overlapping)
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["lits"], "Did you mean 'list'"),
-        (["show", "conic_spd"], "did you mean conic_sdp"),
-        (["solve", "c_svc"], "--data"),
-        (["solve", "c_svc", "--data", "no_such.csv", "--set", "C=1"], "no_such.csv"),
-        (["solve", "c_svc", "--data", "sklearn:breast_cancr", "--set", "C=1"], "breast_cancer"),
-        (["certify", "no_such.json"], "no_such.json"),
-        (["predict", "no_such.json", "--data", "no_such.csv"], "no_such.json"),
-    ],
-)
-def test_unknown_names_are_2_with_one_line(words: list[str], expected: str) -> None:
-    answer = run(*words)
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
 def test_traceback_on_request(monkeypatch: pytest.MonkeyPatch, overlapping: Path) -> None:
     monkeypatch.setenv("TIGHTMARGIN_TRACEBACK", "1")
     answer = run("solve", "c_svc", "--data", overlapping)

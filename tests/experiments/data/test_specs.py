@@ -14,16 +14,12 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.datasets import load_iris
 
 from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
-    SKLEARN,
     data_folder,
-    label_flip_data,
     load,
     load_classes,
-    outlier_data,
 )
 from tests.support.covering import covering
 
@@ -215,31 +211,7 @@ def test_a_file_of_another_name_is_known_by_what_it_holds(here, name, text):
 # scikit-learn
 
 
-def test_more_than_two_classes_need_positive():
-    X, target = load_iris(return_X_y=True)
-    for positive in ("virginica", "2"):
-        data = load("sklearn:iris", positive=positive)
-        assert_same(data, X, 2 * (target == 2) - 1, "sklearn:iris")
-    assert load("sklearn:digits,positive=3").n_pos == 183  # as the makers of the set count
-    for name in (name for name, positive in SKLEARN.items() if positive is None):
-        with pytest.raises(ValueError, match=r"there are \d+ classes, .*: say which one is \+1"):
-            load(f"sklearn:{name}")
-
-
 # Synthetic
-
-
-def test_synthetic_specs_are_the_generators():
-    spec = "synthetic:clustered,n=100,d=3,sigma=0.2,seed=0"
-    expected = outlier_data("clustered", n=100, d=3, sigma=0.2, seed=0)
-    assert_same(load(spec), expected.X, expected.y, spec)
-    assert expected.spec == spec
-    flipped = label_flip_data(n=40, d=2, tau=0.1, seed=3, sample=1)
-    assert load(flipped.spec).sha256 == flipped.sha256
-    again = load("synthetic:flip,features=1,d=2,n=40,tau=0.1,sample=1,seed=3")
-    np.testing.assert_array_equal(again.X, flipped.X[:, [1]])
-    unseeded = outlier_data("spread", n=30, d=2, sigma=0.5, seed=0)
-    assert load("synthetic:spread,n=30,d=2,sigma=0.5").sha256 == unseeded.sha256
 
 
 # The folder of real data
@@ -321,17 +293,6 @@ def openml(here, monkeypatch):
 
     monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
     return OpenmlCache(here / "cache")
-
-
-def test_openml_delivers_what_the_folder_lacks(openml):
-    """Names of columns and classes as OpenML has them: Class, Rock, Mine."""
-    openml.add(
-        40, "sonar", "Class",
-        {"attribute_1": "REAL", "attribute_2": "REAL", "Class": "{Rock,Mine}"},
-        ["0.02,0.1,Rock", "0.1,0.30000000000000004,Mine", "7,-1e-3,Mine"],
-    )  # fmt: skip
-    expected = [[0.02, 0.1], [0.1, 0.1 + 0.2], [7, -0.001]]
-    assert_same(load("uci:sonar"), expected, [-1, 1, 1], "uci:sonar")
 
 
 def test_openml_categories_become_columns_and_missing_cells_are_named(openml):

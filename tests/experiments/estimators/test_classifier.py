@@ -151,10 +151,6 @@ def test_what_is_not_proven_is_warned_of_raised_or_ignored() -> None:
         clone(local).set_params(uncertified="ignore").fit(X, Y)
         proven = Machine("extended_nu_svc", nu=0.1).fit(X, Y)  # by a search of our own
     assert proven.certificate_.verdict is Verdict.CERTIFIED
-    best, local_best = proven.result_.objective, machine.result_.objective
-    assert best is not None
-    assert local_best is not None
-    assert best <= local_best + 1e-9
 
 
 def test_what_is_proven_within_tolerance_is_only_warned_of(

@@ -12,7 +12,6 @@ import pytest
 from sklearn.svm import SVC
 
 from tests.inside.experiments import probability_figure, probability_page
-from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
     ClassProbabilities,
 )
@@ -90,12 +89,6 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     assert [float(row["objective"]) for row in rows] == [
         row["objective"] for row in document["rows"]
     ]
-    assert run(
-        "path", "weighted_svc", "--data", file, *WORDS, "kernel=rbf", "width=0.9", "--csv", table
-    ).code == 0  # fmt: skip
-    with table.open(newline="") as stream:
-        rows += list(csv.DictReader(stream))
-    assert len(rows) == 7
     assert not any(cell.startswith("[") for row in rows for cell in row.values())  # no arrays
     default = path(file, "--set", "ridge=0.1", "--json").json
     assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
@@ -134,25 +127,3 @@ def test_the_picture_of_one_feature_is_the_estimate() -> None:
     assert upper.get_title() == "title"
     counted = [int(text.get_text()) for text in lower.texts]
     assert sum(counted) == data.n
-
-
-def test_the_picture_of_more_features_shows_the_points(tmp_path: Path, file: Path) -> None:
-    for found in (turned_back(), class_probabilities(gram_data(DATA, kernel="rbf", width=0.9),
-                                                     ridge=RIDGE, grid=GRID)):  # fmt: skip
-        upper, lower = probability_figure(found).axes
-        read = found.training_reading()
-        for sign in (1, -1):
-            (marks,) = [line for line in upper.lines if line.get_label() == f"label {sign:+d}"]
-            chosen = DATA.y == sign
-            np.testing.assert_allclose(marks.get_xdata(), read.values[chosen, 1])
-            np.testing.assert_allclose(marks.get_ydata(), read.probabilities[chosen])
-        assert "pi = 0.47" in upper.get_xlabel()
-        for text in lower.texts:  # no tenth holds two of the estimates
-            at, share = text.xy
-            there = np.isclose(read.probabilities, at)
-            assert int(text.get_text()) == there.sum()
-            assert share == pytest.approx((DATA.y[there] > 0).mean())
-        assert sum(int(text.get_text()) for text in lower.texts) == DATA.n
-    target = tmp_path / "p.png"
-    assert path(file, *WORDS, "--plot", target).code == 0
-    assert target.read_bytes().startswith(b"\x89PNG")

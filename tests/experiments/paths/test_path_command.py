@@ -150,16 +150,6 @@ def test_every_nu_has_its_global_optimum_and_proof(documents: dict[str, Any]) ->
     assert document["range"]["constant_until"] == pytest.approx(2 / N)
 
 
-def test_the_page_marks_nu_bar_and_the_constant_zone(file: Path) -> None:
-    answer = path("extended_nu_svc", file)
-    assert answer.code == 0
-    assert answer.stdout.count("CERTIFIED") == 5
-    assert "nu_bar 0.464175, proven between 0.464175" in answer.stdout
-    assert "the CVaR is the same for all nu up to 0.2" in answer.stdout
-    marked = [line.split()[0] for line in answer.stdout.splitlines() if " c " in line[:10]]
-    assert marked == ["0.2", "0.1"]
-
-
 # --- penalty and budget --------------------------------------------------------------------------
 
 

@@ -40,13 +40,6 @@ def test_the_level_of_an_extended_nu_svc_below_nu_bar_is_negative() -> None:
     assert len(ringed) >= NU_BELOW * DATA.n, "nu is a lower bound of their share"
 
 
-def test_a_machine_whose_level_is_not_known_gets_no_margins() -> None:
-    machine = fit("nu_svc_dual", DATA, nu=0.6)
-    (axes,) = machine_figure(machine, DATA).axes
-    assert set(lines_of(axes)) == {0.0}
-    assert "support vector" not in series(axes)
-
-
 def test_a_score_that_is_the_same_everywhere_is_named() -> None:
     data = TrainingData([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]], [1, 1, -1, -1])
     (axes,) = machine_figure(fit("c_svc", data, C=1.0), data, "title").axes

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from scipy.stats import norm
 from sklearn.svm import SVC, NuSVC
 
@@ -19,20 +18,23 @@ from tests.inside.experiments import (
     Cell,
     clusters,
     figure4,
-    pictures,
     print_laws,
     section6_error,
     solved,
     table3_notes,
 )
+from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import perez_cruz_figure2 as figure2
 from tests.inside.experiments import perez_cruz_figure3 as figure3
 from tests.inside.experiments import perez_cruz_published as published
 from tests.inside.experiments import perez_cruz_samples as samples
+from tests.inside.experiments import perez_cruz_sharp_dual as sharp
 from tests.inside.experiments import perez_cruz_table1 as table1
 from tests.inside.experiments import perez_cruz_table3 as table3
+from tests.inside.experiments import sharp_dual_sharp_dual as sharp_dual
+from tests.inside.formulations import gram_data
 from tests.support.command_line import Answer, run
-from tightmargin.formulations import TrainingData
+from tightmargin.formulations import GramData
 from tightmargin.solvers import Verdict
 
 SQRT2 = math.sqrt(2)
@@ -43,17 +45,14 @@ SQRT2 = math.sqrt(2)
 def test_laws_that_a_slip_of_the_pen_breaks() -> None:
     shares = [row[name] for row in published.table1().values() for name in published.SHARES]
     assert table1.points_behind(shares)[:2] == [28, 56]
-    assert table1.points_behind(["0.33", "0.50"])[:2] == [6, 12]
     assert table1.points_behind([*shares, "0.01"], 60) == []
     # 2 lambda = n nu rho with -0.54 and -1.79: n = 60.3 in the middle.
     hard = published.figure3()["0.01"]
     assert print_laws.sizes_without_slack("0.01", hard["rho"], hard["lambda"]) == [60, 61]
     assert print_laws.broken_tangents(published.figure3(), 60) == []
-    assert table3_notes.crossing({0.71: -0.63, 0.76: 3.59}) == pytest.approx(0.7174645)
     assert table3_notes.crossing({0.3: 1.0, 0.1: -1.0, 0.5: 2.0}) == pytest.approx(0.2)
     rows = deepcopy(published.figure3())
     rows["0.51"]["lambda"] = "4.60"
-    assert ("0.69", "0.51") not in print_laws.broken_tangents(published.figure3(), 60)
     assert print_laws.broken_tangents(rows, 60)
     liver = deepcopy(published.table3())
     assert print_laws.above_its_slack(liver, 276) == ["0.01"]
@@ -107,17 +106,6 @@ def test_lambda_is_that_of_known_optima(first: dict[str, Any]) -> None:
         assert row["lambda"] == pytest.approx(-60 * nu * cvar / SQRT2, abs=60 * nu * 1e-4)
         assert row["sign"] == row["side"] == (1 if cvar < 0 else -1)
     assert first["rows"][-1]["rho"] == pytest.approx(0.170, abs=5e-4)
-
-
-def objective(data: TrainingData, nu: float, angle: float) -> float:
-    """Problem (26) for w of norm sqrt(2) at an angle, by a linear program in b, rho, xi."""
-    n, w = data.n, SQRT2 * np.array([math.cos(angle), math.sin(angle)])
-    rows = np.hstack([-data.y[:, None], np.ones((n, 1)), -np.eye(n)])
-    answer = linprog(
-        np.r_[0.0, -n * nu, np.ones(n)], A_ub=rows, b_ub=data.y * (data.X @ w),
-        bounds=[(None, None)] * 2 + [(0, None)] * n,
-    )  # fmt: skip
-    return float(answer.fun)
 
 
 SAMPLES = 5
@@ -222,16 +210,9 @@ def test_the_panels_of_figure_2_are_machines_of_others() -> None:
     assert set(found["a"]["vectors"]) == set(hard.support_)
     soft = NuSVC(nu=found["b"]["nu"], kernel="linear", tol=1e-9).fit(data.X, data.y)
     assert set(found["b"]["vectors"]) == set(soft.support_)
-    # (c): rho is the least that the worst point of any direction can be brought to.
-    worst = min(objective(data, figure2.HARD, t) for t in np.linspace(0, 2 * math.pi, 60))
-    assert -60 * figure2.HARD * found["c"]["rho"] <= worst * (1 + 1e-6)
     assert found["c"]["slack"] == 0
     margin = data.y * (data.X @ np.array(found["c"]["w"]) + found["c"]["b"])
     assert found["c"]["rho"] == pytest.approx(margin.min())
-    for axes, panel in zip(pictures.figure2(found).axes, "abc", strict=True):
-        (rings,) = [line for line in axes.get_lines() if line.get_label() == "support vector"]
-        assert len(rings.get_xdata()) == len(found[panel]["vectors"])
-        assert axes.get_title().startswith(f"({panel})")
 
 
 def test_samples_for_figures_2_and_4_are_those_that_the_text_allows() -> None:
@@ -242,6 +223,42 @@ def test_samples_for_figures_2_and_4_are_those_that_the_text_allows() -> None:
     found = figure4.seeds(2)
     assert found == sorted(set(found))
     assert all(0.51 < figure4.nu_range(clusters(seed, 60)).nu_bar < 0.69 for seed in found)
+
+
+# --- multipliers of nu-SVC to rounding ------------------------------------------------------------
+
+
+def kernel_of(seed: int) -> GramData:
+    return gram_data(samples.circles_and_disks(seed), kernel="rbf", width=samples.WIDTH)
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.8])
+def test_a_start_with_a_solvers_errors_leads_to_the_one_solution(nu: float) -> None:
+    kernel, rng = kernel_of(3), np.random.default_rng(0)
+    Q, cap = kernel.gram * np.outer(kernel.y, kernel.y), 1 / kernel.n
+    machine = NuSVC(nu=nu, kernel="precomputed", tol=1e-10).fit(kernel.gram, kernel.y)
+    libsvm = np.zeros(kernel.n)
+    libsvm[machine.support_] = np.abs(machine.dual_coef_[0])
+    libsvm *= nu / libsvm.sum()
+    known = sharp_dual(kernel.gram, kernel.y, cap, nu, libsvm)
+    assert known == pytest.approx(libsvm, abs=1e-5)
+    assert known.sum() == pytest.approx(nu)
+    assert known @ kernel.y == pytest.approx(0, abs=1e-12)
+    assert known.min() == 0
+    assert known.max() <= cap
+    for sign in (1.0, -1.0):
+        own, slope = kernel.y == sign, Q @ known
+        assert slope[own & (known > 0)].max() <= slope[own & (known < cap)].min() + 1e-12
+    for noise in (1e-6, 1e-4, 1e-2):
+        start = np.clip(libsvm + noise * cap * rng.standard_normal(kernel.n), 0, cap)
+        assert sharp_dual(kernel.gram, kernel.y, cap, nu, start) == pytest.approx(known, abs=1e-10)
+
+
+def test_without_moves_a_wrong_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharp, "MOVES", 1)
+    kernel = kernel_of(3)
+    with pytest.raises(RuntimeError, match=r"nu = 0\.5 are not found to rounding"):
+        sharp_dual(kernel.gram, kernel.y, 1 / kernel.n, 0.5, np.zeros(kernel.n))
 
 
 # --- Figures 3 and 4 -----------------------------------------------------------------------------
@@ -260,17 +277,6 @@ def test_a_range_that_does_not_hold_the_print_is_told(
     (line,) = answer.stderr.splitlines()
     assert "the 8 printed numbers lie within the range of our 5 samples, but for" in line
     assert answer.stdout.count("holds:") == 7
-
-
-def test_the_nearest_sample_is_the_one_with_the_printed_rho() -> None:
-    printed = [{"rho": float(row["rho"])} for row in published.figure3().values()]
-    far = [{"rho": one["rho"] + 0.1} for one in printed]
-    other = [*printed[:3], {"rho": -2.5}]
-    parts: list[dict[str, Any]] = [
-        {"seed": seed, "rows": rows} for seed, rows in enumerate((other, far, printed))
-    ]
-    assert figure3.nearest(parts)["seed"] == 2
-    assert figure3.nearest(parts[:2])["seed"] == 1
 
 
 # --- Table 3 and Figure 5 ------------------------------------------------------------------------
@@ -293,28 +299,24 @@ def as_printed(seed: int, fold: int) -> dict[str, Any]:
     return {"seed": seed, "n": 276, "nu_bar": 0.7175, "rows": rows}  # fmt: skip
 
 
-@pytest.fixture
-def liver(
+def liver(patched: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None]) -> None:
+    """Give the quick Table 3 changed parts for its runs."""
+
+    def part(seed: int, fold: int) -> dict[str, Any]:
+        found = as_printed(seed, fold)
+        change(found)
+        return found
+
+    patched.setattr(table3, "liver", lambda: None)
+    patched.setattr(table3, "files_of", lambda specs: [])
+    patched.setattr(table3, "one_split", part)
+
+
+def test_table_3_as_printed_agrees(
     reproduce: Callable[[str], Answer], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Answer]:
-    """The quick Table 3 with given parts for its runs."""
-
-    def command(change: Callable[[dict[str, Any]], None]) -> Answer:
-        def part(seed: int, fold: int) -> dict[str, Any]:
-            found = as_printed(seed, fold)
-            change(found)
-            return found
-
-        monkeypatch.setattr(table3, "liver", lambda: None)
-        monkeypatch.setattr(table3, "files_of", lambda specs: [])
-        monkeypatch.setattr(table3, "one_split", part)
-        return reproduce("table3")
-
-    return command
-
-
-def test_table_3_as_printed_agrees(liver: Callable[..., Answer]) -> None:
-    answer = liver(lambda part: None)
+) -> None:
+    liver(monkeypatch, lambda part: None)
+    answer = reproduce("table3")
     assert (answer.code, answer.stderr) == (0, "")
     assert "goes with no optimum" in answer.stdout
     assert "not known why" in answer.stdout
@@ -341,12 +343,9 @@ def changed(nu: float, **values: Any) -> Callable[[dict[str, Any]], None]:
     (changed(0.21, nu_property=False), "does not hold: errors <= nu <= SVs in all 85 runs"),
 ])  # fmt: skip
 def test_what_disagrees_in_table_3_is_told(
-    change: Callable[[dict[str, Any]], None],
-    complaint: str,
-    liver: Callable[..., Answer],
-    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, Any]], None], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    liver(monkeypatch, change)
     monkeypatch.setattr(table3, "figure5", lambda *_: None)
-    answer = liver(change)
-    assert answer.code == 1
-    assert complaint in answer.stderr
+    complaints = table3.run(Effort(quick=True)).complaints
+    assert any(complaint.removeprefix("does not hold: ") in line for line in complaints)
