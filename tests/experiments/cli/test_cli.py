@@ -20,9 +20,9 @@ from tests.inside.experiments import (
     parse_value,
     solve,
 )
-from tests.inside.solvers import SCHEMA, SOLVERS
+from tests.inside.solvers import SCHEMA
 from tests.references import reference_solutions
-from tests.support.command_line import ROOT, finish, run, start, write_csv
+from tests.support.command_line import ROOT, run, write_csv
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
@@ -30,10 +30,6 @@ from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 GRAM = OVERLAPPING.X @ OVERLAPPING.X.T
 # The command line knows classes of problems and kinds of data; the library is asked for each entry.
 SOME = list({case.entry.problem_class: name for name, case in CASES.items()}.values())
-
-
-def hinge(costs: Any) -> float:
-    return reference_solutions.hinge(OVERLAPPING, "free", 0.5, costs).value
 
 
 @pytest.fixture(scope="module")
@@ -133,19 +129,6 @@ def test_precomputed_kernel(tmp_path: Path) -> None:
 # --- exit codes ----------------------------------------------------------------------------------
 
 
-def test_a_limit_with_an_incumbent_is_4() -> None:
-    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
-    words = ["--set", "penalty=1", "big_m=derived", "--time-limit", "2", "--json"]
-    answer = run("solve", "zero_one_big_m", "--data", data, *words)
-    assert answer.code == 4
-    document = answer.json
-    assert document["status"] == "feasible"
-    assert document["objective"] is not None
-    assert document["solver"]["time_limit"] == 2.0
-    assert document["certificate"]["verdict"] == "NOT_CERTIFIED"
-    assert 0 < document["bound"] < document["objective"]
-
-
 RESULT = SolveResult(
     Status.OPTIMAL, 1.0, 1.0, {}, {}, Certificate(Verdict.CERTIFIED), "highs"
 )  # fmt: skip
@@ -185,23 +168,6 @@ def test_traceback_on_request(monkeypatch: pytest.MonkeyPatch, overlapping: Path
     answer = run("solve", "c_svc", "--data", overlapping)
     assert answer.code == 2
     assert "Traceback" in answer.stderr
-
-
-# --- standard output -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", SOLVERS if FULL else ["scip"])
-def test_stdout_is_pure_json_while_the_solver_talks(
-    solver: str, overlapping: Path, tmp_path: Path
-) -> None:
-    """In processes of their own: solvers write to the descriptor."""
-    if not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
-    words = ["--set", f"C={C}", "--solver", solver, "--log", "--json"]
-    answer = finish(start("solve", "c_svc", "--data", overlapping, *words, cwd=tmp_path))
-    assert answer.code == 0, answer.stderr
-    assert answer.json["objective"] == pytest.approx(hinge(C), rel=1e-5)
-    assert len(answer.stderr.splitlines()) > 5, "the log"
 
 
 # --- what a user writes --------------------------------------------------------------------------

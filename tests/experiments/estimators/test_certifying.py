@@ -339,14 +339,6 @@ def test_an_objective_beside_a_bound_of_another_sign_is_told_in_numbers() -> Non
         assert fit.sentence.startswith("NuSVC: the objective is 0, and no machine is below -")
 
 
-def tampered(estimator: Any, **parts: Any) -> Any:
-    """With other numbers, also where scikit-learn keeps its own copy of them."""
-    for word, value in parts.items():
-        setattr(estimator, word, value)
-        setattr(estimator, f"_{word}", -value)
-    return estimator
-
-
 LIES = ("scaled", "of other labels", "noise", "zero", "one sign")
 LIARS = (SVC(), SVC(kernel="linear"), NuSVC(nu=0.6))
 
@@ -368,7 +360,9 @@ def test_coefficients_of_another_fit_get_a_true_statement(kind: str, machine: An
         "zero": 0 * given,
         "one sign": np.abs(given),
     }[kind]
-    tampered(estimator, dual_coef_=other, intercept_=np.array([0.25]))
+    for word, value in (("dual_coef_", other), ("intercept_", np.array([0.25]))):
+        setattr(estimator, word, value)
+        setattr(estimator, f"_{word}", -value)  # also where scikit-learn keeps its own copy
     fit = tm.certify_fitted(estimator, X, LABELS)
     factor = X if estimator.kernel == "linear" else factor_of(kernels(estimator))
     if isinstance(machine, NuSVC):

@@ -164,9 +164,13 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
     assert is_weaker(conflicts, products, lambda r: own)
     assert not is_weaker(dearer, products, lambda r: own)
     assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
-
-
-# --- steps ---------------------------------------------------------------------------------------
+    sdp, equal, derived = (row(study, n) for n in ("SDP", "conic, gamma equal", NAMES[1]))
+    assert is_weaker(equal, sdp)
+    assert not is_weaker(derived, sdp), "no theorem says so"
+    hinge = replace(derived, entry="zero_one_hinge")
+    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
+    edited = replace(sdp.result.certificate, level="model")
+    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
 
 
 def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,9 +268,6 @@ def test_an_interrupt_inside_a_step_keeps_the_rows(
     assert [r["label"] for r in found["rows"]] == [LADDER[0].name]
 
 
-# --- the documented instances --------------------------------------------------------------------
-
-
 def test_without_data_the_ladder_takes_its_documented_instances(
     monkeypatch: pytest.MonkeyPatch, study: GapStudy
 ) -> None:
@@ -282,9 +283,6 @@ def test_without_data_the_ladder_takes_its_documented_instances(
     assert all(rungs == LADDER for _, rungs, _ in asked)
     assert {effort.tighten_time for *_, effort in asked} == {5.0}
     assert len({instance.name for instance in LADDER_INSTANCES}) == 3
-
-
-# --- tables --------------------------------------------------------------------------------------
 
 
 def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
@@ -313,20 +311,6 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     assert sdp[1:] == [f"{bound(study, 'SDP'):.4f}", f"{percent(gap)} %", "no bound", "-"]
     assert lift[3:] == ["-", "-"]
     assert body[-1][1] == f"{study.comparison.upper:.4f}"
-
-
-# --- an impossible order is seen -----------------------------------------------------------------
-
-
-def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
-    sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
-    assert not is_weaker(row(study, "big-M, derived M"), sdp), "no theorem says so"
-    hinge = replace(row(study, "big-M, derived M"), entry="zero_one_hinge")
-    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
-    other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
-    assert not is_weaker(equal, other)
-    edited = replace(sdp.result.certificate, level="model")
-    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
 
 
 def test_a_bound_above_the_optimum_is_1_and_red(

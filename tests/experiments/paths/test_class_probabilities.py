@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from tests.inside.experiments import probability_figure, probability_page
-from tests.inside.solvers import (
-    ClassProbabilities,
-)
+from tests.inside.experiments import probability_figure
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.formulations import TrainingData
@@ -92,24 +88,6 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     assert not any(cell.startswith("[") for row in rows for cell in row.values())  # no arrays
     default = path(file, "--set", "ridge=0.1", "--json").json
     assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
-
-
-def turned_back() -> ClassProbabilities:
-    """Machines of which the last two are exchanged at some of the points."""
-    found = class_probabilities(DATA, ridge=RIDGE, grid=GRID)
-    rows = (found.rows[0], found.rows[2], found.rows[1])
-    mixed = [replace(row, pi=pi) for pi, row in zip(GRID, rows, strict=True)]
-    return ClassProbabilities(DATA, RIDGE, "free", tuple(mixed))
-
-
-def test_signs_that_turn_back_are_counted() -> None:
-    found = turned_back()
-    turned = int((~found.monotone(DATA.X)).sum())
-    assert turned > 0
-    lines = [str(part) for part in probability_page(found).renderables]
-    assert any(f"signs turn back at {turned} of 24 points" in line for line in lines)
-    plain = probability_page(class_probabilities(DATA, ridge=RIDGE, grid=GRID))
-    assert not any("turn back" in str(part) for part in plain.renderables)
 
 
 # --- the picture ---------------------------------------------------------------------------------

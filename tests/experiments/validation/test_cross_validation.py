@@ -37,18 +37,6 @@ SPEC = "synthetic:clustered,n=60,d=2,sigma=0.3,seed=1"
 SAMPLES = synthetic_samples(SPEC, test_points=2000)
 
 
-def loop_mistakes(data: TrainingData, w: Any, b: float) -> int:
-    """Mistakes point by point."""
-    return sum(
-        1
-        for x, y in zip(data.X.tolist(), data.y.tolist(), strict=True)
-        if y * (sum(p * q for p, q in zip(x, w, strict=True)) + b) <= 0
-    )
-
-
-# --- the tie rule and the grids ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("counts", "first", "middle", "last"),
     [
@@ -144,9 +132,6 @@ def test_preprocessing_is_fitted_on_the_training_points_alone() -> None:
     assert found.chosen.exact_error is None, "the closed form is that of the raw points"
 
 
-# --- folds ---------------------------------------------------------------------------------------
-
-
 def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_all() -> None:
     data = reference_solutions.points("overlapping", 5, n=30)
     found = cross_validate_folds("hinge", data, folds=3, fold_seed=2, grid=[0.2, 0.8])
@@ -159,7 +144,7 @@ def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_al
                 train, "penalised", 1.0, row.hyperparameter / (1 - row.hyperparameter)
             )
             held = TrainingData(data.X[~outside], data.y[~outside])
-            count += loop_mistakes(held, fit.w, fit.b)
+            count += int((held.y * (held.X @ fit.w + fit.b) <= 0).sum())
         assert row.mistakes == count
     chosen = found.chosen.row.hyperparameter
     expected = reference_solutions.hinge(data, "penalised", 1.0, chosen / (1 - chosen))
