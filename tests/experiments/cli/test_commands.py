@@ -246,9 +246,7 @@ def test_an_allowance_is_the_callers(tmp_path: Path, data: Path) -> None:
 
 
 IRIS = "sklearn:iris"
-FEW = "sklearn:iris,n=12,features=1+3,stratify,seed=3"
 C, PENALISED = 0.8, "intercept=penalised"
-TRUNCATED = ("ridge=0.02", "truncation=-0.5", "big_m=derived")
 
 
 def solve_of_multiclass_commands(
@@ -285,6 +283,17 @@ def fit(folder: Path) -> Path:
     return out
 
 
+def test_errors_are_counted_against_names_and_a_new_class_is_one(fit: Path, folder: Path) -> None:
+    answer = run("predict", fit, "--data", IRIS, "--json").json
+    truth = load_iris().target_names[load_iris().target]
+    assert answer["errors"] == (np.array(answer["labels"]) != truth).sum() > 0
+    assert answer["classes"] == list(load_iris().target_names)
+    header, file = ",".join(load_iris().feature_names), folder / "new.csv"
+    for y, errors in (("setosa", 0), ("rugosa", 1)):
+        file.write_text(f"{header},y\n5.1,3.5,1.4,0.2,{y}\n")
+        assert run("predict", fit, "--data", file, "--json").json["errors"] == errors
+
+
 def test_two_classes_are_the_soft_margin_with_half_the_ridge(folder: Path) -> None:
     spec, several, two = "sklearn:breast_cancer,n=40,stratify", "k.json", "b.json"
     words = ["normalise=zscore", "ridge=0.2", "--out", folder / several]
@@ -296,23 +305,6 @@ def test_two_classes_are_the_soft_margin_with_half_the_ridge(folder: Path) -> No
     assert load_classes(spec).classes == ("benign", "malignant")
     np.testing.assert_allclose(values[:, 1] - values[:, 0], signed[:, 0], atol=1e-4)
     assert (np.array(names) == "malignant").tolist() == (signed[:, 0] > 0).tolist()
-
-
-def test_gaps_and_agreement_are_printed(folder: Path) -> None:
-    words = ["--data", FEW, "--set", *TRUNCATED, "--json"]
-    relaxed = "multiclass_truncated_relaxed"
-    answer = run("compare", relaxed, "--exact", "multiclass_truncated", *words)
-    assert answer.code == 0, answer.stderr
-    (study,) = answer.json["studies"]
-    assert study["data"]["classes"] == ["setosa", "versicolor", "virginica"]
-    (row,) = study["rows"]
-    assert 0 < row["certified_bound"] < study["upper"]
-    assert row["relative_gap"] == pytest.approx(1 - row["certified_bound"] / study["upper"])
-    both = ["multiclass_hinge", relaxed, "--solver", "clarabel,highs"]
-    answer = run("compare", *both, *words)
-    assert answer.code == 0, answer.stderr
-    assert [row["agrees"] for row in answer.json["rows"]] == [True] * 4
-    assert answer.json["data"]["classes"] == study["data"]["classes"]
 
 
 def test_data_or_names_that_changed_are_refused(fit: Path, folder: Path) -> None:

@@ -84,6 +84,16 @@ CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
 GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
 
 
+def test_classes_are_in_the_order_of_numbers(here: Path) -> None:
+    np.savetxt("d.csv", np.column_stack([X, CODES]), "%.17g", ",", header="a,b,c,y", comments="")
+    np.savez("d.npz", X=X, y=CODES.astype(float))
+    for name in ("d.csv", "d.npz"):
+        data = load_classes(name)
+        assert data.classes == ("2", "9", "10"), name
+        assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
+        np.testing.assert_array_equal(data.X, X)
+
+
 @pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])
 def test_two_class_formulations_name_those_of_several(spec: str, here: Path) -> None:
     np.savez("d.npz", X=X, y=CODES)

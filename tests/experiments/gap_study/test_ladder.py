@@ -35,7 +35,7 @@ from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
 from tests.inside.experiments import table_to_json as to_json
 from tests.inside.experiments import table_to_latex as to_latex
-from tests.inside.formulations import SlackBounds
+from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.inside.solvers import GapTableBound as Bound
 from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
@@ -143,6 +143,22 @@ def test_a_bound_above_a_stronger_rung_is_flagged(study: GapStudy) -> None:
         ]
         lines = order_violations(wrong, data)
         assert any(x.startswith(f"{weak}: bound") and x.endswith(strong) for x in lines), lines
+
+
+def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
+    one = row(study, "+ pair conflicts")
+    other = replace(one, label="other")
+    data: Any = study.prepared.data
+    own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
+    own = replace(own, conflicts=((0, 1), (2, 3, 4)))
+    low, high = own.intercept
+    for word, change in (
+        ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
+        ("intercept", (low - 1, high)), ("intercept", (low, high + 1)), ("conflicts", ((0, 1, 5),)),
+    ):  # fmt: skip
+        stated = {"other": replace(own, **{word: change})}
+        assert is_weaker(other, one, lambda r, known=stated: known.get(r.label, own)), word
+        assert not is_weaker(one, other, lambda r, known=stated: known.get(r.label, own)), word
 
 
 def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:

@@ -71,6 +71,7 @@ def test_predict_gives_the_probabilities_of_new_points(
     else:
         expected = by_scikit_learn(DATA.X, DATA.y, fresh.X)
     np.testing.assert_allclose(answer.json["probabilities"], expected)
+    np.testing.assert_allclose(np.mean(answer.json["intervals"], axis=1), expected)
     assert len(set(expected.tolist())) > 2
 
 

@@ -16,7 +16,6 @@ from tests.inside.experiments import (
     PlaneRun,
     PolygonCuts,
     clusters,
-    cutting_planes,
     plane_run,
     toy_run,
 )
@@ -64,14 +63,6 @@ def test_what_a_run_leaves_is_shown_and_named() -> None:
 def legend_words(result: CuttingPlaneResult) -> list[str]:
     (axes,) = cut_figure(result).axes
     return [" ".join(text.get_text().split()) for text in axes.get_legend().get_texts()]
-
-
-@pytest.mark.full("a path of CVaR and a run of cuts for two pictures of the guide")
-def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
-    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
-    cutting_planes.main([str(file) for file in files])
-    for file in files:
-        assert file.read_bytes().startswith(b"\x89PNG")
 
 
 def square() -> pyo.ConcreteModel:

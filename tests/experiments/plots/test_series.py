@@ -22,6 +22,7 @@ from tests.inside.experiments import (
     draw_boundary,
     draw_bounds,
     draw_losses,
+    draw_timings,
     new_figure,
     performance_profile,
     times_of,
@@ -136,6 +137,23 @@ def test_a_timing_counts_unfinished_runs_as_the_limit() -> None:
     late = timing([1.0, 10.5, None], limit=10.0)
     assert (late.median, late.unfinished, late.censored) == (10.0, 2, True)
     assert timing([2.0, 4.0]).median == 3.0
+
+
+def test_marks_are_medians_and_lines_are_ranges() -> None:
+    times: dict[str, dict[str, list[float | None]]] = {
+        "QP": {"20": [0.1, 0.2, 0.4], "60": [0.5, 0.6, 0.9]},
+        "scip": {"20": [1.0, 2.0, 5.0], "60": [9.0, None, None], "100": [None]},
+    }
+    axes = drawn(draw_timings, times, limit=10.0)
+    marks = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    medians = {round(float(x), 6): float(y) for m in marks for x, y in m.get_xydata()}
+    assert medians == {-0.15: 0.2, 0.85: 0.6, 0.15: 2.0, 1.15: 10.0, 2.15: 10.0}
+    hollow = [m.get_markerfacecolor() == "white" for m in marks]
+    assert hollow == [float(m.get_ydata()[0]) == 10.0 for m in marks], "a median at the limit"
+    paths = [path.vertices for lines in axes.collections for path in lines.get_paths()]
+    ranges = {round(float(line[0, 0]), 6): line[:, 1].tolist() for line in paths}
+    assert (ranges[1.15], ranges[-0.15]) == ([9.0, 10.0], [0.1, 0.4])
+    assert [text.get_text() for text in axes.texts] == ["2/3", "1/1"]
 
 
 # --- boundaries -----------------------------------------------------------------------------------

@@ -47,10 +47,7 @@ Found = dict[str, Any]
 
 
 def test_the_averages_of_table_3_are_those_of_its_rows() -> None:
-    """The paper's last two rows; one of its deviations is a slip of its own.
-
-    A slip of the pen in a row moves its mean by a fifth, and shows from 0.5 on.
-    """
+    """The paper's last two rows; one of its deviations is a slip of its own."""
     apart = []
     for method in published.METHODS:
         for tau in published.NOISES:

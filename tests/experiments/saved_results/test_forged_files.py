@@ -1,8 +1,4 @@
-"""Files that lie, each with a checksum that fits: none is confirmed with a false number.
-
-Every case starts from an honest file, so that what is false is known by construction. The honest
-one is confirmed first.
-"""
+"""Files that lie, each with a checksum that fits: none is confirmed with a false number."""
 
 from __future__ import annotations
 
@@ -39,10 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("forged")
 
 
-def honest(name: str, method: str = "auto") -> Document:
-    """A saved result; that it is confirmed as it is, tests/experiments/saved_results has."""
-    document: Document = json.loads(kept(name, method).read_text())
-    return document
+def honest(name: str, method: str = "auto") -> Any:
+    """A saved result, which is confirmed as it is: what is false in a change of it is known."""
+    return json.loads(kept(name, method).read_text())
 
 
 def certified(folder: Path, document: Document, change: Callable[[Document], Any]) -> Answer:

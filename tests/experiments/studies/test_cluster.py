@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import signal
@@ -16,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
-from tests.support.command_line import ROOT, run
+from tests.inside.experiments import run_study, runner
+from tests.support.command_line import ROOT
 from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
@@ -92,21 +91,6 @@ def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     # What a cluster has finished no other engine runs again.
     run_study(marked, asked, name="n", store=store)
     assert sum(marks(tmp_path, "begun").values()) <= 17
-
-
-@pytest.mark.full("forty machines on a cluster, as a study of marks shows in less time")
-def test_a_reproduction_runs_on_a_cluster(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table3_wdbc, "SPLITS", 2)
-    monkeypatch.setattr(reproduce, "EVERY", math.inf)
-    words = ("reproduce", "bi-vapnik-table3-wdbc", "--json", "--out")
-    found = run(*words, tmp_path / "a", "--backend", "dask", "--scheduler", address)
-    again = run(*words, tmp_path / "a", "--jobs", "1")
-    assert again.stderr == f"2 of 2 tasks were finished before\n{found.stderr}"
-    fresh = run(*words, tmp_path / "b")
-    assert fresh.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
-    assert again.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
 
 
 def test_a_worker_with_other_sources_is_refused(

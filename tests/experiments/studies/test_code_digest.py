@@ -91,6 +91,17 @@ def test_an_edit_of_any_file_of_the_packages_is_other_code(
     assert code_digest(c_svc) == before
 
 
+def test_another_version_of_a_dependency_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, version = code_digest(c_svc), module.version
+    for changed in module.COMPUTING:
+        other = {changed: "0.0.0"}
+        monkeypatch.setattr(module, "version", lambda k, other=other: other.get(k) or version(k))
+        assert code_digest(c_svc) != before, changed
+    monkeypatch.setattr(module, "version", version)
+    monkeypatch.setattr(module.platform, "python_version", lambda: "3.99.0")
+    assert code_digest(c_svc) != before
+
+
 def test_code_beside_the_file_of_the_function_counts_where_it_is_named(
     somebody: Any, tmp_path: Path
 ) -> None:

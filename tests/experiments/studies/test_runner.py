@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tightmargin as tm
 from tests.inside.experiments import (
     Found,
     Key,
@@ -30,7 +31,7 @@ from tests.inside.experiments import (
     task_text,
     time_text,
 )
-from tests.support.long_runs import finish, start, wait_for
+from tests.support.long_runs import data, finish, start, wait_for
 from tests.support.study_tasks import deadly, marked, marks
 
 SECONDS = 0.25
@@ -204,6 +205,13 @@ def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:
             os.kill(os.getpid(), signal.SIGINT)
         assert pressed()
     assert signal.set_wakeup_fd(-1) == -1, "given back"
+
+
+@pytest.mark.parametrize("word", ["0", "two"])
+def test_a_number_of_threads_is_a_whole_number(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
+    with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
+        tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
 
 
 # --- other code, other data ----------------------------------------------------------------------

@@ -82,6 +82,21 @@ def test_flipped_labels_are_tested_without_flips() -> None:
 # --- the choice ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["hinge", "conic"])
+def test_the_choice_agrees_with_a_recount(method: str) -> None:
+    found = cross_validate(method, SAMPLES, grid=20, tie="last")
+    counts = [
+        int((SAMPLES.validation.y * (SAMPLES.validation.X @ fit.w + fit.b) <= 0).sum())
+        for (fit,) in (row.fits for row in found.rows)
+    ]
+    assert [row.mistakes for row in found.rows] == counts
+    best = [k for k, count in enumerate(counts) if count == min(counts)]
+    assert found.chosen.row is found.rows[best[-1]]
+    w, b = found.chosen.fit.w, found.chosen.fit.b
+    assert found.chosen.test_mistakes == (SAMPLES.test.y * (SAMPLES.test.X @ w + b) <= 0).sum()
+    assert found.chosen.exact_error == pytest.approx(found.chosen.test_mistakes / 2000, abs=0.03)
+
+
 def spoiled(only: float) -> Any:
     """Fits whose certificate is lost at one value of the hyperparameter, and whose w at another."""
     original = loss_grids.fits
@@ -130,6 +145,15 @@ def test_preprocessing_is_fitted_on_the_training_points_alone() -> None:
     scores = scaler.transform(shifted.validation.X) @ fit.w + fit.b
     assert found.rows[0].mistakes == mistakes(shifted.validation.y, scores)
     assert found.chosen.exact_error is None, "the closed form is that of the raw points"
+
+
+def test_folds_are_even_in_both_classes() -> None:
+    data = reference_solutions.points("unbalanced", 1, n=23)
+    numbers = fold_numbers(data, 4, seed=3)
+    for kind in (np.full(23, True), data.y > 0, data.y < 0):
+        assert np.ptp(np.bincount(numbers[kind], minlength=4)) <= 1
+    assert numbers.tolist() == fold_numbers(data, 4, seed=3).tolist()
+    assert numbers.tolist() != fold_numbers(data, 4, seed=4).tolist()
 
 
 def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_all() -> None:
