@@ -511,10 +511,8 @@ MACHINES = [
     fit("c_svc takes TrainingData, got MulticlassData", "c_svc", IRIS, TypeError, C=1.0),
     new_points(np.ones((2, 3)), "the new points have 3 features, the training points 2"),
     new_points([[1.0, np.nan]], "X holds nan in row 0, column 1"),
-    (
-        lambda: tm.fit("weighted_svc", DATA, ridge=0.1, pi=0.5).probabilities(DATA.X), ValueError,
-        "weighted_svc estimates no probabilities: take class_pro",
-    ),
+    (lambda: tm.fit("weighted_svc", DATA, ridge=0.1, pi=0.5).probabilities(DATA.X), ValueError,
+     "weighted_svc estimates no probabilities: take class_pro"),
 ]  # fmt: skip
 
 # --- validation and effort -----------------------------------------------------------------------
@@ -529,13 +527,9 @@ VALIDATION = [
     refused(fits, "intercept=penalised or none", "conic", DATA, [0.5], intercept="free"),
     refused(synthetic_samples, "only synthetic data has samples", "sklearn:breast_cancer"),
     refused(synthetic_samples, "leave sample out", "synthetic:none,n=20,d=2,sigma=1,sample=1"),
-    refused(
-        lambda: cross_validate(
-            "hinge", synthetic_samples("synthetic:none,n=20,d=2,sigma=1", test_points=10),
-            preprocessing={"kernel": "rbf", "width": 1.0},
-        ),
-        "not a kernel matrix",
-    ),
+    (lambda: cross_validate("hinge", synthetic_samples(f"{NONE},sigma=1", test_points=10),
+                            preprocessing={"kernel": "rbf", "width": 1.0}),
+     ValueError, "not a kernel matrix"),
     refused(cross_validate_folds, "folds", "hinge", UNEVEN, folds=1, grid=2),
     refused(cross_validate_folds, "folds", "hinge", UNEVEN, folds=5, grid=2),
     refused(GapEffort, "tighten_time must be a positive finite number", tighten_time=0),

@@ -249,7 +249,7 @@ IRIS = "sklearn:iris"
 C, PENALISED = 0.8, "intercept=penalised"
 
 
-def solve_of_multiclass_commands(
+def solve_classes(
     *words: str | Path, data: str | Path = IRIS, name: str = "multiclass_hinge"
 ) -> Answer:
     settings = [word for word in words if isinstance(word, str) and "=" in word]
@@ -276,7 +276,7 @@ def fit(folder: Path) -> Path:
     """Iris, in z-scores, with the constant column in the norm as in LinearSVC."""
     out = folder / "fit.json"
     ridge = f"ridge={1 / (2 * C * 150)!r}"
-    answer = solve_of_multiclass_commands(ridge, PENALISED, "normalise=zscore", "--out", out)
+    answer = solve_classes(ridge, PENALISED, "normalise=zscore", "--out", out)
     assert (answer.code, answer.stderr) == (0, "")
     assert f"{IRIS}: 150 points, 4 features, 3 classes" in answer.stdout
     assert all(f"B {name}" in answer.stdout for name in load_iris().target_names)
@@ -297,9 +297,9 @@ def test_errors_are_counted_against_names_and_a_new_class_is_one(fit: Path, fold
 def test_two_classes_are_the_soft_margin_with_half_the_ridge(folder: Path) -> None:
     spec, several, two = "sklearn:breast_cancer,n=40,stratify", "k.json", "b.json"
     words = ["normalise=zscore", "ridge=0.2", "--out", folder / several]
-    assert solve_of_multiclass_commands(*words, data=spec).code == 0
+    assert solve_classes(*words, data=spec).code == 0
     words = ["normalise=zscore", "ridge=0.1", "--out", folder / two]
-    assert solve_of_multiclass_commands(*words, data=spec, name="soft_margin_svc").code == 0
+    assert solve_classes(*words, data=spec, name="soft_margin_svc").code == 0
     names, values = table(run("predict", folder / several, "--data", spec))
     _, signed = table(run("predict", folder / two, "--data", spec))
     assert load_classes(spec).classes == ("benign", "malignant")

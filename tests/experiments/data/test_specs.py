@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
     data_folder,
     load,
@@ -26,11 +25,6 @@ from tests.support.covering import covering
 reuse_folder = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-
-
-@pytest.fixture
-def real():
-    return folder_of_real_data()
 
 
 def write(path, text):
@@ -94,6 +88,12 @@ def test_what_was_written_with_full_precision_comes_back(here, points, between):
     write_brooks(X, y, between)
     for name in ("data.csv", "data.npz", "data.libsvm", "data"):
         assert_same(load(name), X, y, name)
+
+
+def test_files_are_read_as_spreadsheets_write_them(here):
+    text = '\ufeffy ,"a b",c\r\n +1,1, 2.5\r\n\r\n"-1.0","-3",1e-2\r\n'
+    (here / "sheet.csv").write_bytes(text.encode())
+    assert_same(load("sheet.csv"), [[1, 2.5], [-3, 0.01]], [1, -1], "sheet.csv")
 
 
 # Labels
@@ -208,12 +208,6 @@ def test_a_file_of_another_name_is_known_by_what_it_holds(here, name, text):
     assert points == {(0.5, 0, 2): 1, (0, 1, 0): -1, (0, 0, 0): 1}
 
 
-# scikit-learn
-
-
-# Synthetic
-
-
 # The folder of real data
 
 
@@ -240,6 +234,16 @@ def test_a_uci_set_is_read_from_the_folder(here, monkeypatch):
     write(folder / "immunotherapy.csv", "sex,age,result\n1,20,1\n2,30,0\n")
     with pytest.raises(ValueError, match="column 'sex' holds the labels 1, 2: say which one is"):
         load("uci:immunotherapy,label=sex")
+
+
+def test_real_sets_have_their_published_sizes(data_folder):
+    for name, counts in (
+        ("adult_a4a", (1188, 3593, 123)), ("german_credit", (700, 300, 24)),
+        ("immunotherapy", (71, 19, 7)), ("ionosphere", (225, 126, 34)),
+        ("liver_disorders", (145, 200, 6)), ("sonar", (111, 97, 60)),
+    ):  # fmt: skip
+        data = load(f"uci:{name}")
+        assert (data.n_pos, data.n_neg, data.d) == counts, name
 
 
 class OpenmlCache:
@@ -334,6 +338,3 @@ def test_no_network_is_said_with_the_way_out(openml, monkeypatch):
         pytest.raises(ConnectionError, match=message),
     ):
         load("uci:ionosphere")
-
-
-# Real files, against the counts their makers publish

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def documents(file: Path) -> dict[str, Any]:
 def test_ctrl_c_keeps_the_rows_that_are_finished(
     name: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family, out = FAMILIES[name], tmp_path / "t.json"
+    family, out, table = FAMILIES[name], tmp_path / "t.json", tmp_path / "t.csv"
     visit = getattr(family.rows, family.visit)
 
     def interrupted_after(kept: int) -> Any:
@@ -92,13 +93,16 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(
         return one
 
     monkeypatch.setattr(family.rows, family.visit, interrupted_after(2))
-    answer = path(name, file, "--out", out, "--json")
+    answer = path(name, file, "--out", out, "--csv", table, "--json")
     assert answer.code == 130
     assert len(answer.json["rows"]) == 2
     assert sorted(answer.json["not_reached"]) == sorted(family.values[2:])
     assert answer.json["interrupted"]
     assert f"{name}: interrupted; kept 2 rows, without {family.word} = " in answer.stderr
     assert json.loads(out.read_text(encoding="utf-8")) == answer.json
+    with table.open(encoding="utf-8", newline="") as stream:
+        written = [float(line["objective"]) for line in csv.DictReader(stream)]
+    assert written == [row["objective"] for row in answer.json["rows"]]
     monkeypatch.setattr(family.rows, family.visit, interrupted_after(0))
     answer = path(name, file)
     assert (answer.code, answer.stdout) == (130, "")

@@ -13,11 +13,9 @@ from scipy.spatial import ConvexHull
 import tightmargin as tm
 from tests.inside.cuts import CuttingPlaneResult
 from tests.inside.experiments import (
-    PlaneRun,
     PolygonCuts,
     clusters,
     plane_run,
-    toy_run,
 )
 from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
 from tests.inside.formulations import Array
@@ -33,16 +31,6 @@ def area(polygon: Array) -> float:
     """Area of a convex polygon (m, 2) whose corners are in counterclockwise order."""
     x, y = polygon.T
     return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
-
-
-@pytest.fixture(scope="module")
-def result() -> CuttingPlaneResult:
-    return toy_run()
-
-
-@pytest.fixture(scope="module")
-def run(result: CuttingPlaneResult) -> PlaneRun:
-    return plane_run(result)
 
 
 def test_what_a_run_leaves_is_shown_and_named() -> None:
@@ -72,7 +60,7 @@ def square() -> pyo.ConcreteModel:
     return model
 
 
-def area_of_polygon_pictures(polygon: Array) -> float:
+def hull_area(polygon: Array) -> float:
     return float(ConvexHull(polygon).volume) if len(polygon) else 0.0
 
 
@@ -89,7 +77,7 @@ def random_run(seed: int) -> tuple[PolygonCuts, Array, float]:
 @pytest.mark.parametrize("seed", range(6 if FULL else 3))
 def test_corners_optimum_and_what_each_cut_removes_are_those_of_brute_force(seed: int) -> None:
     run, every, truth = random_run(seed)
-    assert area_of_polygon_pictures(run.rests[0]) == pytest.approx(area_of_polygon_pictures(every))
+    assert hull_area(run.rests[0]) == pytest.approx(hull_area(every))
     distance = np.linalg.norm(run.rests[0][:, None] - every, axis=2)
     assert distance.min(axis=0).max() < 1e-7
     assert distance.min(axis=1).max() < 1e-7
@@ -117,12 +105,7 @@ def test_corners_optimum_and_what_each_cut_removes_are_those_of_brute_force(seed
 def test_a_run_that_is_stopped_shows_what_is_left() -> None:
     run = tm.plots.polygon_cuts(square(), cut_limit=1)
     assert not run.proven
-    assert (
-        0
-        < area_of_polygon_pictures(run.rests[1])
-        < area_of_polygon_pictures(run.rests[0])
-        == pytest.approx(9.0)
-    )
+    assert 0 < hull_area(run.rests[1]) < hull_area(run.rests[0]) == pytest.approx(9.0)
     (axes,) = tm.plots.polygon_figure(run).axes
     words = [text.get_text() for text in axes.get_legend().get_texts()]
     assert "what is left of the sides" in words

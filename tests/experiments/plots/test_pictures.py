@@ -63,11 +63,6 @@ def test_a_gap_table_shows_each_row_with_its_gap() -> None:
         replace(table, rows=()).plot()
 
 
-def test_a_solve_without_data_shows_its_trace() -> None:
-    searched = tm.solve(tm.zero_one_big_m(points(10), penalty=PENALTY, big_m=10.0), "scip")
-    assert searched.plot().axes
-
-
 def test_the_catalogue_shows_every_formulation_once_below_what_it_comes_from() -> None:
     figure = tm.catalogue.plot()
     at = {text.get_text(): box for text, box in texts_of(figure)}

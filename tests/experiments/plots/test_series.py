@@ -25,14 +25,22 @@ from tests.inside.experiments import (
     draw_timings,
     new_figure,
     performance_profile,
+    profile_figure,
     times_of,
     timing,
 )
 from tests.inside.experiments import losses as loss_plot
 from tests.inside.solvers import Agreement, Decomposition, Model, SolverRun, StopReason, TracePoint
+from tests.references.reference_solutions import points
 from tests.support.command_line import run
 from tests.support.figure_checks import lines_of, series
-from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search
+from tightmargin.cuts import (
+    branch_and_cut,
+    cutting_plane,
+    cvar_profile,
+    extended_nu_path,
+    hull_search,
+)
 from tightmargin.solvers import Certificate, SolveResult, Status, Verdict, conflict_search, nu_range
 
 
@@ -154,6 +162,19 @@ def test_marks_are_medians_and_lines_are_ranges() -> None:
     ranges = {round(float(line[0, 0]), 6): line[:, 1].tolist() for line in paths}
     assert (ranges[1.15], ranges[-0.15]) == ([9.0, 10.0], [0.1, 0.4])
     assert [text.get_text() for text in axes.texts] == ["2/3", "1/1"]
+
+
+def test_a_profile_of_cvar_shows_its_points_and_marks() -> None:
+    path = extended_nu_path(points("overlapping", 4, n=20), [0.95, 0.35, 0.1])
+    profile = cvar_profile(path, 40)
+    (axes,) = profile_figure(profile, "Twenty points").axes
+    curve, solved = axes.lines[:2]
+    np.testing.assert_array_equal(curve.get_xydata(), np.c_[profile.nu, profile.upper])
+    np.testing.assert_array_equal(solved.get_xydata(), np.c_[profile.solved, profile.solved_upper])
+    mark = next(line for line in axes.lines if line.get_linestyle() == "--")
+    assert list(mark.get_xdata()) == [profile.nu_bar] * 2
+    (zone,) = axes.patches
+    assert zone.get_x() + zone.get_width() == pytest.approx(profile.constant_until) == 0.1
 
 
 # --- boundaries -----------------------------------------------------------------------------------

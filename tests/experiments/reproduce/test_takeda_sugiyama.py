@@ -283,14 +283,8 @@ def test_a_run_of_figure_3_that_is_off_is_named(
 @pytest.mark.parametrize(("wrong", "n"), [(0, 30), (7, 50), (50, 50)])
 def test_limits_of_a_rate_are_where_its_tails_have_their_mass(wrong: int, n: int) -> None:
     low, high = clopper_pearson(wrong, n, 0.9)
-    if wrong:
-        assert binom.sf(wrong - 1, n, low) == pytest.approx(0.05)
-    else:
-        assert low == 0
-    if wrong < n:
-        assert binom.cdf(wrong, n, high) == pytest.approx(0.05)
-    else:
-        assert high == 1
+    assert (wrong, low) == (0, 0) or binom.sf(wrong - 1, n, low) == pytest.approx(0.05)
+    assert (wrong, high) == (n, 1) or binom.cdf(wrong, n, high) == pytest.approx(0.05)
 
 
 def bound_of(c: float, nu: float = 0.3, flip: bool = False) -> RiskBound:
