@@ -245,6 +245,7 @@ def under(call: Callable[..., RiskBound], word: str, b: float = B, **words: floa
 
 
 NUMBERS = [
+    refused(load, "in the spec but", "sklearn:iris,positive=setosa", positive="virginica"),
     changed(drawn, GOOD, "n must be a whole number of at least 1, got 0", n=0),
     changed(drawn, GOOD, "seed must be a whole number of at least 0, got -1", seed=-1),
     changed(drawn, GOOD, "sigma must be a positive number, got 0.0", sigma=0.0),
@@ -281,6 +282,7 @@ NUMBERS = [
     refused(risk_bound, "w not 0", DATA, [0.0, 0.0], 0.0, nu=0.1, **WIDE),
     refused(risk_bound, "w must have shape (2,)", DATA, [1.0], 0.0, nu=0.1, **WIDE),
     changed(hard_margin_bound, HARD, "m must be", m=0),
+    changed(hard_margin_bound, HARD, "m must be a whole number", m=2.5),
     changed(hard_margin_bound, HARD, "margin", margin=0),
     changed(hard_margin_bound, HARD, "exceeds radius", margin=2.0),
     changed(hard_margin_bound, HARD, "radius", radius=INF),
@@ -346,6 +348,7 @@ def cut_in(space: str, d: int) -> Callable[[], Any]:
 PICTURES: list[Row] = [
     drawn_with(draw_boundary, LINE, "must be an array (n, 2)", points=POINTS[:, :1]),
     drawn_with(draw_boundary, LINE, "labels must be an array (6,)", labels=SIGNS[:3]),
+    drawn_with(draw_boundary, LINE, "points must be finite", points=POINTS * NAN),
     drawn_with(draw_boundary, LINE, "labels must be -1 and +1", labels=SIGNS + 1),
     drawn_with(draw_boundary, LINE, "score must return an array", score=lambda p: p),
     drawn_with(draw_boundary, LINE, "return finite", score=lambda p: p[:, 0] * NAN),
@@ -363,6 +366,7 @@ PICTURES: list[Row] = [
     refused(performance_profile, "got [1, 2]", {"a": [1.0], "b": [1.0, 2.0]}),
     refused(performance_profile, "costs of a must be above 0", {"a": [0.0]}),
     refused(timing, "at least one run", [], None),
+    refused(timing, "seconds must be above 0", [0.0], None),
     refused(timing, "limit must say how long", [None], None),
     drawn_with(draw_timings, {"times": {"QP": {}}}, "at least one group"),
     drawn_with(draw_timings, {"times": {}}, "1 to 7 methods"),
@@ -621,6 +625,7 @@ OF_DATA: dict[str, list[tuple[str, str]]] = {
         ("nu_svc --set nu=0.5 class_balanc=uniform", "did you mean class_balance"),
         ("c_svc_dual --set C=1 kernel=precomputed", "kernel matrix"),
         ("c_svc --set =1", "key=value"),
+        ("c_svc --set C=much", "C must be a number"),
         ("rsvm --set norm_bound=1 intercept=penalised --method segments", "take direct"),
         ("rsvm --set norm_bound=1 --method segments --solver scs", "belong to method=direct"),
         ("rsvm --set norm_bound=1 kernel=rbf width=1", "or take one of rsvm_dual, rsvm_dual_p"),
@@ -686,12 +691,16 @@ OF_OTHER_DATA: dict[str, list[tuple[str, str]]] = {
         ("solve c_svc", "--data"),
         ("certify no_such.json", "no_such.json"),
         ("predict no_such.json --data no_such.csv", "no_such.json"),
+        ("solve multiclass_hinge --set ridge=1 --plot m.png --data sklearn:digits,features=2+3",
+         "10 classes are more than the 7"),
         ("check none.json", "there is no such file"),
         ("check none.json --copy-checker nowhere", "there is no folder"),
     ],
     "reproduce": [
         ("bi-vap", "bi-vapnik-table2"),
         ("bi-vapnik-table2", "mnist_subset.npz"),
+        ("bi-vapnik-figure1", "mnist_784"),
+        ("cepeda-gomez-han-table3 --quick", "immunotherapy.csv"),
         ("bi-vapnik-table2 --backend dask", "needs a scheduler"),
         ("bi-vapnik-table2 --jobs 0", "--jobs"),
         ("bi-vapnik-table2 --out points.csv", "--out points.csv"),

@@ -75,6 +75,9 @@ def test_a_saved_result_is_a_start(
 
 
 def test_a_screen_of_80_columns_holds_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = {line.split()[0]: line for line in run("list").stdout.splitlines() if line.strip()}
+    for name, entry in CATALOGUE.items():
+        assert all(word in wide[name] for word in (str(entry.problem_class), entry.source))
     monkeypatch.setattr(tables, "PIPE_WIDTH", 80)
     text = run("list").stdout
     lines = text.splitlines()

@@ -12,11 +12,8 @@ import tightmargin as tm
 from tests.support.covering import FULL
 
 # The oldest scikit-learn that is admitted has no such word.
-STRICT = (
-    {"xfail_strict": True}
-    if "xfail_strict" in signature(parametrize_with_checks).parameters
-    else {}
-)
+WORDS = signature(parametrize_with_checks).parameters
+STRICT = {"xfail_strict": True} if "xfail_strict" in WORDS else {}
 DEPENDENT = "15 points in 30 features: features depend on others, and the formulation refuses that"
 NO_NU = "the labels have no structure: 0.4 is outside of [nu_min, nu_max], and refused"
 NU = 0.4
@@ -40,10 +37,6 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 
 
-def expected_failures(estimator: Any) -> dict[str, str]:
-    return EXPECTED.get(estimator.formulation, {})
-
-
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         tm.FormulationClassifier(C=1),
@@ -54,7 +47,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         # Feasible for all these labels.
         *([tm.FormulationClassifier("extended_nu_svc", nu=0.05), NU_SVC] if FULL else []),
     ],
-    expected_failed_checks=expected_failures,
+    expected_failed_checks=lambda estimator: EXPECTED.get(estimator.formulation, {}),
     **STRICT,
 )
 def test_scikit_learn_takes_it_for_one_of_its_own(

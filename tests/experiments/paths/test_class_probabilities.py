@@ -77,8 +77,10 @@ def test_predict_gives_the_probabilities_of_new_points(
 
 def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
-    answer = path(file, "--set", "ridge=0.1", "grid=4", "--csv", table, "--json")
+    words = ("ridge=0.1", "grid=4", "--csv", table, "--plot", tmp_path / "p.png", "--json")
+    answer = path(file, "--set", *words)
     assert answer.code == 0
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     document = answer.json
     np.testing.assert_allclose([row["pi"] for row in document["rows"]], [0.2, 0.4, 0.6, 0.8])
     with table.open(newline="") as stream:

@@ -152,7 +152,8 @@ def test_marks_are_medians_and_lines_are_ranges() -> None:
         "QP": {"20": [0.1, 0.2, 0.4], "60": [0.5, 0.6, 0.9]},
         "scip": {"20": [1.0, 2.0, 5.0], "60": [9.0, None, None], "100": [None]},
     }
-    axes = drawn(draw_timings, times, limit=10.0)
+    axes = drawn(draw_timings, times, limit=10.0, title="times")
+    assert axes.get_title() == "times"
     marks = [line for line in axes.lines if len(line.get_xdata()) == 1]
     medians = {round(float(x), 6): float(y) for m in marks for x, y in m.get_xydata()}
     assert medians == {-0.15: 0.2, 0.85: 0.6, 0.15: 2.0, 1.15: 10.0, 2.15: 10.0}

@@ -89,6 +89,7 @@ def save_adult(folder: Path, negative: int, count: int) -> None:
 
 OTHERS: list[tuple[Any, str, str]] = [
     (lambda folder: None, "table2", f"a folder without {DIGITS}"),
+    (lambda folder: (folder / DIGITS).write_text("x"), "table2", f"{DIGITS}: this is no npz"),
     (lambda folder: save_digits(folder, y_first1000=None), "table2", "no array 'y_first1000'"),
     (lambda folder: save_digits(folder, X_first1000=np.zeros((10, 784))), "table2",
      "must have shapes (1000, 784) and (1000,)"),
