@@ -54,7 +54,6 @@ NOT_NUMERICAL = (
     "tests/project/test_refusals.py",
     "tests/experiments/reproduce/test_framework.py",
     "tests/solvers/test_result_files.py",
-    "tests/experiments/studies/test_result_store.py",
     "tests/experiments/studies/test_runner.py",
     "tests/project/test_traceless.py",
     "tests/project/test_verdicts.py",

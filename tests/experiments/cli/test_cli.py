@@ -19,14 +19,12 @@ from tests.inside.experiments import (
     emit,
     options,
     parse_row,
-    parse_settings,
     parse_value,
     solve,
-    spread_settings,
 )
-from tests.inside.solvers import SCHEMA, SOLVERS
+from tests.inside.solvers import SCHEMA
 from tests.references import reference_solutions
-from tests.support.command_line import ROOT, finish, run, start, write_csv
+from tests.support.command_line import ROOT, run, write_csv
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
@@ -34,10 +32,6 @@ from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 GRAM = OVERLAPPING.X @ OVERLAPPING.X.T
 # The command line knows classes of problems and kinds of data; the library is asked for each entry.
 SOME = list({case.entry.problem_class: name for name, case in CASES.items()}.values())
-
-
-def hinge(costs: Any) -> float:
-    return reference_solutions.hinge(OVERLAPPING, "free", 0.5, costs).value
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +52,6 @@ def overlapping(folder: Path) -> Path:
 def test_list_tells_every_entry_with_its_source_and_class() -> None:
     answer = run("list", "--json")
     assert answer.code == 0
-    assert list(answer.json)[:2] == ["schema", "command"]
     assert (answer.json["schema"], answer.json["command"]) == (SCHEMA, "list")
     found = {entry["name"]: entry for entry in answer.json["formulations"]}
     assert set(found) == set(CATALOGUE)
@@ -70,20 +63,10 @@ def test_list_tells_every_entry_with_its_source_and_class() -> None:
         assert {p["name"] for p in found[name]["parameters"]} == set(entry.parameters)
 
 
-def test_list_for_people_has_a_line_for_every_entry() -> None:
-    lines = run("list").stdout.splitlines()
-    for name, entry in CATALOGUE.items():
-        (line,) = [line for line in lines if line.split()[:1] == [name]]
-        assert str(entry.problem_class) in line
-        assert entry.source in line
-
-
 @pytest.mark.parametrize("name", ["c_svc", "conic_sdp_dual"])
 def test_show_prints_mathematics_source_and_parameters(name: str) -> None:
     text = run("show", name).stdout
-    assert "min " in text
-    assert "s.t." in text
-    assert CATALOGUE[name].source in text
+    assert all(word in text for word in ("min ", "s.t.", CATALOGUE[name].source))
     for word in CATALOGUE[name].parameters:
         assert re.search(rf"^{word}\b", text, re.MULTILINE)
     document = run("show", name, "--json").json["formulation"]
@@ -93,30 +76,11 @@ def test_show_prints_mathematics_source_and_parameters(name: str) -> None:
 
 
 def test_version() -> None:
-    assert run("--version").stdout == f"tightmargin {tightmargin.__version__}\n"
-
-
-def test_the_first_words_load_neither_pyomo_nor_numbers() -> None:
-    loads = (
-        "import sys; from tightmargin.experiments.cli.app import app\n"
-        "for word in sys.argv[1:]:\n"
-        "    try: app([word])\n"
-        "    except SystemExit as end: assert not end.code\n"
-        "print([m for m in ('pyomo', 'numpy', 'scipy', 'pandas') if m in sys.modules])"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", loads, "--version", "--help"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert found.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_front_door_run_as_a_module_is_the_command_line() -> None:
-    """Silence with exit code 0 would look like a run."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tightmargin", "--version"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout.split()[0]) == (0, "tightmargin")
+    said = f"tightmargin {tightmargin.__version__}\n"
+    assert run("--version").stdout == said
+    # As a module too: silence with exit code 0 would look like a run.
+    words = [sys.executable, "-m", "tightmargin", "--version"]
+    assert subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout == said
 
 
 def test_no_command_prints_the_help_as_an_error() -> None:
@@ -150,51 +114,10 @@ def test_solve_gives_a_certified_result(case: Case, folder: Path) -> None:
     } | ({"classes": ["0", "1", "2"]} if case.name in OF_CLASSES else {})  # fmt: skip
 
 
-def test_json_of_solve_has_the_layout_of_the_contract(overlapping: Path) -> None:
-    words = ["--solver", "clarabel", "--seed", "7", "--threads", "1", "--time-limit", "60"]
-    document = run(
-        "solve", "c_svc", "--data", overlapping, "--set", f"C={C}", *words, "--json"
-    ).json
-    wanted = [
-        "schema", "command", "formulation", "problem_class", "parameters", "status", "objective",
-        "bound", "absolute_gap", "relative_gap", "values", "duals", "certificate", "solver",
-        "seconds", "message", "data",
-    ]  # fmt: skip
-    assert [key for key in document if key in wanted] == wanted
-    assert document["command"] == "solve"
-    assert document["parameters"] == {"C": C, "class_weight": None, "intercept": "free"}
-    assert len(document["values"]["w"]) == OVERLAPPING.d
-    assert isinstance(document["values"]["b"], float)
-    assert len(document["duals"]["margin"]) == OVERLAPPING.n
-    certificate = {
-        "verdict", "primal_residual", "dual_residual", "complementarity", "gap", "bound_method",
-    }  # fmt: skip
-    assert certificate <= set(document["certificate"])
-    solver = document["solver"]
-    assert {k: solver[k] for k in ("name", "seed", "threads", "time_limit", "options")} == {
-        "name": "clarabel", "seed": 7, "threads": 1, "time_limit": 60.0, "options": {},
-    }  # fmt: skip
-    assert solver["version"] == SOLVERS["clarabel"].version
-    assert document["absolute_gap"] == pytest.approx(
-        document["objective"] - document["bound"], abs=1e-15
-    )
-
-
-def test_what_is_missing_or_infinite_is_null(
-    overlapping: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answer = run("solve", "hard_margin_svc", "--data", overlapping, "--json")
-    assert (answer.code, answer.json["status"]) == (3, "infeasible")
-    infeasible = answer.json
-    for key in ("objective", "bound", "absolute_gap", "relative_gap"):
-        assert infeasible[key] is None
-    assert infeasible["solver"]["time_limit"] is None
-    emit("solve", {"a": np.inf, "b": -np.inf, "c": np.nan, "d": np.array([1.0, np.nan]), "e": None})
-    printed = json.loads(capsys.readouterr().out)
-    assert printed == {
-        "schema": SCHEMA, "command": "solve",
-        "a": None, "b": None, "c": None, "d": [1.0, None], "e": None,
-    }  # fmt: skip
+def test_what_is_infinite_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    emit("solve", {"a": np.inf, "b": -np.inf, "c": np.nan, "d": np.array([1.0, np.nan])})
+    printed = {"a": None, "b": None, "c": None, "d": [1.0, None]}
+    assert json.loads(capsys.readouterr().out) == {"schema": SCHEMA, "command": "solve"} | printed
 
 
 def test_precomputed_kernel(tmp_path: Path) -> None:
@@ -207,29 +130,6 @@ def test_precomputed_kernel(tmp_path: Path) -> None:
 # --- exit codes ----------------------------------------------------------------------------------
 
 
-def test_a_result_without_certificate_is_1(overlapping: Path) -> None:
-    """M = 2 forbids large violations: the optimum may be cut off, and that is said."""
-    words = ["--set", "penalty=1", "big_m=2.0"]
-    answer = run("solve", "zero_one_big_m", "--data", overlapping, *words, "--json")
-    assert answer.code == 1
-    assert answer.json["certificate"]["verdict"] == "NOT_CERTIFIED"
-    assert answer.json["bound"] is None
-    assert "below the proven value" in answer.stderr
-
-
-def test_a_limit_with_an_incumbent_is_4() -> None:
-    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
-    words = ["--set", "penalty=1", "big_m=derived", "--time-limit", "2", "--json"]
-    answer = run("solve", "zero_one_big_m", "--data", data, *words)
-    assert answer.code == 4
-    document = answer.json
-    assert document["status"] == "feasible"
-    assert document["objective"] is not None
-    assert document["solver"]["time_limit"] == 2.0
-    assert document["certificate"]["verdict"] == "NOT_CERTIFIED"
-    assert 0 < document["bound"] < document["objective"]
-
-
 RESULT = SolveResult(
     Status.OPTIMAL, 1.0, 1.0, {}, {}, Certificate(Verdict.CERTIFIED), "highs"
 )  # fmt: skip
@@ -240,6 +140,7 @@ def test_exit_codes() -> None:
     for status, objective, verdict, code in (
         (Status.OPTIMAL, 1.0, Verdict.CERTIFIED, 0),
         (Status.OPTIMAL, 1.0, bound, 0),
+        (Status.OPTIMAL, 1.0, Verdict.WITHIN_TOLERANCE, 0),
         (Status.INACCURATE, 1.0, none, 1),
         (Status.FEASIBLE, 1.0, none, 1),
         (Status.ERROR, None, none, 1),
@@ -263,75 +164,11 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, overlapping: Path) 
     assert (answer.code, answer.complaint) == (130, "tightmargin: interrupted")
 
 
-REFUSED = {
-    "formulation": (["c_scv", "--set", "C=1"], "did you mean c_svc"),
-    "missing": (["c_svc"], "c_svc needs C"),
-    "key": (["nu_svc", "--set", "nu=0.5", "class_balanc=uniform"], "did you mean class_balance"),
-    "normalize": (["c_svc", "--set", "C=1", "normalize=zscore"], "did you mean normalise"),
-    "number": (["c_svc", "--set", "C=much"], "C must be a number"),
-    "no equals": (["c_svc", "--set", "C"], "key=value"),
-    "twice": (["c_svc", "--set", "C=1", "--set", "C=2"], "set twice"),
-    "solver": (["c_svc", "--set", "C=1", "--solver", "cplex"], "highs, clarabel, scip"),
-    "kernel": (["c_svc", "--set", "C=1", "kernel=rbf", "width=1"], "c_svc_dual"),
-    "square": (["c_svc_dual", "--set", "C=1", "kernel=precomputed"], "kernel matrix"),
-    "method": (["c_svc", "--set", "C=1", "--method", "magic"], "direct"),
-    "limit": (["c_svc", "--set", "C=1", "--time-limit", "-1"], "time_limit must be positive"),
-    "out": (["c_svc", "--set", "C=1", "--out", "fit.pkl"], ".json"),
-    "folder": (["c_svc", "--set", "C=1", "--out", "no/such/folder/fit.json"], "no folder"),
-    "label": (["c_svc", "--set", "C=1", "--label", "z"], "label"),
-    "option": (["c_svc", "--set", "C=1", "--sead", "1"], "--seed"),
-    "threads": (["c_svc", "--set", "C=1", "--threads", "0"], "threads"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_refused_input_is_2_with_one_line(case: str, overlapping: Path) -> None:
-    words, expected = REFUSED[case]
-    answer = run("solve", *words, "--data", overlapping)
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["lits"], "Did you mean 'list'"),
-        (["show", "conic_spd"], "did you mean conic_sdp"),
-        (["solve", "c_svc"], "--data"),
-        (["solve", "c_svc", "--data", "no_such.csv", "--set", "C=1"], "no_such.csv"),
-        (["solve", "c_svc", "--data", "sklearn:breast_cancr", "--set", "C=1"], "breast_cancer"),
-        (["certify", "no_such.json"], "no_such.json"),
-        (["predict", "no_such.json", "--data", "no_such.csv"], "no_such.json"),
-    ],
-)
-def test_unknown_names_are_2_with_one_line(words: list[str], expected: str) -> None:
-    answer = run(*words)
-    assert answer.code == 2
-    assert expected in answer.complaint
-
-
 def test_traceback_on_request(monkeypatch: pytest.MonkeyPatch, overlapping: Path) -> None:
     monkeypatch.setenv("TIGHTMARGIN_TRACEBACK", "1")
     answer = run("solve", "c_svc", "--data", overlapping)
     assert answer.code == 2
     assert "Traceback" in answer.stderr
-
-
-# --- standard output -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", SOLVERS if FULL else ["scip"])
-def test_stdout_is_pure_json_while_the_solver_talks(
-    solver: str, overlapping: Path, tmp_path: Path
-) -> None:
-    """In processes of their own: solvers write to the descriptor."""
-    if not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
-    words = ["--set", f"C={C}", "--solver", solver, "--log", "--json"]
-    answer = finish(start("solve", "c_svc", "--data", overlapping, *words, cwd=tmp_path))
-    assert answer.code == 0, answer.stderr
-    assert answer.json["objective"] == pytest.approx(hinge(C), rel=1e-5)
-    assert len(answer.stderr.splitlines()) > 5, "the log"
 
 
 # --- what a user writes --------------------------------------------------------------------------
@@ -356,15 +193,3 @@ def test_rows_carry_settings_of_their_own() -> None:
     for text in ("c_svc:", "c_svc:C", "c_svc:C=1,C=2"):
         with pytest.raises(ValueError, match=r"key=value|set twice"):
             parse_row(text)
-
-
-def test_settings_may_follow_one_flag() -> None:
-    assert parse_settings(["C=1", "width=0.5"]) == {"C": 1, "width": 0.5}
-    words = ["solve", "x", "--set", "C=1", "normalise=zscore", "--json"]
-    assert spread_settings(words) == [
-        "solve", "x", "--set", "C=1", "--set", "normalise=zscore", "--json",
-    ]  # fmt: skip
-    export = ["export", "x", "--set", "C=1", "big_m=derived", "model.lp"]
-    assert spread_settings(export)[-3:] == ["--set", "big_m=derived", "model.lp"]
-    rows = ["compare", "--set", "penalty=1", "zero_one_relaxed:big_m=1000"]
-    assert spread_settings(rows) == rows

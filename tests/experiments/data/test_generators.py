@@ -1,16 +1,26 @@
-"""The generators against a point-by-point reading of the recipe and against closed forms."""
+"""Generators by their recipes, classes that are drawn, and closed forms."""
+
+from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from tests.inside.experiments import (
     OUTLIERS,
+    gaussian_class_data,
+    gaussian_class_means,
+    gaussian_class_probabilities,
     label_flip_data,
     label_flip_hyperplane,
+    load,
+    load_classes,
     outlier_data,
 )
+from tightmargin.formulations import CATALOGUE, MulticlassData
 
 MANY = 60_000
 
@@ -69,28 +79,73 @@ def test_labels_are_flipped_with_probability_tau(tau):
     assert not np.isin(data.X[:200], other.X).any()
 
 
-def test_flips_are_drawn_in_the_documented_order():
-    n, d, tau, seed = 30, 2, 0.3, 4
-    rng = np.random.default_rng(seed)
-    drawn = rng.uniform(-1, 1, d + 1)
-    X = rng.uniform(-1, 1, (n, d))
-    chance = rng.uniform(size=n)
-    y = [
-        (1 if drawn[0] + drawn[1] * x[0] + drawn[2] * x[1] >= 0 else -1) * (-1 if u < tau else 1)
-        for x, u in zip(X, chance, strict=True)
-    ]
-    data = label_flip_data(n=n, d=d, tau=tau, seed=seed)
-    np.testing.assert_array_equal(data.X, X)
+X = np.random.default_rng(5).normal(size=(12, 3))
+CODES = np.array([10, 9, 2, 9, 10, 2, 2, 9, 9, 10, 2, 9])
+GIVEN = "synthetic:gaussians,n=40,d=2,sigma=0.5,classes=3,seed=2"
+
+
+def test_classes_are_in_the_order_of_numbers(here: Path) -> None:
+    np.savetxt("d.csv", np.column_stack([X, CODES]), "%.17g", ",", header="a,b,c,y", comments="")
+    np.savez("d.npz", X=X, y=CODES.astype(float))
+    for name in ("d.csv", "d.npz"):
+        data = load_classes(name)
+        assert data.classes == ("2", "9", "10"), name
+        assert [data.classes[k] for k in data.y] == [str(code) for code in CODES], name
+        np.testing.assert_array_equal(data.X, X)
+
+
+@pytest.mark.parametrize("spec", ["d.npz", "sklearn:iris", GIVEN])
+def test_two_class_formulations_name_those_of_several(spec: str, here: Path) -> None:
+    np.savez("d.npz", X=X, y=CODES)
+    able = [e.name for e in CATALOGUE.values() if MulticlassData in e.takes]
+    assert "multiclass_hinge" in able
+    with pytest.raises(ValueError, match=f"all the classes at once are taken by {able[0]}"):
+        load(spec)
+    np.savez("two.npz", X=X, y=np.where(CODES == 9, 5, 6))
+    with pytest.raises(ValueError, match="say which one is") as raised:
+        load("two.npz")
+    assert "all the classes" not in str(raised.value)
+
+
+# Drawn rows
+
+
+def test_a_draw_that_loses_a_class_names_it(here: Path) -> None:
+    np.savez("rare.npz", X=np.arange(100.0)[:, None], y=["rare"] + ["often", "seldom", "x"] * 33)
+    with pytest.raises(ValueError, match="the 9 rows drawn hold no point of the class rare: add"):
+        load_classes("rare.npz,n=9")
+    data = load_classes("rare.npz,n=9,stratify")
+    assert data.counts.tolist() == [3, 1, 3, 2]
+    with pytest.raises(ValueError, match="option n must lie between 4 and the 100 rows, got 3"):
+        load_classes("rare.npz,n=3,stratify")
+
+
+# Synthetic classes
+
+
+def test_gaussians_follow_the_written_order_of_draws() -> None:
+    data = gaussian_class_data(n=40, d=2, classes=3, sigma=0.5, seed=2)
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=40)
+    angles = np.array([0, 2 * math.pi / 3, 4 * math.pi / 3])
+    centres = np.column_stack([np.cos(angles), np.sin(angles)])
     np.testing.assert_array_equal(data.y, y)
-    assert data.spec == "synthetic:flip,n=30,d=2,tau=0.3,seed=4"
+    np.testing.assert_allclose(data.X, centres[y] + 0.5 * rng.standard_normal((40, 2)), atol=1e-15)
+    assert data.spec == GIVEN
+    again = load_classes(data.spec)
+    assert (again.sha256, again.classes) == (data.sha256, ("0", "1", "2"))
+    other = gaussian_class_data(n=40, d=2, classes=3, sigma=0.5, seed=2, sample=1)
+    assert other.sha256 == load_classes(other.spec).sha256 != data.sha256
+    assert load(f"{GIVEN},positive=1").n_pos == (y == 1).sum()
 
 
-def test_one_class_names_the_seed():
-    with pytest.raises(ValueError, match=r"seed=0 draws only points labelled [+-]1 \(n=1\)"):
-        outlier_data("none", n=1, d=2, sigma=0.2, seed=0)
-    # A hyperplane with |b| > |w| leaves the whole interval on one side: no n helps.
-    seed = next(
-        s for s in range(50) if np.diff(np.abs(np.random.default_rng(s).uniform(-1, 1, 2))) < 0
-    )
-    with pytest.raises(ValueError, match=f"seed={seed} draws only points.*change seed"):
-        label_flip_data(n=500, d=1, tau=0.0, seed=seed)
+def test_their_probabilities_are_those_of_bayes() -> None:
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    means = gaussian_class_means(d=3, classes=4)
+    densities = np.array([multivariate_normal(m, 0.49).pdf(points) for m in means]).T
+    expected = densities / densities.sum(axis=1, keepdims=True)
+    found = gaussian_class_probabilities(points, classes=4, sigma=0.7)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    far = gaussian_class_probabilities(np.array([[1e3, 0.0]]), classes=3, sigma=1e-2)
+    np.testing.assert_allclose(far, [[1, 0, 0]])
+    assert gaussian_class_means(d=1, classes=3).ravel().tolist() == [-1, 0, 1]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.svm import LinearSVC
 
 import tightmargin as tm
 from tests.support.command_line import run
@@ -68,16 +67,6 @@ def test_the_centred_kernel_has_one_column_more() -> None:
     np.testing.assert_array_equal(machine.decision_values(rows[["itself", *names]]), expected)
     with pytest.raises(ValueError, match="unknown columns itself, more"):
         machine.decision_values(rows.assign(more=0.0))
-
-
-def test_a_prepared_data_set_and_a_fit_of_scikit_learn_pair_too() -> None:
-    prepared = tm.data.prepare(DATA, {"normalise": "zscore"})
-    np.testing.assert_array_equal(prepared.mapped(SWAPPED), prepared.mapped(NEW))
-    fit = LinearSVC(tol=1e-10, max_iter=100_000).fit(FRAME, Y)
-    one, other = (tm.certify_fitted(fit, X, Y) for X in (FRAME, FRAME[["dose", "mass", "age"]]))
-    assert one.objective == other.objective
-    with pytest.raises(ValueError, match="lack the column age"):
-        tm.certify_fitted(fit, FRAME.rename(columns={"age": "years"}), Y)
 
 
 # --- the command line ----------------------------------------------------------------------------

@@ -14,28 +14,17 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.datasets import load_iris
 
-from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
-    SKLEARN,
-    UCI,
     data_folder,
-    label_flip_data,
     load,
     load_classes,
-    outlier_data,
 )
 from tests.support.covering import covering
 
 reuse_folder = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-
-
-@pytest.fixture
-def real():
-    return folder_of_real_data()
 
 
 def write(path, text):
@@ -105,9 +94,6 @@ def test_files_are_read_as_spreadsheets_write_them(here):
     text = '\ufeffy ,"a b",c\r\n +1,1, 2.5\r\n\r\n"-1.0","-3",1e-2\r\n'
     (here / "sheet.csv").write_bytes(text.encode())
     assert_same(load("sheet.csv"), [[1, 2.5], [-3, 0.01]], [1, -1], "sheet.csv")
-    write(here / "a,b.csv", "y,x\n1,3\n-1,4\n1,5\n")
-    data = load("a,b.csv,n=2,stratify")
-    assert (data.spec, data.n, data.n_pos) == ("a,b.csv,n=2,stratify", 2, 1)
 
 
 # Labels
@@ -180,16 +166,6 @@ def test_each_class_keeps_a_row_seeds_repeat_and_features_have_the_order_given(s
     assert load("sorts.npz,features=1,n=7,stratify").X.shape == (7, 1)
 
 
-def test_subsets_work_for_every_kind_of_source(here):
-    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.resize([1, -1, -1], 30)
-    for write_file in (write_csv, write_npz, write_libsvm, write_brooks):
-        write_file(X, y)
-    options = ",n=10,stratify,seed=4,features=2+1"
-    names = ("data.npz", "data.libsvm", "data.csv", "data")
-    assert len({load(name + options).sha256 for name in names}) == 1
-    assert load(f"sklearn:iris,positive=setosa{options}").X.shape == (10, 2)
-
-
 def test_a_sparse_file_stays_sparse_and_is_cut_before_it_is_made_dense(here):
     """Two million columns and 200 rows would need more than the dense limit of 2 GiB."""
     lines = [f"{(-1) ** k} 1:{k}.5 2000000:1" for k in range(200)]
@@ -232,36 +208,6 @@ def test_a_file_of_another_name_is_known_by_what_it_holds(here, name, text):
     assert points == {(0.5, 0, 2): 1, (0, 1, 0): -1, (0, 0, 0): 1}
 
 
-# scikit-learn
-
-
-def test_more_than_two_classes_need_positive():
-    X, target = load_iris(return_X_y=True)
-    for positive in ("virginica", "2"):
-        data = load("sklearn:iris", positive=positive)
-        assert_same(data, X, 2 * (target == 2) - 1, "sklearn:iris")
-    assert load("sklearn:digits,positive=3").n_pos == 183  # as the makers of the set count
-    for name in (name for name, positive in SKLEARN.items() if positive is None):
-        with pytest.raises(ValueError, match=r"there are \d+ classes, .*: say which one is \+1"):
-            load(f"sklearn:{name}")
-
-
-# Synthetic
-
-
-def test_synthetic_specs_are_the_generators():
-    spec = "synthetic:clustered,n=100,d=3,sigma=0.2,seed=0"
-    expected = outlier_data("clustered", n=100, d=3, sigma=0.2, seed=0)
-    assert_same(load(spec), expected.X, expected.y, spec)
-    assert expected.spec == spec
-    flipped = label_flip_data(n=40, d=2, tau=0.1, seed=3, sample=1)
-    assert load(flipped.spec).sha256 == flipped.sha256
-    again = load("synthetic:flip,features=1,d=2,n=40,tau=0.1,sample=1,seed=3")
-    np.testing.assert_array_equal(again.X, flipped.X[:, [1]])
-    unseeded = outlier_data("spread", n=30, d=2, sigma=0.5, seed=0)
-    assert load("synthetic:spread,n=30,d=2,sigma=0.5").sha256 == unseeded.sha256
-
-
 # The folder of real data
 
 
@@ -288,6 +234,16 @@ def test_a_uci_set_is_read_from_the_folder(here, monkeypatch):
     write(folder / "immunotherapy.csv", "sex,age,result\n1,20,1\n2,30,0\n")
     with pytest.raises(ValueError, match="column 'sex' holds the labels 1, 2: say which one is"):
         load("uci:immunotherapy,label=sex")
+
+
+def test_real_sets_have_their_published_sizes(data_folder):
+    for name, counts in (
+        ("adult_a4a", (1188, 3593, 123)), ("german_credit", (700, 300, 24)),
+        ("immunotherapy", (71, 19, 7)), ("ionosphere", (225, 126, 34)),
+        ("liver_disorders", (145, 200, 6)), ("sonar", (111, 97, 60)),
+    ):  # fmt: skip
+        data = load(f"uci:{name}")
+        assert (data.n_pos, data.n_neg, data.d) == counts, name
 
 
 class OpenmlCache:
@@ -343,17 +299,6 @@ def openml(here, monkeypatch):
     return OpenmlCache(here / "cache")
 
 
-def test_openml_delivers_what_the_folder_lacks(openml):
-    """Names of columns and classes as OpenML has them: Class, Rock, Mine."""
-    openml.add(
-        40, "sonar", "Class",
-        {"attribute_1": "REAL", "attribute_2": "REAL", "Class": "{Rock,Mine}"},
-        ["0.02,0.1,Rock", "0.1,0.30000000000000004,Mine", "7,-1e-3,Mine"],
-    )  # fmt: skip
-    expected = [[0.02, 0.1], [0.1, 0.1 + 0.2], [7, -0.001]]
-    assert_same(load("uci:sonar"), expected, [-1, 1, 1], "uci:sonar")
-
-
 def test_openml_categories_become_columns_and_missing_cells_are_named(openml):
     openml.add(
         13, "breast-cancer", "Class",
@@ -393,28 +338,3 @@ def test_no_network_is_said_with_the_way_out(openml, monkeypatch):
         pytest.raises(ConnectionError, match=message),
     ):
         load("uci:ionosphere")
-
-
-# Real files, against the counts their makers publish
-
-
-SIZES = {
-    "adult_a4a": (1188, 3593, 123),
-    "breast_cancer_irradiat": (32, 164, 36),
-    "breast_cancer_ljubljana": (81, 196, 38),
-    "german_credit": (700, 300, 24),
-    "immunotherapy": (71, 19, 7),
-    "ionosphere": (225, 126, 34),
-    "liver_disorders": (145, 200, 6),
-    "sonar": (111, 97, 60),
-}
-
-
-@pytest.mark.parametrize("name", UCI)
-def test_real_sets_have_their_published_sizes(real, name):
-    if name == "breast_cancer_ljubljana":
-        with pytest.raises(ValueError, match=r"row 146 \(line 147\), column 'node_caps' is \?"):
-            load(f"uci:{name}")
-    data = load(f"uci:{name},complete" if name == "breast_cancer_ljubljana" else f"uci:{name}")
-    assert (data.n_pos, data.n_neg, data.d) == SIZES[name]
-    assert (UCI[name].n, UCI[name].d) == (data.n, data.d)

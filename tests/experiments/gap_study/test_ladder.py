@@ -20,9 +20,6 @@ from tests.inside.experiments import (
     GapEffort,
     GapStudy,
     Instance,
-    Need,
-    Outcomes,
-    Problem,
     Rung,
     _stated,
     compare,
@@ -34,7 +31,6 @@ from tests.inside.experiments import (
     to_markdown,
     whole_ladder,
 )
-from tests.inside.experiments import RungsStep as Step
 from tests.inside.experiments import study as gap_study
 from tests.inside.experiments import table_percent as percent
 from tests.inside.experiments import table_to_json as to_json
@@ -45,8 +41,7 @@ from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import TrainingData, zero_one_big_m
-from tightmargin.solvers import Verdict, solve
+from tightmargin.formulations import TrainingData
 
 SPEC = "synthetic:clustered,n=12,d=2,sigma=0.5,seed=2"
 FEW = "synthetic:clustered,n=8,d=2,sigma=0.5,seed=2"
@@ -79,21 +74,17 @@ def bound(study: GapStudy, label: str) -> float:
 # --- the order -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("exact", "settings", "rungs"),
-    [
-        ("ramp_l1_big_m", "C=1", ["big-M, M = 1000", "big-M, derived M", "ramp optimum, l1 norm"]),
-        ("zero_one_big_m", "penalty=1", [r.name for r in LADDER if not r.need] + ["0-1 optimum"]),
-    ],
-)
 def test_several_solvers_climb_the_ladder_of_the_exact_problem(
-    exact: str, settings: str, rungs: list[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No rung of the other loss, and the exact problem once, with an M of its own."""
-    words = ["--solver", "highs,clarabel", "--data", FEW, "--set", settings, "--exact", exact]
-    answer = run("compare", "--ladder", *words, "--json")
+    """Without what needs a step, and the exact problem once, with an M of its own."""
+    cheap = [rung for rung in LADDER if rung.formulation == "zero_one_relaxed"]
+    monkeypatch.setattr(compare, "whole_ladder", lambda *_: tuple(cheap))
+    words = ["--solver", "highs,clarabel", "--data", FEW, "--set", "penalty=1"]
+    answer = run("compare", "--ladder", *words, "--exact", "zero_one_big_m", "--json")
     entries = [line["entry"] for line in answer.json["rows"]]
-    assert list(dict.fromkeys(entries)) == rungs
+    known = [rung.name for rung in cheap if not rung.need]
+    assert list(dict.fromkeys(entries)) == [*known, "0-1 optimum"]
 
 
 def test_the_ramp_loss_with_the_l1_norm_has_a_ladder_of_its_own(tmp_path: Path) -> None:
@@ -135,13 +126,6 @@ CHAINS = [
 ]  # fmt: skip
 
 
-def test_each_chain_of_rungs_rises(study: GapStudy) -> None:
-    slack = 2e-6 * float(study.comparison.upper or 0)
-    for chain in CHAINS:
-        bounds = [bound(study, name) for name in chain]
-        assert all(low <= high + slack for low, high in pairwise(bounds)), (chain, bounds)
-
-
 # Not compared: two fixed strengthenings, of which only the words say that one is the other,
 # stretched; and an M from a cutoff without the room that the other bounds have.
 LOOSE = [("conic, gamma by norm", "conic, gamma scaled"), CHAINS[0][1:]]
@@ -162,24 +146,19 @@ def test_a_bound_above_a_stronger_rung_is_flagged(study: GapStudy) -> None:
 
 
 def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> None:
-    data = study.prepared.data
-    assert isinstance(data, TrainingData)
     one = row(study, "+ pair conflicts")
     other = replace(one, label="other")
+    data: Any = study.prepared.data
     own = closed_slack_bounds(data, penalty=1.5, intercept="penalised")
     own = replace(own, conflicts=((0, 1), (2, 3, 4)))
+    low, high = own.intercept
     for word, change in (
         ("upper", own.upper + 1), ("lower", own.lower - 1), ("norm2", own.norm2 + 1),
-        ("intercept", (own.intercept[0] - 1, own.intercept[1])),
-        ("intercept", (own.intercept[0], own.intercept[1] + 1)), ("conflicts", ((0, 1, 5),)),
+        ("intercept", (low - 1, high)), ("intercept", (low, high + 1)), ("conflicts", ((0, 1, 5),)),
     ):  # fmt: skip
-        wide = replace(own, **{word: change})
-
-        def stated(r: Bound, wide: SlackBounds = wide) -> SlackBounds:
-            return wide if r.label == "other" else own
-
-        assert is_weaker(other, one, stated), word
-        assert not is_weaker(one, other, stated), word
+        stated = {"other": replace(own, **{word: change})}
+        assert is_weaker(other, one, lambda r, known=stated: known.get(r.label, own)), word
+        assert not is_weaker(one, other, lambda r, known=stated: known.get(r.label, own)), word
 
 
 def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
@@ -201,29 +180,13 @@ def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: G
     assert is_weaker(conflicts, products, lambda r: own)
     assert not is_weaker(dearer, products, lambda r: own)
     assert not is_weaker(conflicts, products), "bounds that nobody knows are not compared"
-
-
-def test_steps_run_once_and_count_in_every_row_that_needs_them() -> None:
-    ran: list[str] = []
-    first = Step("first", lambda problem: ran.append("first") or 1)
-    second = Step("second", lambda problem, one: ran.append("second") or one + 1, (first,))
-    data = reference_solutions.points("separable", 0, n=6)
-    outcomes = Outcomes(Problem(data, 1.0, "penalised", GapEffort(), lambda text: None))
-    low, high = (
-        Rung("conic_sdp", {}, "", Need(step, lambda found: {"found": found}))
-        for step in (first, second)
-    )
-    found, seconds = outcomes.parameters(high)
-    assert found == {"found": 2}
-    again, less = outcomes.parameters(low)
-    assert again == {"found": 1}
-    assert ran == ["first", "second"]
-    assert 0 < less < seconds
-    assert outcomes.parameters(high)[1] == seconds
-    assert outcomes.parameters(Rung("conic_sdp")) == ({}, 0.0)
-
-
-# --- steps ---------------------------------------------------------------------------------------
+    sdp, equal, derived = (row(study, n) for n in ("SDP", "conic, gamma equal", NAMES[1]))
+    assert is_weaker(equal, sdp)
+    assert not is_weaker(derived, sdp), "no theorem says so"
+    hinge = replace(derived, entry="zero_one_hinge")
+    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
+    edited = replace(sdp.result.certificate, level="model")
+    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
 
 
 def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,12 +210,6 @@ def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.asarray(big_m.parameters["big_m"])[undecided] == pytest.approx(
         stated.upper[undecided]
     )
-    assert stated is not None
-    closed = closed_slack_bounds(
-        found.prepared.raw, penalty=1.5, intercept="penalised",
-        incumbent=first.parameters["incumbent"], slack=1e-4,
-    )  # fmt: skip
-    assert (stated.upper < closed.upper).all()
 
 
 # --- what is left out ----------------------------------------------------------------------------
@@ -327,9 +284,6 @@ def test_an_interrupt_inside_a_step_keeps_the_rows(
     assert [r["label"] for r in found["rows"]] == [LADDER[0].name]
 
 
-# --- the documented instances --------------------------------------------------------------------
-
-
 def test_without_data_the_ladder_takes_its_documented_instances(
     monkeypatch: pytest.MonkeyPatch, study: GapStudy
 ) -> None:
@@ -345,9 +299,6 @@ def test_without_data_the_ladder_takes_its_documented_instances(
     assert all(rungs == LADDER for _, rungs, _ in asked)
     assert {effort.tighten_time for *_, effort in asked} == {5.0}
     assert len({instance.name for instance in LADDER_INSTANCES}) == 3
-
-
-# --- tables --------------------------------------------------------------------------------------
 
 
 def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
@@ -376,45 +327,6 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     assert sdp[1:] == [f"{bound(study, 'SDP'):.4f}", f"{percent(gap)} %", "no bound", "-"]
     assert lift[3:] == ["-", "-"]
     assert body[-1][1] == f"{study.comparison.upper:.4f}"
-    turned = [line.split("|")[1].strip() for line in to_markdown([other, study]).splitlines()]
-    assert turned[2:] == [cells[0] for cells in body], "a row the first study left out too"
-
-
-# --- the ladder ----------------------------------------------------------------------------------
-
-
-def test_gaps_are_those_of_independent_models(study: GapStudy) -> None:
-    """The bounds again in another modelling layer, the optimum by SCIP and by enumeration."""
-    data = study.prepared.data
-    upper = float(study.comparison.upper or 0)
-    sdp = reference_solutions.theorem_2(data, "penalised", penalty=1.5).value
-    loose = reference_solutions.relaxation(data, "penalised", 1.5, np.full(data.n, 1000.0)).value
-    assert row(study, "SDP").bound == pytest.approx(sdp, rel=2e-6)
-    assert row(study, "big-M, M = 1000").bound == pytest.approx(loose, rel=2e-6)
-    gap = study.comparison.relative_gap(row(study, "SDP"))
-    assert gap == pytest.approx((upper - sdp) / upper, abs=1e-6)
-    exact = study.comparison.exact
-    assert exact is not None
-    assert exact.solver == "tightmargin"
-    assert exact.certificate.bound_method.startswith("cones of directions in")
-    assert exact.certificate.verdict is Verdict.CERTIFIED
-    by_scip = solve(zero_one_big_m(data, penalty=1.5, big_m="derived"), "scip")
-    assert by_scip.certificate.bound_method.startswith("enumeration of")
-    assert by_scip.objective == pytest.approx(upper, rel=1e-6)
-
-
-# --- an impossible order is seen -----------------------------------------------------------------
-
-
-def test_only_relaxations_of_one_problem_are_ordered(study: GapStudy) -> None:
-    sdp, equal = row(study, "SDP"), row(study, "conic, gamma equal")
-    assert not is_weaker(row(study, "big-M, derived M"), sdp), "no theorem says so"
-    hinge = replace(row(study, "big-M, derived M"), entry="zero_one_hinge")
-    assert not is_weaker(row(study, "big-M, M = 1000"), hinge), "nor here"
-    other = replace(sdp, parameters={**sdp.parameters, "penalty": 2.0})
-    assert not is_weaker(equal, other)
-    edited = replace(sdp.result.certificate, level="model")
-    assert not is_weaker(equal, replace(sdp, result=replace(sdp.result, certificate=edited)))
 
 
 def test_a_bound_above_the_optimum_is_1_and_red(
@@ -431,9 +343,6 @@ def test_a_bound_above_the_optimum_is_1_and_red(
     assert answer.code == 1
     assert re.search(r"WRONG: SDP: bound .* exceeds the best point", answer.stdout)
     assert "exceeds the best point" in answer.stderr
-    document = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1", "--json")
-    assert document.code == 1
-    assert document.json["studies"][0]["violations"]
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -457,16 +366,6 @@ def test_another_exact_problem_and_a_looser_intercept(exact: str, train: Path) -
     )
     assert found["upper"] == pytest.approx(optimum, rel=1e-7)
     assert found["rows"][0]["certified_bound"] <= found["upper"]
-
-
-def test_a_limit_on_the_exact_problem_is_4() -> None:
-    data = "synthetic:clustered,n=150,d=6,sigma=0.5"
-    words = ["--data", data, "--set", "penalty=1", "big_m=derived", "--time-limit", "3"]
-    answer = run("compare", "zero_one_relaxed", *words, "--json")
-    assert answer.code == 4
-    (found,) = answer.json["studies"]
-    assert found["exact"]["status"] == "feasible"
-    assert found["rows"][0]["relative_gap"] is not None, "to the best point known"
 
 
 @pytest.mark.parametrize("swallowed", [False, True])
@@ -504,9 +403,6 @@ def test_interrupted_keeps_the_rows_that_are_finished(
 def test_latex_has_the_shape_of_a_table(study: GapStudy) -> None:
     odd = Instance("50%_off & more", "odd", SPEC, SMALL.settings)
     text = to_latex([study, replace(study, instance=odd)])
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
-        assert text.count(rule) == 1
     declared = re.search(r"\\begin\{tabular\}\{([lrc]+)\}", text)
     assert declared is not None
     lines = [line for line in text.splitlines() if line.endswith(r"\\")]
@@ -531,9 +427,7 @@ def test_rows_of_csv_json_and_page(study: GapStudy, monkeypatch: pytest.MonkeyPa
     )
     document = to_json(study)
     assert document["data"]["sha256"] == study.prepared.raw.sha256
-    for found in document["rows"]:
-        assert "values" not in found
-        assert set(found) >= {"label", "formulation", "value", "certified_bound", "relative_gap"}
+    assert not any("values" in found for found in document["rows"])
     monkeypatch.setattr(compare, "run", lambda *args, **limits: iter([study]))
     text = run("compare", "--ladder", "--data", SPEC, "--set", "penalty=1").stdout
     assert "0-1 optimum (exact)" in text

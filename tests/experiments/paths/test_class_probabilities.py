@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from tests.inside.experiments import probability_figure, probability_page
-from tests.inside.formulations import gram_data
-from tests.inside.solvers import (
-    ClassProbabilities,
-)
+from tests.inside.experiments import probability_figure
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.formulations import TrainingData
@@ -76,13 +71,16 @@ def test_predict_gives_the_probabilities_of_new_points(
     else:
         expected = by_scikit_learn(DATA.X, DATA.y, fresh.X)
     np.testing.assert_allclose(answer.json["probabilities"], expected)
+    np.testing.assert_allclose(np.mean(answer.json["intervals"], axis=1), expected)
     assert len(set(expected.tolist())) > 2
 
 
 def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
-    answer = path(file, "--set", "ridge=0.1", "grid=4", "--csv", table, "--json")
+    words = ("ridge=0.1", "grid=4", "--csv", table, "--plot", tmp_path / "p.png", "--json")
+    answer = path(file, "--set", *words)
     assert answer.code == 0
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     document = answer.json
     np.testing.assert_allclose([row["pi"] for row in document["rows"]], [0.2, 0.4, 0.6, 0.8])
     with table.open(newline="") as stream:
@@ -90,33 +88,9 @@ def test_the_grid_the_table_and_the_ridge(file: Path, tmp_path: Path) -> None:
     assert [float(row["objective"]) for row in rows] == [
         row["objective"] for row in document["rows"]
     ]
-    assert run(
-        "path", "weighted_svc", "--data", file, *WORDS, "kernel=rbf", "width=0.9", "--csv", table
-    ).code == 0  # fmt: skip
-    with table.open(newline="") as stream:
-        rows += list(csv.DictReader(stream))
-    assert len(rows) == 7
     assert not any(cell.startswith("[") for row in rows for cell in row.values())  # no arrays
     default = path(file, "--set", "ridge=0.1", "--json").json
     assert [row["pi"] for row in default["rows"]] == pytest.approx(np.arange(1, 20) * 0.05)
-
-
-def turned_back() -> ClassProbabilities:
-    """Machines of which the last two are exchanged at some of the points."""
-    found = class_probabilities(DATA, ridge=RIDGE, grid=GRID)
-    rows = (found.rows[0], found.rows[2], found.rows[1])
-    mixed = [replace(row, pi=pi) for pi, row in zip(GRID, rows, strict=True)]
-    return ClassProbabilities(DATA, RIDGE, "free", tuple(mixed))
-
-
-def test_signs_that_turn_back_are_counted() -> None:
-    found = turned_back()
-    turned = int((~found.monotone(DATA.X)).sum())
-    assert turned > 0
-    lines = [str(part) for part in probability_page(found).renderables]
-    assert any(f"signs turn back at {turned} of 24 points" in line for line in lines)
-    plain = probability_page(class_probabilities(DATA, ridge=RIDGE, grid=GRID))
-    assert not any("turn back" in str(part) for part in plain.renderables)
 
 
 # --- the picture ---------------------------------------------------------------------------------
@@ -134,25 +108,3 @@ def test_the_picture_of_one_feature_is_the_estimate() -> None:
     assert upper.get_title() == "title"
     counted = [int(text.get_text()) for text in lower.texts]
     assert sum(counted) == data.n
-
-
-def test_the_picture_of_more_features_shows_the_points(tmp_path: Path, file: Path) -> None:
-    for found in (turned_back(), class_probabilities(gram_data(DATA, kernel="rbf", width=0.9),
-                                                     ridge=RIDGE, grid=GRID)):  # fmt: skip
-        upper, lower = probability_figure(found).axes
-        read = found.training_reading()
-        for sign in (1, -1):
-            (marks,) = [line for line in upper.lines if line.get_label() == f"label {sign:+d}"]
-            chosen = DATA.y == sign
-            np.testing.assert_allclose(marks.get_xdata(), read.values[chosen, 1])
-            np.testing.assert_allclose(marks.get_ydata(), read.probabilities[chosen])
-        assert "pi = 0.47" in upper.get_xlabel()
-        for text in lower.texts:  # no tenth holds two of the estimates
-            at, share = text.xy
-            there = np.isclose(read.probabilities, at)
-            assert int(text.get_text()) == there.sum()
-            assert share == pytest.approx((DATA.y[there] > 0).mean())
-        assert sum(int(text.get_text()) for text in lower.texts) == DATA.n
-    target = tmp_path / "p.png"
-    assert path(file, *WORDS, "--plot", target).code == 0
-    assert target.read_bytes().startswith(b"\x89PNG")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +14,10 @@ from tests.inside.experiments import (
     rsvm_report,
 )
 from tests.inside.formulations import gram_data, normalise
-from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
 from tests.references import reference_solutions
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import SolveResult, norm_limit, rsvm_path
+from tightmargin.solvers import norm_limit, rsvm_path
 
 DATA = reference_solutions.points("overlapping", 3, n=14)
 H = 0.7
@@ -43,7 +40,7 @@ def least_loss(bound: float, data: TrainingData = DATA) -> float:
 def saved(file: Path) -> dict[str, Path]:
     """A result of each form, of a kernel, and above the limit, by our own methods."""
     bound = f"norm_bound={H}"
-    words = {name: [name, "--set", bound] for name in SEARCHED}
+    words = {name: [name, "--set", bound] for name in ("rsvm", "rsvm_dual")}
     words["kernel"] = ["rsvm_dual", "--set", bound, "kernel=rbf", "width=0.9"]
     words["sphere"] = ["rsvm", "--set", "norm_bound=2", "normalise=zscore_unit"]
     words["above"] = ["rsvm_dual", "--set", "norm_bound=90"]
@@ -54,18 +51,7 @@ def saved(file: Path) -> dict[str, Path]:
     return {case: file.parent / f"{case}.json" for case in words}
 
 
-def test_every_file_is_proven_again(saved: dict[str, Path]) -> None:
-    for path in saved.values():
-        answer = run("certify", path, "--json")
-        assert (answer.code, answer.stderr) == (0, "")
-        assert answer.json["certificate"]["verdict"] == "CERTIFIED"
-        assert answer.json["claims"] == []
-        assert all(number["confirmed"] for number in answer.json["numbers"].values())
-
-
-@pytest.mark.parametrize(
-    "case", ["rsvm", "rsvm_dual", "rsvm_dual_perspective", "kernel", "sphere", "above"]
-)
+@pytest.mark.parametrize("case", ["rsvm", "rsvm_dual", "kernel", "sphere", "above"])
 def test_prediction_is_the_hyperplane_of_the_optimum(
     case: str, saved: dict[str, Path], file: Path
 ) -> None:
@@ -82,50 +68,6 @@ def test_prediction_is_the_hyperplane_of_the_optimum(
         np.testing.assert_allclose(values, DATA.X @ expected.w + expected.b, atol=2e-5)
         loss = expected.value
     assert np.maximum(0, 1 - DATA.y * values).sum() == pytest.approx(loss, rel=1e-6)
-
-
-def scaled(part: str, name: str, factor: float) -> Any:
-    """A result in whose values or duals one part is another."""
-
-    def forge(result: SolveResult) -> SolveResult:
-        own = getattr(result, part)
-        return replace(result, **{part: {**own, name: own[name] * factor}})
-
-    return forge
-
-
-def forged_value(result: SolveResult) -> SolveResult:
-    assert result.objective is not None
-    return replace(result, objective=result.objective * (1 - 1e-6))
-
-
-# Duals of `weight` follow from `length` and are found again, whatever the file says.
-@pytest.mark.parametrize(("case", "forge", "why"), [
-    ("rsvm_dual", scaled("values", "alpha", 0.98), "the saved objective"),
-    ("rsvm_dual_perspective", scaled("values", "alpha", 0.98), "the saved objective"),
-    ("rsvm", scaled("duals", "margin", 0.98), "the saved bound could not be proven again"),
-    ("rsvm", forged_value, "the saved objective"),
-    ("above", scaled("duals", "balance", -1), "the saved bound could not be proven again"),
-])  # fmt: skip
-def test_a_forged_file_is_refused(
-    case: str, forge: Any, why: str, saved: dict[str, Path], tmp_path: Path
-) -> None:
-    forge(SolveResult.load(saved[case])).save(tmp_path / "forged.json")
-    answer = run("certify", tmp_path / "forged.json")
-    assert answer.code == 1
-    assert why in answer.stdout + answer.stderr
-    assert "NOT_CERTIFIED" in answer.stdout
-
-
-def test_the_page_names_the_machines_with_the_same_solution(file: Path) -> None:
-    answer = run("solve", "rsvm", "--data", file, "--set", f"norm_bound={H}")
-    line = next(line for line in answer.stdout.splitlines() if line.startswith("same solution"))
-    C = float(line.partition("c_svc C = ")[2].partition(",")[0])
-    other = reference_solutions.hinge(DATA, "free", 0.5, C)
-    assert np.linalg.norm(other.w) == pytest.approx(H, rel=1e-6)
-    above = run("solve", "rsvm", "--data", file, "--set", "norm_bound=90")
-    assert "same solution" not in above.stdout
-    assert "gamma = 0; a solution of rsvm_relaxed is returned" in above.stdout
 
 
 # --- path ----------------------------------------------------------------------------------------
@@ -189,44 +131,7 @@ def test_without_a_list_the_paper_chooses_up_to_the_limit(file: Path) -> None:
     assert [row["capacity"] for row in document["rows"]] == pytest.approx(expected)
     large = write_csv(file.parent / "large.csv", TrainingData(DATA.X * 1e3, DATA.y))
     shares = [row["norm_bound"] ** 2 for row in path(large, "--json").json["rows"]]
-    top = norm_limit(DATA).value ** 2 / 1e6
-    assert shares == pytest.approx([ratio * top for ratio in PAPER_RATIOS])
-
-
-def test_a_row_says_on_which_stretch_of_norm_bounds_its_nu_is_the_same(file: Path) -> None:
-    (row,) = path(file, "--set", "norm_bound=0.6", "--json").json["rows"]
-    low, high = row["same_nu_from"], row["same_nu_to"]
-    assert low < 0.6 < high
-    inside, outside = (low + 1e-3, high - 1e-3), (low - 1e-2, high + 1e-2)
-    found = {found.norm_bound: found for found in rsvm_path(DATA, (*inside, *outside)).rows}
-    for bound in inside:
-        assert found[bound].point.alpha.mean() == pytest.approx(row["nu"], rel=1e-9)
-    for bound in outside:
-        assert found[bound].point.alpha.mean() != pytest.approx(row["nu"], rel=1e-6)
-
-
-def test_the_page_marks_the_zone_the_limit_and_the_least_bound(file: Path) -> None:
-    answer = path(file, "--set", "norm_bound=0.1,0.6,0.7,90")
-    assert answer.code == 0, answer.stderr
-    lines = [line for line in answer.stdout.splitlines() if "CERTIFIED" in line]
-    assert [" z " in line for line in lines] == [True, False, False, False]
-    assert [" = " in line for line in lines] == [False, True, False, False]
-    assert [" inf " in line for line in lines] == [False, False, False, True]
-    assert sum(" * " in line for line in lines) == 1
-    limit = next(line for line in answer.stdout.splitlines() if line.startswith("H_lim"))
-    assert f"{norm_limit(DATA).value:.6g}" in limit
-    assert "not separable" in limit
-
-
-def test_a_row_that_is_not_proven_says_nothing_of_smaller_norm_bounds(file: Path) -> None:
-    """All of the smaller class is at 1 at the start of every method, wherever it then goes."""
-    answer = path(file, "--set", "norm_bound=0.9", "--time-limit", "1e-9")
-    assert answer.code == 1
-    assert "trivial" in answer.stdout
-    assert "at all smaller H" not in answer.stdout
-    solved = run("solve", "rsvm", "--data", file, "--set", "norm_bound=0.7", "--time-limit", "1e-9")
-    assert solved.code == 4
-    assert "time limit" in solved.stdout
+    assert shares == pytest.approx(np.array(PAPER_RATIOS) * norm_limit(DATA).value ** 2 / 1e6)
 
 
 def test_the_page_does_not_call_a_limit_proven_that_is_not(tmp_path: Path) -> None:
@@ -257,9 +162,6 @@ def test_the_picture_draws_loss_errors_c_and_nu() -> None:
         assert drawn[label].get_xdata() == pytest.approx(x)
         assert drawn[label].get_ydata() == pytest.approx(y)
     assert losses.get_title() == "a title"
-    assert [text.get_text() for text in losses.texts] == [
-        f"H_lim² / n = {limit.value**2 / DATA.n:.4g}"
-    ]
     (zone,) = shares.patches
     assert zone.get_x() + zone.get_width() == pytest.approx(squares[0])
     assert costs.get_yscale() == "log"

@@ -1,31 +1,28 @@
-"""The picture of a two-dimensional run: its geometry against brute force, its marks and words."""
+"""Pictures of cuts in the plane: their geometry against brute force, their marks and words."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.patches import Circle
+from scipy.spatial import ConvexHull
 
-from tests.inside.cuts import CuttingPlaneResult, polar_problem
+import tightmargin as tm
+from tests.inside.cuts import CuttingPlaneResult
 from tests.inside.experiments import (
-    CUT_STYLES,
-    PlaneRun,
-    clipped,
+    PolygonCuts,
     clusters,
-    corners_of,
-    cutting_planes,
     plane_run,
-    save_cuts,
-    style_of,
-    toy_run,
 )
 from tests.inside.experiments import cutting_planes_cut_figure as cut_figure
-from tests.inside.formulations import Array, loss_weights, support_value
-from tests.references.polytope_corners import corners, gauss
+from tests.inside.formulations import Array
+from tests.references.concave_truth import least_concave, vertices
+from tests.support.concave_models import concave_model, random_polytope, semidefinite
 from tests.support.covering import FULL
+from tests.support.figure_checks import faults_of
 from tightmargin.cuts import cutting_plane
 from tightmargin.solvers import nu_range
 
@@ -34,47 +31,6 @@ def area(polygon: Array) -> float:
     """Area of a convex polygon (m, 2) whose corners are in counterclockwise order."""
     x, y = polygon.T
     return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
-
-
-@pytest.fixture(scope="module")
-def result() -> CuttingPlaneResult:
-    return toy_run()
-
-
-@pytest.fixture(scope="module")
-def run(result: CuttingPlaneResult) -> PlaneRun:
-    return plane_run(result)
-
-
-@pytest.mark.parametrize("seed", range(4 if FULL else 2))
-def test_the_polygon_has_the_corners_of_brute_force(seed: int) -> None:
-    data = gauss(seed, 14, 2)
-    nu = nu_range(data).nu_bar * (0.3 + 0.15 * seed)
-    found = corners_of(polar_problem(data, nu=nu).hulls)
-    every = corners(data, nu, loss_weights(data, "uniform"))
-    every = every[np.argsort(np.arctan2(every[:, 1], every[:, 0]))]
-    np.testing.assert_allclose(found, every, atol=1e-8 * np.abs(every).max())
-    # Without an intercept the boundary is where the objective is one.
-    nu = nu_range(data, intercept="none").nu_bar / 2
-    hulls = polar_problem(data, nu=nu, intercept="none").hulls
-    found = corners_of(hulls)
-    for first, second in zip(found, np.roll(found, -1, axis=0), strict=True):
-        for share in (0.0, 0.3, 0.7):
-            assert support_value(hulls, first + share * (second - first)) == pytest.approx(1)
-    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    for row, side, left in (([1, 0], 0.25, 0.25), ([1, 0], 2.0, 1.0), ([1, 1], 1.0, 0.5)):
-        assert area(clipped(square, np.array(row, dtype=float), side)) == pytest.approx(left)
-    assert len(clipped(square, np.array([1.0, 0.0]), 0.0)) == 0
-
-
-def test_pieces_are_the_polygon_again_and_nothing_is_left_after_a_proof(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    assert result.proven
-    assert len(run.left) == 0
-    assert sum(area(piece.polygon) for piece in run.pieces) == pytest.approx(area(run.corners))
-    assert sum(len(piece.corners) for piece in run.pieces) == len(run.corners)
-    assert all(area(piece.polygon) > 0 for piece in run.pieces)
 
 
 def test_what_a_run_leaves_is_shown_and_named() -> None:
@@ -97,43 +53,79 @@ def legend_words(result: CuttingPlaneResult) -> list[str]:
     return [" ".join(text.get_text().split()) for text in axes.get_legend().get_texts()]
 
 
-def test_the_picture_shows_every_cut_with_its_round_the_circle_and_the_optimum(
-    result: CuttingPlaneResult, run: PlaneRun
-) -> None:
-    figure = cut_figure(result, "Ten points")
+def square() -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), bounds=(-1, 2))
+    model.goal = pyo.Objective(expr=-(model.x[0] ** 2) - model.x[1] ** 2)
+    return model
+
+
+def hull_area(polygon: Array) -> float:
+    return float(ConvexHull(polygon).volume) if len(polygon) else 0.0
+
+
+def random_run(seed: int) -> tuple[PolygonCuts, Array, float]:
+    """A run, the corners by brute force, and the least value at them."""
+    rng = np.random.default_rng([31, seed])
+    polytope = random_polytope(rng, 2, 8)
+    Q, c = semidefinite(rng, 2, 2), rng.normal(size=2)
+    truth = least_concave(*polytope.rows, lambda x: float(c @ x - x @ Q @ x))
+    run = tm.plots.polygon_cuts(concave_model(polytope, Q, c))
+    return run, np.array(list(vertices(*polytope.rows))), truth
+
+
+@pytest.mark.parametrize("seed", range(6 if FULL else 3))
+def test_corners_optimum_and_what_each_cut_removes_are_those_of_brute_force(seed: int) -> None:
+    run, every, truth = random_run(seed)
+    assert hull_area(run.rests[0]) == pytest.approx(hull_area(every))
+    distance = np.linalg.norm(run.rests[0][:, None] - every, axis=2)
+    assert distance.min(axis=0).max() < 1e-7
+    assert distance.min(axis=1).max() < 1e-7
+    assert float(run.values(run.best[None])[0]) == pytest.approx(truth)
+    assert run.proven
+    assert len(run.rests[-1]) == 0
+    assert run.level == pytest.approx(truth, rel=1e-5)
+    points = np.random.default_rng(seed).uniform(-3, 3, (4000, 2))
+    points = points[(points @ run.rows.T >= run.sides).all(axis=1)]
+    size = 1e-6 * (1 + abs(run.level))
+    for cut in run.cuts:
+        assert cut.normal @ cut.vertex < cut.side
+        np.testing.assert_allclose(cut.ends @ cut.normal, cut.side, rtol=1e-6, atol=1e-9)
+        removed = points @ cut.normal < cut.side
+        assert (run.values(points[removed]) >= run.level - size).all(), "not below the level"
+        points = points[~removed]
+    assert len(points) == 0, "each point is removed by some cut"
+    sides = run.segments(0)
+    around = run.rests[0] - np.roll(run.rests[0], 1, axis=0)
+    length = np.linalg.norm(sides[:, 1] - sides[:, 0], axis=1).sum()
+    assert length == pytest.approx(np.linalg.norm(around, axis=1).sum())
+    assert len(run.segments(len(run.cuts))) == 0
+
+
+def test_a_run_that_is_stopped_shows_what_is_left() -> None:
+    run = tm.plots.polygon_cuts(square(), cut_limit=1)
+    assert not run.proven
+    assert 0 < hull_area(run.rests[1]) < hull_area(run.rests[0]) == pytest.approx(9.0)
+    (axes,) = tm.plots.polygon_figure(run).axes
+    words = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "what is left of the sides" in words
+    assert not any("proven" in word for word in words)
+    for after in (-1, len(run.cuts) + 1):
+        with pytest.raises(ValueError, match="after="):
+            tm.plots.draw_polygon(tm.plots.new_figure().subplots(), run, after)
+    with pytest.raises(ValueError, match="cut_limit"):
+        tm.plots.polygon_cuts(square(), cut_limit=0)
+
+
+def test_the_picture_is_readable_and_can_be_saved(tmp_path: Path) -> None:
+    run, _, _ = random_run(1)
+    figure = tm.plots.polygon_figure(run, "A polygon of eight random rows")
     FigureCanvasAgg(figure).draw()
+    assert faults_of(figure) == []
     (axes,) = figure.axes
-    assert {text.get_text() for text in axes.texts} == {"1", "2", "3", "4", "5", "6", "7"}
-    (circle,) = [patch for patch in axes.patches if isinstance(patch, Circle)]
-    assert circle.radius == run.gamma
     (star,) = [line for line in axes.lines if line.get_marker() == "*"]
     np.testing.assert_array_equal(star.get_xydata()[0], run.best)
-    assert figure.get_suptitle() == "Ten points"
-    assert {style_of(cut) for cut in result.cuts} == set(CUT_STYLES)
-    words = legend_words(result)
-    for look in CUT_STYLES:
-        assert " ".join(look.words.split()) in words
-    assert any("proven optimal" in word for word in words)
-    # The construction of the first cut ends on the circle.
-    (ends,) = [line.get_xydata() for line in axes.lines if line.get_marker() == "s"]
-    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), run.gamma, rtol=1e-5)
-    row = result.cuts[0].coefficients["w"]
-    np.testing.assert_allclose(ends @ row, result.cuts[0].rhs, rtol=1e-6)
-
-
-def test_a_picture_is_saved_and_the_command_asks_for_two_names(
-    tmp_path: Path, result: CuttingPlaneResult
-) -> None:
-    vector = tmp_path / "cuts.svg"
-    save_cuts(result, vector)
-    assert "<svg" in vector.read_text(encoding="utf-8")
-    with pytest.raises(SystemExit, match="usage"):
-        cutting_planes.main([])
-
-
-@pytest.mark.full("a path of CVaR and a run of cuts for two pictures of the guide")
-def test_the_command_writes_both_pictures(tmp_path: Path) -> None:
-    files = tmp_path / "cuts.png", tmp_path / "cvar.png"
-    cutting_planes.main([str(file) for file in files])
-    for file in files:
-        assert file.read_bytes().startswith(b"\x89PNG")
+    words = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+    assert "proven optimal" in words
+    tm.plots.save_polygon(run, tmp_path / "polygon.png")
+    assert (tmp_path / "polygon.png").read_bytes().startswith(b"\x89PNG")

@@ -8,36 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.svm import SVC
 
 from tests.inside.experiments import (
     clusters,
     conic_path_figure,
     fit,
     machine_figure,
-    probability_figure,
     rsvm_path_figure,
     rsvm_report,
 )
 from tests.support.command_line import run, write_csv
 from tests.support.figure_checks import faults_of, lines_of, series
 from tightmargin.formulations import MulticlassData, TrainingData
-from tightmargin.solvers import class_probabilities, conic_path, rsvm_path
+from tightmargin.solvers import conic_path, rsvm_path
 
 DATA = clusters(0, 30)
 LONG = "c_svc on " + ",".join(f"option{k}=value{k}" for k in range(12))
 NU_BELOW = 0.2  # of nu_bar = 0.42 and above: rho is negative
-
-
-def test_a_kernel_machine_is_drawn_as_scikit_learn_has_it() -> None:
-    machine = fit("c_svc_dual", DATA, kernel="rbf", width=0.125, C=3.0)
-    theirs = SVC(C=3.0, kernel="rbf", gamma=0.125, tol=1e-10).fit(DATA.X, DATA.y)
-    (axes,) = machine_figure(machine, DATA).axes
-    for level, places in lines_of(axes).items():
-        found = theirs.decision_function(places)
-        assert found == pytest.approx(np.full(len(places), level), abs=2e-3)
-    ringed = series(axes)["support vector"].get_xydata()
-    assert sorted(map(tuple, ringed)) == sorted(map(tuple, DATA.X[theirs.support_]))
 
 
 def test_the_level_of_an_extended_nu_svc_below_nu_bar_is_negative() -> None:
@@ -51,13 +38,6 @@ def test_the_level_of_an_extended_nu_svc_below_nu_bar_is_negative() -> None:
     margins = DATA.y * machine.decision_values(DATA.X)
     assert len(ringed) == np.sum(margins <= rho + 1e-6)
     assert len(ringed) >= NU_BELOW * DATA.n, "nu is a lower bound of their share"
-
-
-def test_a_machine_whose_level_is_not_known_gets_no_margins() -> None:
-    machine = fit("nu_svc_dual", DATA, nu=0.6)
-    (axes,) = machine_figure(machine, DATA).axes
-    assert set(lines_of(axes)) == {0.0}
-    assert "support vector" not in series(axes)
 
 
 def test_a_score_that_is_the_same_everywhere_is_named() -> None:
@@ -136,14 +116,3 @@ def test_one_value_of_a_conic_path_is_seen_with_its_bound_and_errors() -> None:
     assert faults_of(conic_path_figure(conic_path(DATA, budgets=(0.1, 0.4)), LONG)) == []
     report = rsvm_report(rsvm_path(DATA, (0.01, 1.0, 2.0)), 0.05, "vapnik")
     assert faults_of(rsvm_path_figure(report, LONG)) == []
-
-
-@pytest.mark.parametrize("columns", [[0], [0, 1]])
-def test_pictures_of_probabilities_have_their_legend_above(columns: list[int]) -> None:
-    data = TrainingData(DATA.X[:, columns], DATA.y)
-    found = class_probabilities(data, ridge=0.05, grid=5)
-    figure = probability_figure(found, LONG)
-    assert faults_of(figure) == []
-    upper = figure.axes[0]
-    box = upper.get_legend().get_window_extent()
-    assert box.y0 >= upper.get_window_extent().y1 - 1, "the legend covers no point"

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyomo.environ as pyo
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import tightmargin as tm
-from tests.inside.experiments import PICTURES
+from tests.inside.experiments import (
+    RELAXATIONS,
+    GapStudy,
+    Instance,
+    Rung,
+    gap_figure,
+)
+from tests.inside.experiments import study as gap_study
 from tests.support.figure_checks import faults_of, texts_of
 from tests.support.printed_examples import PENALTY, examples, points
 from tests.support.public_classes import public_classes
@@ -26,10 +32,6 @@ def words_of(figure: Figure) -> str:
 
 
 NEED_DATA = {"SolveResult", "Fitted"}
-
-
-def test_whatever_says_plot_has_a_picture() -> None:
-    assert set(DRAWN) == set(PICTURES)
 
 
 @pytest.mark.parametrize("kind", DRAWN, ids=lambda kind: kind.__name__)
@@ -61,21 +63,6 @@ def test_a_gap_table_shows_each_row_with_its_gap() -> None:
         replace(table, rows=()).plot()
 
 
-def test_a_solve_without_data_shows_its_trace() -> None:
-    searched = tm.solve(tm.zero_one_big_m(points(10), penalty=PENALTY, big_m=10.0), "scip")
-    assert searched.plot().axes
-
-
-def test_a_hyperplane_of_an_edited_model_is_drawn_where_it_is() -> None:
-    data = points()
-    model = tm.c_svc(data, C=1.0)
-    model.held = pyo.Constraint(expr=model.w[1] == 0)
-    result = tm.solve(model)
-    axes = result.plot(data=data).axes[0]
-    assert np.allclose(result.values["w"][1], 0, atol=1e-9)
-    assert axes.has_data()
-
-
 def test_the_catalogue_shows_every_formulation_once_below_what_it_comes_from() -> None:
     figure = tm.catalogue.plot()
     at = {text.get_text(): box for text, box in texts_of(figure)}
@@ -98,3 +85,43 @@ def test_links_of_the_catalogue_stand_in_the_file_and_nothing_else_is_drawn(tmp_
     assert {text.get_text() for text, _ in texts_of(figure)} >= set(some)
     figure.savefig(tmp_path / "some.svg")
     assert "there.html#c" in (tmp_path / "some.svg").read_text()
+
+
+SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
+LOOSE = Rung("zero_one_hinge", {"big_m": 1}, "hinge loss, M = 1")
+
+
+@pytest.fixture(scope="module")
+def study() -> GapStudy:
+    instance = Instance("small", "Sixteen points", SPEC, {"penalty": 1.0})
+    *_, finished = gap_study.run(instance, [*RELAXATIONS, LOOSE])
+    return finished
+
+
+def test_more_than_two_studies_stand_side_by_side_with_the_same_rows(study: GapStudy) -> None:
+    """A row that one study left out keeps its place there, and says so."""
+    label = study.comparison.rows[2].label
+    rest = tuple(row for row in study.comparison.rows if row.label != label)
+    other = replace(study, comparison=replace(study.comparison, rows=rest))
+    figure = gap_figure([other, study, study])
+    FigureCanvasAgg(figure).draw()
+    first, second, third = figure.axes
+    labels = [row.label for row in study.comparison.rows]
+    assert [text.get_text() for text in first.get_yticklabels()] == labels
+    assert first.get_ylim() == second.get_ylim() == third.get_ylim()
+    (left_out,) = [text for text in first.texts if text.get_text() == "left out"]
+    assert left_out.get_position()[1] == 2
+    assert not [text for text in second.texts if text.get_text() == "left out"]
+    for axes, shown in ((first, other), (second, study)):
+        for row in shown.comparison.rows:
+            gap = shown.comparison.relative_gap(row)
+            if gap is None:
+                continue
+            place = labels.index(row.label)
+            bars = [
+                bar for bar in axes.patches
+                if abs(bar.get_y() + bar.get_height() / 2 - place) < 1e-9
+            ]  # fmt: skip
+            assert min(bar.get_width() for bar in bars) == pytest.approx(100 * gap)
+    low, high = first.get_ylim()
+    assert low > high, "the first row is on top"

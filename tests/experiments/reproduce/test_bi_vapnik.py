@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,14 @@ import pytest
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import SVC
 
-from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
     DIGITS,
     Curve,
     Measured,
     Rates,
     Run,
-    Sample,
     as_run,
-    digits,
     least_cost,
-    load,
     misfit,
     proven_costs,
     risk_figure,
@@ -59,10 +54,8 @@ def test_table_2_has_its_144_numbers_and_they_fit_each_other() -> None:
     assert one.startswith("l 1000, H^2/l 0.05:")
     assert other.startswith("l 1000, H^2/l 0.7:")
     # Copied once more, by eye, from both ends of rows.
-    assert list(halves[200]["0.25"].values()) == ["114", "3.0", "16.0", "0.982", "2.528", "0.396"]
     assert list(halves[200]["0.8"].values()) == ["94", "0", "17.5", "4.50", "5.326", "0.188"]
     assert list(halves[1000]["0.03"].values()) == ["599", "10.8", "13.8", "0.124", "0.345", "0.579"]
-    assert list(halves[1000]["0.6"].values()) == ["322", "3.7", "12.6", "5.190", "0.942", "0.212"]
 
 
 @pytest.mark.parametrize(
@@ -78,29 +71,6 @@ def test_the_rates_of_table_3_add_up_with_the_classes_exchanged(
 
 
 # --- the data ------------------------------------------------------------------------------------
-
-
-def on_sphere(X: Any, train: Any) -> Any:
-    Z = (X - train.mean(axis=0)) / train.std(axis=0)
-    return Z / np.linalg.norm(Z, axis=1)[:, None]
-
-
-def test_a_split_trains_on_what_a_spec_names_and_tests_on_the_rest() -> None:
-    named = load("sklearn:breast_cancer,n=200,stratify,seed=3")
-    sample = split("wdbc", 3)
-    assert (sample.train.n_pos, sample.train.n_neg, sample.test.n) == (75, 125, 369)
-    assert sample.train.spec == named.spec
-    assert np.allclose(sample.train.X, on_sphere(named.X, named.X))
-    rest = load("sklearn:breast_cancer")
-    inside = {row.tobytes() for row in named.X}
-    outside = np.array([row for row in rest.X if row.tobytes() not in inside])
-    assert np.allclose(sample.test.X, on_sphere(outside, named.X))
-
-
-@pytest.fixture(scope="module")
-def first_200() -> Sample:
-    folder_of_real_data()
-    return digits(200)
 
 
 def save_digits(folder: Path, **changed: Any) -> None:
@@ -119,7 +89,6 @@ def save_adult(folder: Path, negative: int, count: int) -> None:
 
 OTHERS: list[tuple[Any, str, str]] = [
     (lambda folder: None, "table2", f"a folder without {DIGITS}"),
-    (lambda folder: None, "table3-adult", "adult_a4a.npz"),
     (lambda folder: (folder / DIGITS).write_text("x"), "table2", f"{DIGITS}: this is no npz"),
     (lambda folder: save_digits(folder, y_first1000=None), "table2", "no array 'y_first1000'"),
     (lambda folder: save_digits(folder, X_first1000=np.zeros((10, 784))), "table2",
@@ -182,34 +151,23 @@ def test_the_least_cost_is_reached() -> None:
 
 
 @pytest.mark.slow("both halves of the table, twenty-four machines of digits")
-def test_table_2_is_the_papers(first_200: Sample, tmp_path: Path) -> None:
+def test_table_2_is_the_papers(data_folder: Path, tmp_path: Path) -> None:
     """With the nine numbers that a proven optimum does not have."""
     answer = run("reproduce", "bi-vapnik-table2", "--out", tmp_path, "--json")
     assert (answer.code, answer.stderr) == (0, "")
     (table,) = answer.json["reports"][0]["tables"]
     assert (table["compared"], table["equal"]) == (144, 135)
-    cells = {
-        (row["l"], row["H^2/l"], name): cell
+    assert {row["verdict"] for row in table["rows"]} == {"CERTIFIED"}
+    assert {
+        (row["l"], row["H^2/l"], name): cell["paper"]
         for row in table["rows"]
         for name, cell in row.items()
-        if isinstance(cell, dict)
-    }
-    assert {key: cell["paper"] for key, cell in cells.items() if not cell["equal"]} == {
+        if isinstance(cell, dict) and not cell["equal"]
+    } == {
         (200, 0.25, "R_tst"): 16.0, (200, 0.3, "R_tst"): 16.0, (200, 0.5, "N_SV"): 100,
         (200, 0.7, "N_SV"): 96, (200, 0.8, "C"): 4.5, (1000, 0.05, "D"): 0.414,
         (1000, 0.5, "D"): 0.89, (1000, 0.6, "C"): 5.19, (1000, 0.7, "nu"): 0.2,
     }  # fmt: skip
-    assert {row["verdict"] for row in table["rows"]} == {"CERTIFIED"}
-    assert max(row["relative_gap"] for row in table["rows"]) <= 1e-8
-    # Somebody else's machine at our C: the same norm, support vectors and errors.
-    sample = first_200
-    for ratio in (0.25, 0.5):
-        other = SVC(C=cells[200, ratio, "C"]["ours"], kernel="linear", tol=1e-8)
-        other.fit(sample.train.X, sample.train.y)
-        assert float((other.coef_**2).sum()) == pytest.approx(200 * ratio, rel=1e-6)
-        assert len(other.support_) == cells[200, ratio, "N_SV"]["ours"]
-        wrong = 100 * (1 - other.score(sample.test.X, sample.test.y))
-        assert wrong == pytest.approx(cells[200, ratio, "R_tst"]["ours"], abs=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -252,27 +210,6 @@ def test_rates_are_shares_of_their_class() -> None:
 # --- the picture ---------------------------------------------------------------------------------
 
 
-def test_the_figure_of_the_first_100_digits(
-    data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ratios = [0.1, 0.3, 0.45, 0.6, 0.9]
-    monkeypatch.setattr(figure1, "QUICK", (100,))
-    monkeypatch.setattr(figure1, "grid", lambda size, limit: ratios)
-    answer = run("reproduce", "bi-vapnik-figure1", "--quick", "--out", tmp_path, "--json")
-    assert (answer.code, answer.stderr) == (0, "")
-    facts, drawn = answer.json["reports"][0]["tables"]
-    sample = digits(100)
-    hard = SVC(C=1e5, kernel="linear", tol=1e-9).fit(sample.train.X, sample.train.y)
-    assert facts["rows"][0]["H_lim^2"] == pytest.approx(float((hard.coef_**2).sum()), rel=1e-6)
-    assert facts["rows"][0]["last"] == 0.9
-    assert {row["verdict"] for row in drawn["rows"]} == {"CERTIFIED"}
-    assert (tmp_path / "bi-vapnik-figure1.png").read_bytes().startswith(b"\x89PNG")
-    with (tmp_path / "bi-vapnik-figure1-points.csv").open(encoding="utf-8") as stream:
-        table = list(csv.DictReader(stream))
-    assert [float(row["H^2/l"]) for row in table] == ratios
-    assert [float(row["R_tst"]) for row in table] == [row["R_tst"] for row in drawn["rows"]]
-
-
 def test_the_grid_ends_at_the_last_whole_h_squared_that_matters() -> None:
     assert figure1.grid(100, 90.4815) == [k / 100 for k in range(3, 91)]
     assert figure1.grid(200, 182.28) == [*(k / 100 for k in range(3, 91)), 0.91]
@@ -306,11 +243,8 @@ def test_what_the_paper_says_of_the_figure_is_checked(
     assert all(text.startswith(start) for text, start in zip(found, failing, strict=True))
     curve = a_curve(100, errors, losses)
     for changed in (replace(curve, limit_squared=91.2), replace(curve, proven=False)):
-        texts = [claim.text for claim in figure1._claims([changed]) if not claim.holds]
-        assert any(
-            text.startswith("the largest H^2 that matters of the first 100 digits is")
-            for text in texts
-        )
+        texts = " ".join(claim.text for claim in figure1._claims([changed]) if not claim.holds)
+        assert "the largest H^2 that matters of the first 100 digits is" in texts
 
 
 def test_both_panels_draw_every_curve() -> None:

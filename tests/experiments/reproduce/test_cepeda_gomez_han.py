@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from sklearn.svm import LinearSVC
 
-from tests.conftest import folder_of_real_data
 from tests.inside.experiments import (
     Done,
     Report,
@@ -22,7 +20,6 @@ from tests.inside.experiments import (
     clustered_points,
     label_flip_data,
     label_flip_hyperplane,
-    machine,
     noisy_split,
     outlier_data,
     outlier_direction,
@@ -50,10 +47,7 @@ Found = dict[str, Any]
 
 
 def test_the_averages_of_table_3_are_those_of_its_rows() -> None:
-    """The paper's last two rows; one of its deviations is a slip of its own.
-
-    A slip of the pen in a row moves its mean by a fifth, and shows from 0.5 on.
-    """
+    """The paper's last two rows; one of its deviations is a slip of its own."""
     apart = []
     for method in published.METHODS:
         for tau in published.NOISES:
@@ -64,17 +58,6 @@ def test_the_averages_of_table_3_are_those_of_its_rows() -> None:
                 if abs(ours - average) > 0.0501:
                     apart.append((method, tau, place, round(float(ours), 2), average))
     assert apart == [("conic", "0.0", 1, 4.42, 4.2)]
-
-
-def test_the_bayes_rows_of_table_1_are_the_normal_distribution() -> None:
-    for sigma in published.SIGMAS:
-        rate = norm.cdf(-0.5 / float(sigma))
-        counted = np.sqrt(rate * (1 - rate) / 100_000)
-        for kind in published.KINDS:
-            printed = published.table1(sigma, "bayes", kind)
-            assert printed == (f"{100 * rate:.1f}", f"{100 * counted:.1f}")
-        ours = table1.bayes(float(sigma))
-        assert (ours.mean, ours.deviation) == pytest.approx((100 * rate, 100 * counted))
 
 
 def test_numbers_copied_once_more_by_eye_from_the_ends_of_the_tables() -> None:
@@ -182,14 +165,9 @@ def test_a_replication_is_what_another_package_finds() -> None:
     assert found["hinge"]["test"]["first"] == pytest.approx(rate, abs=0.05)
     for method in published.METHODS:
         record = found[method]
-        assert (record["fits"], record["certified"]) == (5, 5)
-        assert record["verdict"] == Verdict.CERTIFIED
+        assert (record["fits"], record["certified"], record["verdict"]) == (5, 5, "CERTIFIED")
         assert 0 <= record["gap"] <= 1e-6
-        assert record["seconds"] > 0
-        counted, exact = record["test"]["first"], record["exact"]
-        assert abs(counted - exact) < 4 * 100 * np.sqrt(0.25 / 4000)
-        assert set(record["test"]) == set(record["chosen"]) == {"first", "middle", "last"}
-    assert found["machine"] == machine() != ""
+        assert abs(record["test"]["first"] - record["exact"]) < 4 * 100 * np.sqrt(0.25 / 4000)
 
 
 def test_a_replication_is_plain_values_and_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,17 +278,6 @@ def test_an_ordering_or_a_mean_that_our_runs_do_not_bear_out_is_a_complaint(
     assert any(words in line for line in found)
 
 
-def test_the_picture_hides_no_run_behind_a_mean_or_beyond_its_axis() -> None:
-    rates = [(90.0, 5.0), (10.0, 5.0), (50.0, 5.0)]
-    runs = [outlier_found("clustered", 0.2, 100, 3, k, *pair) for k, pair in enumerate(rates)]
-    (panel,) = table1.breakdown_figure(runs).axes
-    marks = [line for line in panel.lines if line.get_linestyle() == "None"]
-    others = [line for line in panel.lines if line.get_linestyle() != "None"]
-    assert min(line.get_zorder() for line in marks) > max(line.get_zorder() for line in others)
-    assert panel.get_ylim()[1] > 90
-    assert table1.breakdown_figure(runs[1:]).axes[0].get_ylim() == (-2, 62)
-
-
 def test_a_part_of_table_1_has_its_own_verdicts_and_is_not_laid_beside_the_print(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -323,13 +290,9 @@ def test_a_part_of_table_1_has_its_own_verdicts_and_is_not_laid_beside_the_print
     assert [row.verdict for row in rows] == [Verdict.CERTIFIED, Verdict.NOT_CERTIFIED, None]
     assert any("sigma 0.2, method conic: NOT_CERTIFIED" in line for line in report.complaints)
     assert rows[0].cells["clustered"].ours == 40.0, "the first of equally good hyperparameters"
-    assert [row.cells["clustered"].printed for row in rows[:2]] == ["", ""]
-    assert "none" not in rows[0].cells
+    assert rows[0].cells["clustered"].printed == ""
     (note,) = [note for note in report.notes if "equally good" in note]
     assert "the first / middle / last one: hinge 40.00 / 41.00 / 44.00, conic 5.00" in note
-    judged = "means without outliers and with spread ones are judged"
-    assert judged not in " ".join(report.notes)
-    assert judged in " ".join(reported(monkeypatch, table1, all_of_table1()).notes)
     stopped = reported(monkeypatch, table1, runs, quick=True, interrupted=True)
     assert (stopped.unfinished, stopped.judged) == ("3 of 40 runs", ())
 
@@ -344,51 +307,12 @@ def test_table_2_judges_orderings_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     fine = reported(monkeypatch, table2, runs({3: 0.5, 30: 2.0}))
     assert fine.complaints == []
-    notes = " ".join(fine.notes)
-    assert "quicker than the hinge grid here at 2 of 2 sizes, in the paper at none" in notes
-    assert "less than 100 seconds; its Table 2 has 152.8 and 167.2 s at p = 30" in notes
-    assert "separate models" not in notes, "the hinge grid is one batch"
+    assert "quicker than the hinge grid here at 2 of 2 sizes" in " ".join(fine.notes)
     (slow,) = reported(monkeypatch, table2, runs({3: 2.9, 30: 4.0})).complaints
     assert "100 conic problems take less time here" in slow
     assert "1.0 at n = 100, p = 3 and 10.3 at n = 100, p = 30" in slow
     (flat,) = reported(monkeypatch, table2, runs({3: 2.0, 30: 1.0})).complaints
     assert "take longer with p = 30 than with p = 3, 1.00 against 2.00" in flat
-
-
-def real_found(change: dict[tuple[str, str, str], float]) -> list[Found]:
-    """Runs of Table 3 with the printed means, but for some."""
-    found = []
-    for data in published.POINTS:
-        for tau in published.NOISES:
-            rates = [
-                float(published.table3(data, method, tau)[0]) + change.get((data, method, tau), 0.0)
-                for method in published.METHODS
-            ]
-            found.append({"data": data, "tau": float(tau), "seed": 0} | losses_found(*rates))
-    return found
-
-
-def test_table_3_allows_a_printed_standard_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder_of_real_data()
-    assert reported(monkeypatch, table3, real_found({})).complaints == []
-    inside = {("german", "hinge", "0.3"): 2.3, ("sonar", "conic", "0.1"): -6.0}
-    assert reported(monkeypatch, table3, real_found(inside)).complaints == []
-    outside = {("german", "hinge", "0.3"): 2.5, ("sonar", "conic", "0.1"): -6.2}
-    found = reported(monkeypatch, table3, real_found(outside))
-    assert [line.split(":")[0] for line in found.complaints] == [
-        "data german, method hinge, tau=0.3", "data sonar, method conic, tau=0.1",
-    ]  # fmt: skip
-    rows = {row.words: row for row in found.tables[0].rows}
-    average = rows["average", "hinge"].cells["tau=0.3"]
-    assert average.printed == "29.9"
-    assert average.ours == pytest.approx(29.94 + 2.5 / 5)
-    worse = {(data, "conic", "0.2"): 1.5 for data in published.POINTS}
-    complaints = reported(monkeypatch, table3, real_found(worse)).complaints
-    assert any("tau 0.2: the average over the data sets" in line for line in complaints)
-    part = [one for one in real_found({("immunotherapy", "conic", "0.2"): 6.1})
-            if one["data"] == "immunotherapy" and one["tau"] in (0.0, 0.2)]  # fmt: skip
-    (line,) = reported(monkeypatch, table3, part, quick=True).complaints
-    assert "method conic, tau=0.2: paper 21.1, ours 27.2" in line
 
 
 def flip_found(means: dict[str, tuple[float, float]]) -> list[Found]:
@@ -441,11 +365,9 @@ def test_every_task_is_there_once() -> None:
     """Table 1: 9 cells of 16 sizes and 20 replications, and two more shares of the cell in bold."""
     first = table1.tasks_of(quick=False)
     assert len(first) == len(set(first)) == (9 + 2) * 16 * 20
-    assert {task[:1] + task[3:4] + task[6:] for task in first[:320]} == {("clustered", 0.2, 10)}
-    assert {task[5] for task in first} == {100}
+    assert {task[:1] + task[3:4] + task[5:] for task in first[:320]} == {
+        ("clustered", 0.2, 100, 10)
+    }
     assert len(set(table2.tasks_of(quick=False))) == 16 * 3 * 3
     assert len(set(table3.tasks_of(quick=False))) == 5 * 4 * 20
     assert len(set(table4.tasks_of(quick=False))) == 16 * 3 * 20
-    assert {task[:4] + task[6:] for task in table1.tasks_of(quick=True)} == {
-        ("clustered", 100, 3, 0.2, 10), ("clustered", 100, 3, 0.2, 5),
-    }  # fmt: skip

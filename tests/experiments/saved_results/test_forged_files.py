@@ -1,8 +1,4 @@
-"""Files that lie, each with a checksum that fits: none is confirmed with a false number.
-
-Every case starts from an honest file, so that what is false is known by construction. The honest
-one is confirmed first.
-"""
+"""Files that lie, each with a checksum that fits: none is confirmed with a false number."""
 
 from __future__ import annotations
 
@@ -39,10 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("forged")
 
 
-def honest(name: str, method: str = "auto") -> Document:
-    """A saved result; that it is confirmed as it is, tests/experiments/saved_results has."""
-    document: Document = json.loads(kept(name, method).read_text())
-    return document
+def honest(name: str, method: str = "auto") -> Any:
+    """A saved result, which is confirmed as it is: what is false in a change of it is known."""
+    return json.loads(kept(name, method).read_text())
 
 
 def certified(folder: Path, document: Document, change: Callable[[Document], Any]) -> Answer:
@@ -181,38 +176,6 @@ def test_a_0_1_result_with_w_at_zero_and_a_huge_strengthening(folder: Path) -> N
         assert_refused(answer)
         bound = answer.json["numbers"]["bound"]["recomputed"]
         assert bound is None or bound <= document["objective"] * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("name", ["c_svc", "nu_svc", "weighted_svc", "rsvm", "multiclass_hinge"])
-def test_multipliers_of_another_problem_prove_nothing_false(name: str, folder: Path) -> None:
-    """Whatever they are, the bound that is shown stays below the optimum."""
-    document = honest(name)
-    rng = np.random.default_rng(0)
-    for size in (0.0, 1e-6, 1.0, 1e6, 1e20):
-
-        def change(forged: Document, size: float = size) -> None:
-            for row, numbers in forged["duals"].items():
-                wild = size * rng.normal(size=np.shape(numbers))
-                forged["duals"][row] = np.asarray(wild).tolist()
-
-        answer = certified(folder, document, change)
-        number = answer.json["numbers"]["bound"]["recomputed"]
-        value = document["objective"]
-        assert number is None or number <= value + 1e-6 * abs(value)
-
-
-def test_bounds_of_a_search_are_no_facts(folder: Path) -> None:
-    document = honest("extended_nu_svc", "hull")
-
-    def change(forged: Document) -> None:
-        value = document["objective"] * 1.5
-        forged["bound"] = forged["certificate"]["bound"] = value
-
-    answer = certified(folder, document, change)
-    assert_refused(answer)
-    # What is proven again is the optimum, not what the file states.
-    again = answer.json["numbers"]["bound"]["recomputed"]
-    assert again is None or again <= document["objective"] * (1 + 1e-6)
 
 
 # --- one number or word of a file ---------------------------------------------------------------
@@ -354,13 +317,8 @@ def test_slacks_that_cancel_to_nothing_agree_and_no_others(folder: Path) -> None
 
 
 def test_facts_agree_up_to_arithmetic_and_no_further() -> None:
-    assert same_fact(3, 3)
-    assert not same_fact(3, 4)
-    assert same_fact(0.5, 0.5 + 1e-9)
-    assert not same_fact(0.5, 0.51)
-    assert same_fact([1.0, 0.0], [1.0, 1e-9])
-    assert not same_fact([1.0], [1.0, 1.0])
-    assert same_fact({"a": 1.0}, {"a": 1.0})
-    assert not same_fact({"a": 1.0}, {"b": 1.0})
-    assert not same_fact(True, 1)
-    assert not same_fact("proven", "")
+    same: list[tuple[Any, Any]] = [(3, 3), (0.5, 0.5 + 1e-9), ([1.0, 0.0], [1.0, 1e-9])]
+    other = [(3, 4), (0.5, 0.51), ([1.0], [1.0, 1.0]), ({"a": 1.0}, {"b": 1.0}), (True, 1),
+             ("proven", "")]  # fmt: skip
+    assert all(same_fact(*pair) for pair in [*same, ({"a": 1.0}, {"a": 1.0})])
+    assert not any(same_fact(*pair) for pair in other)

@@ -110,21 +110,6 @@ def test_a_saved_result_of_numbers_that_no_double_is_is_proven_again(
     assert again.verdict is Verdict.CERTIFIED, again
 
 
-@pytest.mark.parametrize("name", ["c_svc", "conic_sdp", "zero_one_big_m"])
-def test_certify_starts_no_solver(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = solved(tmp_path, name)
-
-    def started(*arguments: Any) -> None:
-        raise AssertionError("a solver was started")
-
-    for module in ("clarabel", "highs", "pyomo_interface"):
-        monkeypatch.setattr(f"tightmargin.solvers.backends.{module}.run", started)
-    monkeypatch.setattr("tightmargin.solvers.backends.clarabel.run_conic", started)
-    assert run("certify", out).code == 0
-
-
 def test_certify_takes_the_data_from_elsewhere(tmp_path: Path) -> None:
     out = solved(tmp_path, "c_svc")
     (tmp_path / "train.csv").rename(tmp_path / "moved.csv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import signal
@@ -16,15 +15,13 @@ from typing import Any
 
 import pytest
 
-from tests.inside.experiments import reproduce, run_study, runner, table3_wdbc
-from tests.support.command_line import ROOT, run
+from tests.inside.experiments import run_study, runner
+from tests.support.command_line import ROOT
 from tests.support.study_tasks import deadly, marked, marks, running, wait_until
 
 dask = pytest.importorskip("dask", reason="dask and distributed are optional")
 
 pytestmark = pytest.mark.slow("a scheduler and its workers are processes of their own")
-of_the_long_run = pytest.mark.full("another cluster is started, to lose its scheduler")
-
 SECONDS = 0.25
 
 
@@ -96,21 +93,6 @@ def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     assert sum(marks(tmp_path, "begun").values()) <= 17
 
 
-@pytest.mark.full("forty machines on a cluster, as a study of marks shows in less time")
-def test_a_reproduction_runs_on_a_cluster(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table3_wdbc, "SPLITS", 2)
-    monkeypatch.setattr(reproduce, "EVERY", math.inf)
-    words = ("reproduce", "bi-vapnik-table3-wdbc", "--json", "--out")
-    found = run(*words, tmp_path / "a", "--backend", "dask", "--scheduler", address)
-    again = run(*words, tmp_path / "a", "--jobs", "1")
-    assert again.stderr == f"2 of 2 tasks were finished before\n{found.stderr}"
-    fresh = run(*words, tmp_path / "b")
-    assert fresh.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
-    assert again.json["reports"][0]["tables"] == found.json["reports"][0]["tables"]
-
-
 def test_a_worker_with_other_sources_is_refused(
     address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -156,24 +138,3 @@ def test_a_task_that_ends_every_worker_is_named_and_the_scheduler_may_go(tmp_pat
         assert int(found) >= 2
         assert len(list(tmp_path.glob(f"ended-*-{os.getpid()}"))) == 10 - int(found)
         assert max(marks(tmp_path, "ended").values()) <= 3
-
-
-@of_the_long_run
-def test_a_scheduler_that_goes_while_an_outcome_is_fetched_is_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from distributed import Client
-
-    with cluster(tmp_path, 1) as (address, scheduler):
-        fetched = Client._gather_remote
-
-        async def too_late(self: Client, *given: Any) -> Any:
-            scheduler.kill()
-            os.waitid(os.P_PID, scheduler.pid, os.WEXITED | os.WNOWAIT)
-            return await fetched(self, *given)
-
-        monkeypatch.setattr(Client, "_gather_remote", too_late)
-        words: dict[str, Any] = {"name": "n", "backend": "dask", "scheduler": address}
-        with pytest.raises(ConnectionError, match=f"the dask scheduler at {address} is gone"):
-            run_study(marked, [(str(tmp_path), 0, 0.0)], **words)
-        assert marks(tmp_path, "ended") == {0: 1}

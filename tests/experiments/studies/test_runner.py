@@ -9,16 +9,17 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 import tightmargin as tm
 from tests.inside.experiments import (
+    Found,
     Key,
     ResultStore,
     StudyError,
@@ -30,9 +31,8 @@ from tests.inside.experiments import (
     task_text,
     time_text,
 )
-from tests.support.covering import FULL
-from tests.support.long_runs import Process, data, finish, press, start, wait_for
-from tests.support.study_tasks import deadly, marked, marks, running, wait_until
+from tests.support.long_runs import data, finish, start, wait_for
+from tests.support.study_tasks import deadly, marked, marks
 
 SECONDS = 0.25
 
@@ -67,8 +67,8 @@ def test_time_left_is_that_of_this_run() -> None:
     now[0] = 60.0
     progress.step()
     assert said == ["4 of 10 runs done", "5 of 10 runs done, about 5 min left"]
-    said = [time_text(seconds) for seconds in (0.2, 89, 3600, 7200)]
-    assert said == ["about 1 s", "about 89 s", "about 60 min", "about 2.0 h"]
+    said = [time_text(seconds) for seconds in (0.2, 3600, 7200)]
+    assert said == ["about 1 s", "about 60 min", "about 2.0 h"]
     now[0], said = 0.0, []
     progress = StudyProgress(202, 0, said.append, lambda: now[0], 2)
     now[0] = 60.0  # of which 50 went by before the first began
@@ -93,13 +93,11 @@ def test_a_study_and_its_store_are_tables(tmp_path: Path) -> None:
     assert study.to_frame(["a", "b"]).columns.tolist() == ["a", "b", "C", "errors"]
     with pytest.raises(ValueError, match="C: a column of the task and of its value"):
         study.to_frame(["C", "b"])
-    assert run_study(square, [(3,)], name="n").to_frame().square.tolist() == [9]
     assert run_study(len, [("abc",)], name="n").to_frame().value.tolist() == [3]
     assert run_study(max, [("abc",)], name="n").to_frame().task0.tolist() == ["abc"]
     kept = stored_frame(store)
     assert kept.task.tolist() == list(study.tasks)
     assert kept.value.tolist() == list(study.values.values())
-    assert set(kept.work) == {"tests.experiments.studies.test_runner.found_in"}
     with opened(store), pytest.raises(ValueError, match="a run is writing to it"):
         stored_frame(store)
     with pytest.raises(FileNotFoundError, match="none"):
@@ -151,7 +149,7 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path
     found = {task[1]: value["square"] for task, value in study.values.items()}
     expected = {number: number**2 for number in range(5) if times == 1 or number != 2}
     assert found == expected
-    assert stored_tasks(store) == set(found)
+    assert {task[1] for task in stored_frame(store).task} == set(found)
     if times == 1:
         assert study.failures == ()
     else:
@@ -168,37 +166,6 @@ def test_a_process_that_dies_takes_nothing_finished_with_it(times: int, tmp_path
 
 
 # --- the whole run is killed, or stopped ---------------------------------------------------------
-
-
-def begin(work: str, folder: Path, store: Path, count: int, jobs: int) -> Process:
-    """Start a process that runs a study and says how far it is."""
-    words = (work, folder, store, count, SECONDS, jobs)
-    return start(*map(str, words), script="from tests.support.study_tasks import main; main()")
-
-
-def stored_tasks(store: Path) -> set[int]:
-    connection = sqlite3.connect(store)
-    rows = connection.execute("SELECT task FROM results").fetchall()
-    connection.close()
-    return {json.loads(task)[1] for (task,) in rows}
-
-
-@pytest.mark.slow("Ctrl-C is pressed in a process of its own")
-@pytest.mark.parametrize("jobs", [1, 2] if FULL else [2])
-def test_ctrl_c_keeps_what_is_finished_and_stores_nothing_half(jobs: int, tmp_path: Path) -> None:
-    store = tmp_path / "s.sqlite"
-    process = begin("stubborn", tmp_path, store, 40, jobs)
-    wait_for("^3 of 40 runs done", process.stdout)
-    wait_until(lambda: bool(running(tmp_path)))
-    press(process)
-    code, stdout, stderr = finish(process)
-    assert code == 130
-    assert "Traceback" not in stderr
-    values = [line for line in stdout.splitlines() if line.startswith("value")]
-    assert 3 <= len(values) < 40, "a busy machine hears the press late"
-    assert not any("True" in line for line in values)
-    assert stored_tasks(store) == {int(line.split()[1]) for line in values}
-    assert set(marks(tmp_path, "begun").values()) == {1}
 
 
 def test_ctrl_c_just_after_a_value_was_stored_keeps_it(
@@ -240,30 +207,11 @@ def test_a_task_during_which_ctrl_c_came_is_left_out() -> None:
     assert signal.set_wakeup_fd(-1) == -1, "given back"
 
 
-# --- one thread ----------------------------------------------------------------------------------
-
-
-def threads() -> dict[str, Any]:
-    result = tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
-    return {
-        "libraries": [pool["num_threads"] for pool in threadpool_info()],
-        "variable": os.environ["OMP_NUM_THREADS"],
-        "solver": result.threads,
-    }
-
-
-def test_libraries_and_solvers_use_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    before = dict(os.environ)
-    (found,) = run_study(threads, [()], name="n", jobs=2).complete().values()
-    assert set(found["libraries"]) == {1}
-    assert (found["variable"], found["solver"]) == ("1", 1)
-    assert dict(os.environ) == before
-    assert tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel").threads is None
-    for word in ("0", "two", "-1"):
-        monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
-        with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
-            tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
+@pytest.mark.parametrize("word", ["0", "two"])
+def test_a_number_of_threads_is_a_whole_number(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIGHTMARGIN_THREADS", word)
+    with pytest.raises(ValueError, match=f"TIGHTMARGIN_THREADS must be.*'{word}'"):
+        tm.solve(tm.c_svc(data(12, 2), C=1.0), "clarabel")
 
 
 # --- other code, other data ----------------------------------------------------------------------
@@ -308,17 +256,100 @@ def test_what_a_function_takes_with_it_is_part_of_it(tmp_path: Path) -> None:
         run(threading.Lock())
 
 
-def test_a_data_file_that_has_changed_is_run_again(tmp_path: Path) -> None:
-    points, said = tmp_path / "points.csv", list[str]()
-    for text in ("1", "1", "2"):
-        points.write_text(text)
-        run_study(
-            square, [(1,)], name="n", store=tmp_path / "s", reads=[points], report=said.append
-        )
-    assert said == [
-        "1 of 1 tasks were finished before",
-        "1 finished tasks were made from other data and are run again",
-    ]
-    points.unlink()
-    with pytest.raises(FileNotFoundError, match=r"points\.csv"):
-        run_study(square, [(1,)], name="n", store=tmp_path / "s", reads=[points])
+KEY = Key("study", "module.work", '["sonar", 0.1, 3]', "code", "data")
+
+
+def stored(path: Path, *keys: Key) -> Found:
+    with opened(path) as store:
+        return store.find(keys)
+
+
+def test_results_of_other_code_or_data_are_counted_and_not_served(tmp_path: Path) -> None:
+    other_code, other_data = replace(KEY, code="edited"), replace(KEY, data="edited")
+    other_study = replace(KEY, study="other")
+    with opened(tmp_path / "s") as store:
+        store.put(KEY, "0", 0.0)
+        store.put(KEY, "1", 0.0)  # in the place of the first
+        assert store.find([other_code]) == Found({}, other_code=1)
+        assert store.find([other_data]) == Found({}, other_data=1)
+        for changed in ({"study": "x"}, {"work": "module.other"}, {"task": "[]"}):
+            assert store.find([replace(KEY, **changed)]) == Found({})
+        store.put(other_code, "2", 0.0)
+        assert store.find([other_code, KEY]).values == {0: "2", 1: "1"}, "edited and taken back"
+        store.put(other_study, "3", 0.0)
+        store.forget("study")
+        assert store.find([KEY, other_study]).values == {1: "3"}
+    assert task_text(("a", 3, True, None, ("b", 1))) != task_text(("a", 3.0, True, None, ("b", 1)))
+
+
+# --- files that are refused ----------------------------------------------------------------------
+
+
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    garbage = tmp_path / "garbage.sqlite"
+    garbage.write_bytes(b"no database " * 1000)
+    foreign = tmp_path / "foreign.sqlite"
+    connection = sqlite3.connect(foreign)
+    connection.execute("CREATE TABLE results (mine)")
+    connection.commit()
+    connection.close()
+    for path, complaint in ((garbage, "not a database"), (foreign, "not one of results")):
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match=f"{path.name}.*{complaint}"), opened(path):
+            pass
+        assert path.read_bytes() == before
+    with pytest.raises(OSError, match=f"{tmp_path.name}: unable to open"), opened(tmp_path):
+        pass
+
+
+def test_a_changed_value_is_not_served(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with opened(path) as store:
+        store.put(KEY, '{"errors": 12}', 0.0)
+    path.write_bytes(path.read_bytes().replace(b'{"errors": 12}', b'{"errors": 11}'))
+    with pytest.raises(ValueError, match=r"sonar.*is not as it was written"):
+        stored(path, KEY)
+
+
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with opened(path) as store:
+        for number in range(20):
+            store.put(replace(KEY, task=f"[{number}]"), json.dumps(["x" * 2000]), 0.0)
+    whole = path.read_bytes()
+    for first in range(4096, len(whole) - 8192, 16384):
+        path.write_bytes(whole[:first] + b"\xff" * 4096 + whole[first + 4096 :])
+        with pytest.raises(ValueError, match=f"{path}.*remove it"), opened(path):
+            pass
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        store.put(KEY, "1", 0.0)
+        store._connection.execute("PRAGMA max_page_count = 5")
+        with pytest.raises(OSError, match=f"{tmp_path / 's'}: database or disk is full"):
+            store.put(replace(KEY, task="[1]"), json.dumps("x" * 100_000), 0.0)
+        assert store.find([KEY]).values == {0: "1"}
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.inside.experiments import Key, opened
+with opened(Path(sys.argv[1])) as store:
+    for number in range(10**9):
+        store.put(Key("study", "module.work", f"[{number}]", "code", "data"), str(number), 0.0)
+        print(number, flush=True)
+"""
+
+
+def test_a_process_that_is_killed_leaves_all_it_has_stored(tmp_path: Path) -> None:
+    path, count = tmp_path / "s", 40
+    process = start(str(path), script=WRITER)
+    wait_for(rf"^{count}$", process.stdout)
+    with pytest.raises(ValueError, match="another run is using this file"), opened(path):
+        pass
+    process.kill()
+    finish(process)
+    found = stored(path, *(replace(KEY, task=f"[{number}]") for number in range(count + 1)))
+    assert found.values == {number: str(number) for number in range(count + 1)}

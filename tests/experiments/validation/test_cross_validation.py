@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from tests.inside.experiments import (
     TIES,
@@ -23,14 +22,9 @@ from tests.inside.experiments import (
     cross_validation,
     fits,
     fold_numbers,
-    gaussian_error,
     hinge_grid,
     loss_grids,
     mistakes,
-    outlier_data,
-    outlier_direction,
-    papers_grid,
-    splits,
     synthetic_samples,
 )
 from tests.references import reference_solutions
@@ -41,18 +35,6 @@ from tightmargin.solvers import Status, Verdict
 GRID = [0.1, 0.5, 0.9]
 SPEC = "synthetic:clustered,n=60,d=2,sigma=0.3,seed=1"
 SAMPLES = synthetic_samples(SPEC, test_points=2000)
-
-
-def loop_mistakes(data: TrainingData, w: Any, b: float) -> int:
-    """Mistakes point by point."""
-    return sum(
-        1
-        for x, y in zip(data.X.tolist(), data.y.tolist(), strict=True)
-        if y * (sum(p * q for p, q in zip(x, w, strict=True)) + b) <= 0
-    )
-
-
-# --- the tie rule and the grids ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -69,63 +51,7 @@ def test_the_tie_rule_by_hand(counts: list[int | None], first: int, middle: int,
     assert [choose(counts, tie) for tie in TIES] == [first, middle, last]
 
 
-def test_the_grids_are_the_papers() -> None:
-    """100 values of beta inside (0, 1), of kappa in (0, 0.5]; the paper's kappa = 0 is left out."""
-    beta, kappa = papers_grid("hinge"), papers_grid("conic")
-    assert beta.shape == kappa.shape == (100,)
-    assert np.diff(beta) == pytest.approx(np.full(99, 1 / 101))
-    assert (beta[0], beta[-1]) == pytest.approx((1 / 101, 100 / 101))
-    assert np.diff(kappa) == pytest.approx(np.full(99, 0.005))
-    assert (kappa[0], kappa[-1]) == pytest.approx((0.005, 0.5))
-
-
-# --- the fits ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("beta", [0.05, 0.5, 0.9])
-def test_hinge_fits_are_those_of_scikit_learn(beta: float) -> None:
-    """The paper's ||w||^2 + lambda sum of hinge losses, lambda = beta / (1 - beta)."""
-    data = outlier_data("none", n=60, d=3, sigma=0.5, seed=3)
-    (fit,) = fits("hinge", data, [beta])
-    penalty = beta / (1 - beta)
-    rows = np.hstack([data.X, np.ones((60, 1))])
-    machine = LinearSVC(
-        C=penalty / 2, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=1_000_000
-    ).fit(rows, data.y)
-
-    def paper(weight: Any) -> float:
-        hinge = np.maximum(0, 1 - data.y * (rows @ weight)).sum()
-        return float(weight @ weight + penalty * hinge)
-
-    assert fit.w is not None
-    own = np.append(fit.w, fit.b)
-    assert own == pytest.approx(machine.coef_[0], abs=1e-4)
-    assert paper(own) == pytest.approx(paper(machine.coef_[0]), rel=1e-6)
-    assert fit.objective == pytest.approx(paper(own) / 2, rel=1e-6)
-    assert fit.bound == pytest.approx(fit.objective, rel=1e-6)
-    assert fit.certified
-
-
-@pytest.mark.parametrize("kappa", [0.05, 0.3])
-def test_conic_fits_are_those_of_the_papers_budget_problem(kappa: float) -> None:
-    data = outlier_data("clustered", n=30, d=2, sigma=0.4, seed=5)
-    (fit,) = fits("conic", data, [kappa])
-    expected = reference_solutions.theorem_2(data, "penalised", budget=kappa)
-    assert fit.objective == pytest.approx(expected.value, rel=1e-5)
-    assert fit.w == pytest.approx(expected.w, abs=1e-3)
-    assert fit.b == pytest.approx(expected.b, abs=1e-3)
-    assert fit.certified
-
-
 # --- error rates ---------------------------------------------------------------------------------
-
-
-def test_the_ideal_classifier_has_the_error_the_paper_prints() -> None:
-    """0.6, 15.9 and 30.9 % for sigma 0.2, 0.5 and 1 (Table 1, Bayes)."""
-    direction = outlier_direction(d=3, seed=0)
-    for sigma, printed in ((0.2, 0.6), (0.5, 15.9), (1.0, 30.9)):
-        error = gaussian_error(7 * direction, 0.0, centroid=direction / 2, sigma=sigma)
-        assert 100 * error == pytest.approx(printed, abs=0.05)
 
 
 @pytest.mark.parametrize("spec", ["spread,n=20,d=3,sigma=0.5,seed=4",
@@ -145,21 +71,6 @@ def test_the_exact_error_is_what_counting_finds(spec: str) -> None:
     assert mistakes(np.array([1.0, -1.0, 1.0, -1.0]), np.array([0.0, 0.0, 0.1, 0.1])) == 3
 
 
-def test_samples_share_their_law_and_no_point() -> None:
-    train, validation, test = SAMPLES.train, SAMPLES.validation, SAMPLES.test
-    assert (train.n, validation.n, test.n) == (60, 60, 2000)
-    points = [tuple(x) for sample in (train, validation, test) for x in sample.X.tolist()]
-    assert len(set(points)) == len(points)
-    np.testing.assert_array_equal(
-        train.X, outlier_data("clustered", n=60, d=2, sigma=0.3, seed=1).X
-    )
-    direction = outlier_direction(d=2, seed=1)
-    far = [int((sample.X @ direction < -3).sum()) for sample in (train, validation, test)]
-    assert far[0] > 0, "a cluster to train on"
-    assert far[1] > 0, "and one to validate with"
-    assert far[2] == 0, "test points are clean"
-
-
 def test_flipped_labels_are_tested_without_flips() -> None:
     samples = synthetic_samples("synthetic:flip,n=80,d=2,tau=0.3,seed=2", test_points=500)
     assert samples.exact is None
@@ -174,22 +85,16 @@ def test_flipped_labels_are_tested_without_flips() -> None:
 @pytest.mark.parametrize("method", ["hinge", "conic"])
 def test_the_choice_agrees_with_a_recount(method: str) -> None:
     found = cross_validate(method, SAMPLES, grid=20, tie="last")
-    assert len(found.rows) == 20
-    counts = []
-    for row in found.rows:
-        (fit,) = row.fits
-        assert fit.w is not None
-        counts.append(loop_mistakes(SAMPLES.validation, fit.w, fit.b))
+    counts = [
+        int((SAMPLES.validation.y * (SAMPLES.validation.X @ fit.w + fit.b) <= 0).sum())
+        for (fit,) in (row.fits for row in found.rows)
+    ]
     assert [row.mistakes for row in found.rows] == counts
     best = [k for k, count in enumerate(counts) if count == min(counts)]
-    assert found.choices["first"].row is found.rows[best[0]]
-    assert found.chosen is found.choices["last"]
     assert found.chosen.row is found.rows[best[-1]]
-    for choice in found.choices.values():
-        assert choice.fit.w is not None
-        assert choice.test_mistakes == loop_mistakes(SAMPLES.test, choice.fit.w, choice.fit.b)
-        assert choice.exact_error == pytest.approx(choice.test_mistakes / 2000, abs=0.03)
-    assert found.complaints == []
+    w, b = found.chosen.fit.w, found.chosen.fit.b
+    assert found.chosen.test_mistakes == (SAMPLES.test.y * (SAMPLES.test.X @ w + b) <= 0).sum()
+    assert found.chosen.exact_error == pytest.approx(found.chosen.test_mistakes / 2000, abs=0.03)
 
 
 def spoiled(only: float) -> Any:
@@ -242,20 +147,13 @@ def test_preprocessing_is_fitted_on_the_training_points_alone() -> None:
     assert found.chosen.exact_error is None, "the closed form is that of the raw points"
 
 
-# --- folds ---------------------------------------------------------------------------------------
-
-
 def test_folds_are_even_in_both_classes() -> None:
     data = reference_solutions.points("unbalanced", 1, n=23)
     numbers = fold_numbers(data, 4, seed=3)
-    assert sorted(set(numbers.tolist())) == [0, 1, 2, 3]
     for kind in (np.full(23, True), data.y > 0, data.y < 0):
-        sizes = np.bincount(numbers[kind], minlength=4)
-        assert np.ptp(sizes) <= 1
+        assert np.ptp(np.bincount(numbers[kind], minlength=4)) <= 1
     assert numbers.tolist() == fold_numbers(data, 4, seed=3).tolist()
     assert numbers.tolist() != fold_numbers(data, 4, seed=4).tolist()
-    seen = np.concatenate([validation.X for _, validation in splits(data, 4, seed=3)])
-    assert sorted(map(tuple, seen.tolist())) == sorted(map(tuple, data.X.tolist()))
 
 
 def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_all() -> None:
@@ -270,7 +168,7 @@ def test_mistakes_of_all_folds_are_added_and_the_chosen_machine_is_trained_on_al
                 train, "penalised", 1.0, row.hyperparameter / (1 - row.hyperparameter)
             )
             held = TrainingData(data.X[~outside], data.y[~outside])
-            count += loop_mistakes(held, fit.w, fit.b)
+            count += int((held.y * (held.X @ fit.w + fit.b) <= 0).sum())
         assert row.mistakes == count
     chosen = found.chosen.row.hyperparameter
     expected = reference_solutions.hinge(data, "penalised", 1.0, chosen / (1 - chosen))
