@@ -51,32 +51,6 @@ def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
     assert result.objective == pytest.approx(4.9, rel=1e-6)  # 0.7^2 / (0.1^2 + 0.3^2)
 
 
-def test_the_equations_choose_columns_with_room() -> None:
-    """A simplex with a coordinate at each end: the pivot is neither."""
-    m = pyo.ConcreteModel()
-    m.a = pyo.Var(range(4), bounds=(0, 0.5))
-    m.total = pyo.Constraint(expr=sum(m.a.values()) == 1)
-    m.goal = pyo.Objective(expr=m.a[0] - m.a[1])
-    form = standard_form(m)
-    x = np.array([0.0, 0.5, 0.3, 0.2 + 1e-9])
-    equations = equations_of(form, x)
-    assert set(equations.dependent.tolist()) <= {2, 3}
-    found = repaired(form, x)
-    assert found.x[:2].tolist() == [0.0, 0.5]
-    assert found.varying == -0.5
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_norms_are_met_by_scaling(scale: float) -> None:
-    """A step back into the ball, and the slack takes what that costs its row."""
-    m = model(x=FREE, y=FREE, s=POSITIVE)
-    m.ball = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2 * scale**2)
-    m.row = pyo.Constraint(expr=m.x + m.y + m.s >= 3 * scale)
-    m.goal = pyo.Objective(expr=m.s)
-    found = repaired(standard_form(m), scale * np.array([1 + 1e-9, 1.0, 1.0]))
-    assert found.varying / scale == pytest.approx(1.0, abs=1e-8)
-
-
 def test_equations_are_solved_in_rational_numbers() -> None:
     """3 x + 3 y = 2 and x = y has the solution 1/3, and z = 1 - x: a contradiction has none."""
     m = model(x=(0, 1), y=(0, 1), z=(0, 1))
@@ -112,19 +86,6 @@ def test_integers_are_rounded_and_the_rest_is_repaired() -> None:
     assert repaired(form, [1.0, 0.0, 0.0, 0.0]) is None
 
 
-def test_slacks_take_what_rows_miss_and_no_more() -> None:
-    m = model(x=FREE, s=POSITIVE, dear=POSITIVE)
-    m.row = pyo.Constraint(expr=m.x + m.s + m.dear >= 1)
-    m.other = pyo.Constraint(expr=m.x <= 0.3)
-    m.goal = pyo.Objective(expr=m.s + 10 * m.dear)
-    found = repaired(standard_form(m), [0.3, 0.7 - 1e-8, 0.0])
-    assert found.x[2] == 0.0
-    assert found.varying == pytest.approx(0.7, rel=1e-12)
-    m.other.deactivate()
-    found = repaired(standard_form(m), [1.0 + 1e-9, 0.0, 0.0])
-    assert found.varying == 0.0, "an optimum of 0 stays 0"
-
-
 def test_no_point_is_made_up_where_there_is_none() -> None:
     """Seven coordinates of at most 1/7 rounded down never sum to 1: near, and nothing more."""
     assert 7 * Fraction(1 / 7) < 1
@@ -138,21 +99,3 @@ def test_no_point_is_made_up_where_there_is_none() -> None:
     near = near_point(form, x)
     assert 0 < near.eps <= 1e-15
     assert near.worst == "row total"
-
-
-def test_a_step_is_sought_between_one_too_short_and_one_that_is_dear() -> None:
-    """Feasible from 3e-5 on and dear at 1e-4: what is taken is within a factor of two of 3e-5."""
-    tried: list[float] = []
-
-    class Feasible(Search):
-        def tried(self, x: np.ndarray, *, clearly: bool = False) -> float:
-            tried.append(float(x[0]))
-            return float(x[0]) if x[0] >= 3e-5 else np.inf
-
-        def settled(self, share: float) -> bool:
-            return False
-
-    search = object.__new__(Feasible)
-    _along(search, np.zeros(1), np.ones(1), (1e-3, 1e-4, 1e-5, 1e-6))
-    assert 3e-5 <= min(step for step in tried if step >= 3e-5) <= 6e-5
-    assert min(tried) == 1e-5  # and nothing shorter

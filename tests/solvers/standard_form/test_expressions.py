@@ -173,17 +173,6 @@ def test_repeated_terms_add_up_exactly(seed: int) -> None:
     assert [a for *_, a in found.products] == ([product] if product else [])
 
 
-def test_what_cancels_in_doubles_is_proven_as_it_is_written() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(1, 50))
-    m.goal = pyo.Objective(expr=1e16 * m.x - m.x - 1e16 * m.x)
-    found = tm.solve(m)
-    assert (found.objective, found.bound) == (-50, -50)
-    m.goal.set_value(pyo.exp(1e16 * m.x - m.x - 1e16 * m.x))
-    found = tm.solve(m)
-    assert found.bound <= math.exp(-50)
-
-
 def test_powers_and_factors_of_fixed_variables() -> None:
     m = pyo.ConcreteModel()
     m.x, m.f, m.zero = pyo.Var(), pyo.Var(), pyo.Var()

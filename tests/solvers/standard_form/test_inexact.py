@@ -179,22 +179,6 @@ def test_the_arrays_are_nowhere_above_the_model() -> None:
         assert below + goal.rest + lost_at(goal.lost, lambda j, at=(x, y): at[j]) == true  # type: ignore[misc]
 
 
-def test_rows_kept_as_arrays_move_fixed_variables_exactly() -> None:
-    """Each side less the value times the feature, next to it outwards."""
-    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
-    m = tm.c_svc(data, C=1.0)
-    first = next(iter(m.w))
-    before = standard_form(m)
-    a = before.A[:, 0].toarray().ravel()
-    m.w[first].fix(0.3)
-    form = standard_form(m)
-    assert form.exact.sides
-    for k in range(len(form.rows)):
-        assert form.sides_of(k)[0] == F(float(before.row_lower[k])) - F(float(a[k])) * F(0.3)
-        assert form.row_lower[k] <= form.sides_of(k)[0] <= form.inner.row_lower[k]
-    assert tm.solve(m).certificate.verdict is Verdict.CERTIFIED
-
-
 def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
     """A number from 1 to 2 times the row has doubles; the multiplier is that of the row itself."""
     m = model(lambda m: None)
