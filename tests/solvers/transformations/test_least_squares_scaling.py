@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +9,6 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.inside.solvers import (
@@ -34,14 +31,24 @@ from tightmargin.solvers import Certificate, Verdict
 DATA = reference_solutions.points("overlapping", 5, n=12)
 
 
-def test_the_unit_of_a_parabola_is_its_depth_and_that_of_nothing_1() -> None:
-    """p x^2 / 2 - q x is -q^2 / (2 p) at its lowest: the unit is q^2 / p, there are no sides."""
+def test_the_unit_is_the_optimum_of_one_row_the_depth_of_a_parabola_and_1_of_nothing() -> None:
+    """Min q x with a x >= b is q b / a; p x^2 / 2 - q x is -q^2 / (2 p) at its lowest."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var()
-    m.objective = pyo.Objective(expr=0.5 * 4e-6 * m.x**2 - 3e-4 * m.x)
+    m.row = pyo.Constraint(expr=20.0 * m.x >= 5.0)
+    m.objective = pyo.Objective(expr=3e-7 * m.x)
+    assert objective_unit(standard_form(m)) == pytest.approx(3e-7 * 5.0 / 20.0, rel=1e-8)
+    m.row.deactivate()
+    m.objective.set_value(0.5 * 4e-6 * m.x**2 - 3e-4 * m.x)
     assert objective_unit(standard_form(m)) == pytest.approx((3e-4) ** 2 / 4e-6, rel=1e-8)
     m.objective.set_value(0.0)
     assert objective_unit(standard_form(m)) == 1.0
+
+
+def test_the_scale_is_the_unit_at_least_the_objective_and_at_most_the_usual_one() -> None:
+    for objective, unit, scale in ((1e9, 1e12, 1e9), (0.1, 1e9, 1.0), (0.1, 1e-9, 0.1),
+                                   (0.1, 0.5, 0.5), (-5.0, 1e-300, 5.0)):  # fmt: skip
+        assert objective_scale(objective, unit) == scale
 
 
 def in_other_units(form: StandardForm, D: Any, E: Any, goal: float) -> StandardForm:
