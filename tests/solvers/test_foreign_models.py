@@ -79,12 +79,9 @@ def test_rows_over_integers_are_missed_by_what_rounding_does_not_explain(
 
 
 BODIES: list[Callable[[Any], Any]] = [
-    lambda m: m.x,
-    lambda m: m.x + m.y,
-    lambda m: m.x * m.y,
-    lambda m: m.x**2 + m.y**2,
+    lambda m: m.x, lambda m: m.x + m.y, lambda m: m.x * m.y, lambda m: m.x**2 + m.y**2,
     lambda m: pyo.exp(m.x),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("k", range(len(BODIES)))
