@@ -64,7 +64,6 @@ KINDS: dict[str, Kind] = {
     ),
     "unbounded": model_of(lambda x, y: x - y, lambda x, y: x >= y - 1, bounds=(None, None)),
     "edited 0-1": edited("zero_one_big_m", lambda m: m.w[0] >= 0.5, **PRICED),
-    "0-1 with another M": edited("zero_one_big_m", lambda m: m.w[0] >= 6.0, **PRICED),
     "0-1 with prices": edited("zero_one_big_m", lambda m: m.z[0] + m.z[1] <= 1, **PRICED),
     "edited nu": edited("extended_nu_svc", lambda m: m.w[0] <= 0.5, nu=0.3),
     "edited relaxation": edited("zero_one_relaxed", lambda m: m.w[0] >= 6.0, **PRICED),

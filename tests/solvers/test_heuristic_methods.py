@@ -43,18 +43,6 @@ def test_a_d_c_algorithm_that_misses_has_its_gap_to_the_exact_optimum() -> None:
     assert result.objective > 1.02 * exact
 
 
-def test_ctrl_c_while_the_d_c_algorithm_is_bounded_is_an_interruption(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    search = class_methods.truncated_search
-
-    def stopped(*args: Any, **words: Any) -> Any:
-        return replace(search(*args, **words), stop=StopReason.INTERRUPTED, bound=0.0)
-
-    monkeypatch.setattr(class_methods, "truncated_search", stopped)
-    assert solve(truncated(), method="dca", options={"starts": 1}).status is Status.INTERRUPTED
-
-
 def test_the_alternating_machines_end_above_the_exact_rank() -> None:
     model = matrix_svc_bilinear(MATRICES, **WORDS)
     result = solve(model, method="alternating", options={"starts": 4}, seed=1)
@@ -84,27 +72,26 @@ def test_limits_and_interruptions_keep_the_best(monkeypatch: pytest.MonkeyPatch)
     result = solve(truncated(), method="dca", options={"starts": 400}, time_limit=1e-9)
     assert result.status is Status.FEASIBLE
     assert result.certificate.facts["starts"] < 400
-    original = class_methods.truncated_dca
+    asked: list[int] = []
+    bilinear = matrix_svc_bilinear(MATRICES, **WORDS)
+    for module, name, model, method, changes in (  # the second while a point is bounded
+        (class_methods, "truncated_dca", truncated(), "dca", {"interrupted": True}),
+        (class_methods, "truncated_search", truncated(), "dca",
+         {"stop": StopReason.INTERRUPTED, "bound": 0.0}),
+        (matrix_methods, "matrix_alternating", bilinear, "alternating",
+         {"stop": StopReason.INTERRUPTED}),
+    ):  # fmt: skip
+        honest = getattr(module, name)
 
-    def stopped(*args: Any, **words: Any) -> Any:
-        return replace(original(*args, **(words | {"starts": 1})), interrupted=True)
+        def stopped(*args: Any, honest: Any = honest, changes: Any = changes, **words: Any) -> Any:
+            return replace(honest(*args, **words), **changes)
 
-    monkeypatch.setattr(class_methods, "truncated_dca", stopped)
-    assert solve(truncated(), method="dca", options={"starts": 5}).status is Status.INTERRUPTED
-    monkeypatch.undo()
-    machines = matrix_methods.matrix_alternating
-    calls: list[int] = []
-
-    def halted(*args: Any, **words: Any) -> Any:
-        return replace(machines(*args, **words), stop=StopReason.INTERRUPTED)
-
-    monkeypatch.setattr(matrix_methods, "matrix_alternating", halted)
-    monkeypatch.setattr(matrix_methods, "solve", lambda *a, **k: calls.append(1))
-    found = solve(
-        matrix_svc_bilinear(MATRICES, **WORDS), method="alternating", options={"starts": 1}
-    )
-    assert (found.status, calls) == (Status.INTERRUPTED, [])
-    assert found.objective is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, stopped)
+            patch.setattr(matrix_methods, "solve", lambda *a, **k: asked.append(1))
+            found = solve(model, method=method, options={"starts": 1})
+        assert (found.status, asked) == (Status.INTERRUPTED, [])
+        assert found.objective is not None
 
 
 def test_a_heuristic_is_never_chosen_for_the_user() -> None:

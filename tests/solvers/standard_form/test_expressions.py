@@ -1,4 +1,4 @@
-"""Expressions are read as Pyomo's own reader reads them."""
+"""Expressions are read as Pyomo's own reader reads them, and sparse rows as dense ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyomo.gdp import Disjunct, Disjunction
@@ -17,7 +18,7 @@ from pyomo.repn import generate_standard_repn
 import tightmargin as tm
 from tests.inside.formulations import ArrayVar, dot, squares
 from tests.inside.formulations import affine_rows_total as total
-from tests.inside.solvers import Columns, Polynomial
+from tests.inside.solvers import Columns, Polynomial, sparse_assembly, standard_form
 from tests.inside.solvers import expressions_read as read
 from tests.support.covering import FULL
 
@@ -192,3 +193,33 @@ def test_a_number_that_does_exist_is_read() -> None:
     m.p = pyo.Param(initialize=4.0, mutable=True)
     m.goal = pyo.Objective(expr=pyo.log(m.x) + pyo.sqrt(m.p) * abs(m.y) + m.y**2)
     assert tm.solve(m).objective == pytest.approx(math.log(4.0), rel=1e-7)
+
+
+EDITS: list[Any] = [
+    lambda m: m.w[0].fix(2.0),
+    lambda m: m.margin[1].deactivate(),
+    lambda m: m.margin[0].set_value(m.margin[0].body >= 0.5),
+]
+FEW = [([], 3), (EDITS[:1], 1), (EDITS[1:2], 3), (EDITS[2:], 1000), (EDITS, 1), (EDITS, 3)]
+
+
+@pytest.mark.parametrize(("edits", "at_once"), FEW)
+def test_sparse_rows_are_those_of_dense_points(
+    edits: list[Any], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written a few rows at a time."""
+    monkeypatch.setattr(sparse_assembly, "AT_ONCE", at_once)
+    for seed in range(6 if FULL else 2):
+        rng = np.random.default_rng(seed)
+        X = sp.random_array((7, 3), density=0.4, rng=rng, format="csr")
+        forms = []
+        for points in (X, X.toarray()):
+            m = tm.c_svc(tm.TrainingData(points, [-1, 1, -1, 1, -1, 1, -1]), C=1.0)
+            for edit in edits:
+                edit(m)
+            forms.append(standard_form(m))
+        kept, dense = forms
+        assert np.array_equal(kept.A.toarray(), dense.A.toarray())
+        assert np.array_equal(kept.A.indptr, dense.A.indptr), "no cell is stored twice or as 0"
+        assert np.array_equal(kept.A.indices, dense.A.indices), "columns ascend"
+        assert np.array_equal(kept.row_lower, dense.row_lower)

@@ -140,25 +140,22 @@ def test_a_point_at_a_bound_that_is_excluded_is_no_point_and_beside_it_there_are
 
 def test_the_arrays_are_nowhere_above_the_model() -> None:
     """Exactly, at random points, of an objective that has signs, squares and products."""
-    rng = np.random.default_rng(4)
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(None, 0))
-    factor = pyo.Param(initialize=0.3, mutable=True)
-    m.f = factor
+    m.f = pyo.Param(initialize=0.3, mutable=True)
     m.o = pyo.Objective(
         expr=m.f * (0.1 * m.x**2 + 0.7 * m.x * m.y + 1.1 * m.y**2 + 0.2 * m.x + 0.9 * m.y + 0.1)
     )
     goal = standard_form(m).objective
-    factors = [F(0.3) * F(c) for c in (0.1, 0.7, 1.1, 0.2, 0.9, 0.1)]
+    (xx, xy), (_, yy) = goal.Q.toarray().tolist()
+    kept = [xx, 2 * xy, yy, *goal.a.tolist(), goal.constant]
+    written = [F(0.3) * F(c) for c in (0.1, 0.7, 1.1, 0.2, 0.9, 0.1)]
     assert goal.lost
-    for a, b in rng.uniform(0, 9, size=(20, 2)):
-        x, y = F(float(a)), -F(float(b))
-        true = sum(c * t for c, t in zip(factors, (x * x, x * y, y * y, x, y, F(1)), strict=True))
-        entries = goal.Q.toarray()
-        square = F(entries[0, 0]) * x * x + F(entries[1, 1]) * y * y
-        product = F(entries[0, 1]) * 2 * x * y
-        linear = F(float(goal.a[0])) * x + F(float(goal.a[1])) * y
-        below = square + product + linear + F(goal.constant)
+    for a, b in np.random.default_rng(4).uniform(0, 9, size=(20, 2)).tolist():
+        x, y = F(a), -F(b)
+        terms = (x * x, x * y, y * y, x, y, F(1))
+        true = sum(c * t for c, t in zip(written, terms, strict=True))
+        below = sum(F(c) * t for c, t in zip(kept, terms, strict=True))
         assert below <= true
         assert below + goal.rest + lost_at(goal.lost, lambda j, at=(x, y): at[j]) == true  # type: ignore[misc]
 
