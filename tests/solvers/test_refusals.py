@@ -299,6 +299,8 @@ NOT_THERE: list[tuple[Callable[[Any], Any], float]] = [
     (lambda m: pyo.log(m.x), -1.0), (lambda m: pyo.log(m.p) * m.y, -1.0),
     (lambda m: m.x**0.5, -1.0), (lambda m: m.p**0.5 * abs(m.y), -1.0),
     (lambda m: 1 / m.x, 0.0), (lambda m: pyo.exp(m.p) * abs(m.y), 1e3),
+    (lambda m: abs(pyo.log(m.x) + m.y), -1.0), (lambda m: pyo.sqrt(m.p), -1.0),
+    (lambda m: pyo.sqrt(pyo.log(m.x) * m.y**2), -1.0),
 ]  # fmt: skip
 WITHOUT_A_VALUE: list[Callable[[Any], Any]] = [
     lambda m: m.x + m.p >= 1, lambda m: m.x >= m.p, lambda m: m.p * m.x**2 <= 1,
@@ -369,7 +371,8 @@ READ: list[Row] = [
 def probabilities(classes: int) -> Any:
     if classes == 2:
         return tm.paths.class_probabilities(DATA, ridge=0.05, grid=4)
-    return tm.paths.direct_probabilities(CLASSES, ridge=0.1, grid=3, machine="hinge")
+    data = CLASSES if classes == 3 else class_points(3, n=12, K=4)
+    return tm.paths.direct_probabilities(data, ridge=0.1, grid=classes, machine="hinge")
 
 
 CONFLICTS, MATRIX_SEARCH = {"method": "conflict-search"}, {"method": "matrix-search"}
@@ -535,6 +538,8 @@ FAMILIES: list[Row] = [
           cases=[({}, "sgd takes TrainingData or GramData")]),
     *rows(tm.paths.direct_probabilities, [[1.0]], ridge=0.1, grid=3, error=TypeError,
           cases=[({}, "takes MulticlassData")]),
+    *rows(tm.search.truncated_dca, [[1.0]], ridge=0.1, truncation=0.0, error=TypeError,
+          cases=[({}, "takes MulticlassData, got list")]),
     # --- results that are read, and a figure
     (lambda: probabilities(2).probabilities(np.zeros((3, 5))), ValueError, "shape"),
     (lambda: probabilities(2).probabilities([[NAN, 0.0]]), ValueError, "nan"),
@@ -544,6 +549,7 @@ FAMILIES: list[Row] = [
     (lambda: probabilities(3).probabilities(np.full((1, 2), NAN)), ValueError, "X holds nan"),
     (lambda: simplex_figure(probabilities(3), [0.0, 0.0], [0.5, 0.5]), ValueError,
      "three positive numbers"),
+    (lambda: simplex_figure(probabilities(4), np.zeros(2)), ValueError, "4 classes is no triangle"),
 ]  # fmt: skip
 
 
@@ -790,6 +796,7 @@ ASKED: list[Row] = [
     (lambda: LiveLP(c_svc()), ProblemClassError, "must be an LP and this model is of class QP"),
     (lambda: live(form="both"), ValueError, "one of auto, primal, dual, got 'both'"),
     (lambda: live(options={"presolv": "off"}).resolve(), ValueError, "did you mean presolve"),
+    (lambda: live(options={"time_limit": "fast"}).resolve(), ValueError, "cannot take 'fast'"),
     (lambda: live().resolve(time_limit=0), ValueError, "time_limit must be positive"),
     (lambda: LiveLP(model(small=lambda m: m.x + 1e-12 * m.y <= 1)), NumberError,
      "1e-12 of y in row small"),

@@ -80,16 +80,9 @@ class Program(NamedTuple):
     def linprog(self, c: np.ndarray) -> Any:
         """The same linear program written for scipy."""
         low, high = self.sides.T
-        equal = low == high
-        under, over = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
-        return linprog(
-            c,
-            A_ub=np.vstack([self.A[under], -self.A[over]]),
-            b_ub=np.r_[high[under], -low[over]],
-            A_eq=self.A[equal],
-            b_eq=low[equal],
-            bounds=self.bounds,
-        )
+        under, over = np.isfinite(high), np.isfinite(low)
+        rows, sides = np.vstack([self.A[under], -self.A[over]]), np.r_[high[under], -low[over]]
+        return linprog(c, A_ub=rows, b_ub=sides, bounds=self.bounds)
 
 
 _small = st.integers(-3, 3).map(float)
