@@ -72,16 +72,13 @@ KINDS: dict[str, Kind] = {
 WITHOUT_A_FILE = ("concave", "reverse convex", "edited nu")
 
 
-def rank(result: tm.SolveResult) -> int:
-    return -list(Verdict).index(result.certificate.verdict)
-
-
 def at_least(result: tm.SolveResult, plain: tm.SolveResult) -> bool:
     """Whether as much is proven, of the same optimum."""
+    ranks = [list(Verdict).index(found.certificate.verdict) for found in (result, plain)]
     if plain.objective is None or result.objective is None:
-        return rank(result) >= rank(plain) and result.status is plain.status
+        return ranks[0] <= ranks[1] and result.status is plain.status
     same = math.isclose(result.objective, plain.objective, rel_tol=1e-5, abs_tol=1e-6)
-    return rank(result) >= rank(plain) and same
+    return ranks[0] <= ranks[1] and same
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,10 +15,7 @@ from tests.inside.solvers import multiclass_methods as class_methods
 from tests.references.matrix import matrix_points, projection, rank_one_on_circle
 from tests.references.multiclass import class_points, truncated_by_sets
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import (
-    MulticlassData,
-    matrix_svc_bilinear,
-)
+from tightmargin.formulations import MulticlassData, matrix_svc_bilinear
 from tightmargin.solvers import SolveResult, Status, Verdict, build, solve
 
 CLASSES = class_points(1)

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import Finished, outer_approximation
+from tests.inside.solvers import Finished, Progress, outer_approximation, trace
 from tests.references import reference_solutions
 from tests.support.long_runs import with_a_point
 from tightmargin.solvers import Status, Verdict
@@ -96,3 +96,13 @@ def test_ctrl_c_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyPatch) -> No
     assert "interrupted" in result.message
     assert result.objective == pytest.approx(0.49 - 3, abs=1e-6)
     assert result.certificate.solver_bound is not None
+
+
+def test_a_trace_stays_short_and_ends_in_the_last_state() -> None:
+    found = Progress()
+    for k in range(1000):
+        found.add(float(k), 2000.0)
+    assert len(found.rows) <= trace.MOST_ROWS
+    assert found.rows[-1][1:] == (999.0, 2000.0)
+    found.add(float("-inf"), 1e20)
+    assert found.rows[-1][1:] == (None, None)

@@ -126,7 +126,8 @@ def test_a_limit_keeps_point_and_bound(
     if limit == "time":
         request.getfixturevalue("ticking")
         words = {"time_limit": 2.0}
-    found = proven(floored(12), **words)  # of which a few boxes leave a gap
+    model = separating(40, 6, 5) if limit == "nodes" else floored(12)
+    found = proven(model, **words)  # of which a few boxes leave a gap
     facts = found.certificate.facts
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.status is Status.FEASIBLE

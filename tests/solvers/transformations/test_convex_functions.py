@@ -14,13 +14,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.formulations import dot
-from tests.inside.solvers import (
-    clarabel,
-    classify,
-    standard_form,
-    without_norms,
-    without_quotients,
-)
+from tests.inside.solvers import clarabel, classify, standard_form, without_norms, without_quotients
 from tests.references.reference_solutions import points
 from tests.support.both_checkers import accepted
 from tests.support.covering import FULL, covering
