@@ -100,6 +100,7 @@ def test_ctrl_c_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_trace_stays_short_and_ends_in_the_last_state() -> None:
     found = Progress()
+    assert found.last() == (None, None)
     for k in range(1000):
         found.add(float(k), 2000.0)
     assert len(found.rows) <= trace.MOST_ROWS
