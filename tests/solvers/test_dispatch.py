@@ -1,6 +1,9 @@
-"""solve(): choice and refusal of solvers, limits, messages, starts, disjunctive models."""
+"""solve(): the dual form where it is smaller, limits, messages, starts, disjunctive models."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -8,27 +11,81 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import zero_one_enumeration
+from tests.inside.solvers import highs, standard_form, zero_one_enumeration
+from tests.references.reference_solutions import points
 from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import (
-    Status,
-    Verdict,
-)
+from tightmargin.solvers import Claim, Status, Verdict
+
+LARGE = points("overlapping", 2, n=1500)
 
 
-@pytest.fixture(scope="module")
-def points():
-    return outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1)
+def linear_model() -> pyo.ConcreteModel:
+    return tm.extended_nu_svc_linearised(LARGE, nu=0.02, w_ref="mean_difference")
 
 
-def hard_instance(n=60):
-    """Labels without relation to the points: no solver proves this in seconds."""
-    rng = np.random.default_rng(0)
-    return tm.TrainingData(rng.standard_normal((n, 5)), rng.choice([-1, 1], n))
+def quadratic_model() -> pyo.ConcreteModel:
+    return tm.c_svc(LARGE, C=1.0)
+
+
+@pytest.mark.parametrize("build", [linear_model, quadratic_model])
+def test_auto_goes_through_the_dual_form_and_says_so(build: Any) -> None:
+    model = build()
+    result = tm.solve(model)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "in dual form, which has" in result.message
+    assert f"where the model has {len(LARGE.y) + (build is linear_model)}" in result.message
+    named = tm.solve(build(), "highs" if build is linear_model else "clarabel")
+    assert "dual form" not in named.message, "a solver that is named gets the model as it is"
+    assert result.objective == pytest.approx(named.objective, rel=1e-6)
+    np.testing.assert_allclose(result.values["w"], named.values["w"], atol=1e-4)
+    np.testing.assert_allclose(result.duals["margin"].sum(), named.duals["margin"].sum(), rtol=1e-4)
+    loaded = np.array([model.w[j].value for j in model.J])
+    np.testing.assert_array_equal(loaded, result.values["w"])
+
+
+def test_a_wrong_answer_about_the_dual_form_is_followed_by_the_model_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = highs.run
+
+    def lying(form: Any, classification: Any, limits: Any) -> Claim:
+        claim = honest(form, classification, limits)
+        if form.n == expected.n and len(form.rows) == len(expected.rows):
+            return claim
+        assert claim.x is not None
+        return replace(
+            claim, x=claim.x * 0.5, duals=replace(claim.duals, rows=claim.duals.rows * 3)
+        )
+
+    expected = standard_form(linear_model())
+    plain = tm.solve(linear_model(), "highs")
+    monkeypatch.setattr(highs, "run", lying)
+    result = tm.solve(linear_model())
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(plain.objective, rel=1e-9)
+    assert "dual form" not in result.message
+
+
+@pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.UNBOUNDED, Status.ERROR])
+def test_no_optimum_of_the_dual_form_is_no_last_word(
+    monkeypatch: pytest.MonkeyPatch, status: Status
+) -> None:
+    honest, calls = highs.run, []
+
+    def refusing(form: Any, classification: Any, limits: Any) -> Claim:
+        calls.append(form.n)
+        return Claim(status) if len(calls) == 1 else honest(form, classification, limits)
+
+    monkeypatch.setattr(highs, "run", refusing)
+    result = tm.solve(linear_model())
+    assert calls[-1] == standard_form(linear_model()).n != calls[0]
+    assert result.status is Status.OPTIMAL
 
 
 def test_a_node_limit_keeps_incumbent_claim_and_our_own_bound():
-    data = hard_instance()
+    """Labels without relation to the points: no solver proves this in seconds."""
+    rng = np.random.default_rng(0)
+    data = tm.TrainingData(rng.standard_normal((60, 5)), rng.choice([-1, 1], 60))
     model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived")
     result = tm.solve(model, "scip", prove=False, options={"limits/nodes": 1})
     assert result.status is Status.FEASIBLE
@@ -59,25 +116,6 @@ def test_a_disjunctive_model_has_the_enumerated_optimum(transformation):
     assert result.objective == pytest.approx(truth, rel=1e-6)
     assert result.problem_class == ProblemClass.MIQP
     assert model.w[0].value == pytest.approx(float(result.values["w"][0]))
-
-
-@pytest.mark.usefixtures("no_search_of_ours")
-def test_without_enumeration_the_bound_stays_the_solvers_word():
-    data = outlier_data("spread", n=12, d=2, sigma=0.4, seed=5)
-    result = tm.solve(tm.zero_one_big_m(data, penalty=1.5, big_m="derived"), method="direct")
-    assert result.certificate.verdict is Verdict.SOLVER_BOUND
-    assert result.bound < result.objective
-    assert "relaxation" in result.certificate.bound_method
-
-
-def test_a_warm_start_reaches_the_solver():
-    data = outlier_data("clustered", n=16, d=2, sigma=0.4, seed=1)
-    model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived")
-    best = tm.solve(model)
-    again = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), warm_start=best.values)
-    assert again.objective == pytest.approx(best.objective, rel=1e-7)
-    with pytest.raises(ValueError, match="z has 16 elements, got 3"):
-        tm.solve(model, warm_start={"z": [0, 1, 0]})
 
 
 @pytest.mark.parametrize(
@@ -118,10 +156,7 @@ def test_a_start_that_nobody_looks_at_is_said_to_have_no_effect():
     method = tm.zero_one_big_m(data, penalty=1.0, big_m="derived")
     told = "the warm start had no effect: method conflict-search takes none"
     assert "warm start" not in tm.solve(method, method="conflict-search").message
-    method.held = pyo.Constraint(expr=method.w[0] >= 0.1)
-    edited = tm.solve(method, method="conflict-search", warm_start=best)
-    assert told in edited.message
-    assert edited.solver == "tightmargin"
+    assert told in tm.solve(method, method="conflict-search", warm_start=best).message
     # w and b are variables of the other model too, xi is not.
     other = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m=20.0), "scip", warm_start=best)
     assert "no effect" not in other.message

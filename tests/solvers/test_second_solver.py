@@ -20,13 +20,12 @@ from tightmargin.solvers import Claim, Status, Verdict
 DATA = reference_solutions.points("overlapping", 5, n=12)
 
 
-def knapsack(sense: Any = pyo.minimize) -> pyo.ConcreteModel:
+def knapsack() -> pyo.ConcreteModel:
     """Values 10, 7, 6 and weights 5, 4, 3 up to 7: the best is 7 + 6 = 13; the LP says 15.33..."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(3), within=pyo.Binary)
     m.weight = pyo.Constraint(expr=5 * m.x[0] + 4 * m.x[1] + 3 * m.x[2] <= 7)
-    sign = 1 if sense == pyo.maximize else -1
-    m.objective = pyo.Objective(expr=sign * (10 * m.x[0] + 7 * m.x[1] + 6 * m.x[2]), sense=sense)
+    m.objective = pyo.Objective(expr=-(10 * m.x[0] + 7 * m.x[1] + 6 * m.x[2]))
     return m
 
 
@@ -47,38 +46,22 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return change
 
 
-def test_two_claims_that_agree_are_recorded_and_are_no_proof() -> None:
-    result = tm.solve(knapsack(pyo.maximize), "scip", second_solver="highs", options={})
-    told = {k: v for k, v in result.certificate.facts.items() if k.startswith("second_")}
-    assert told.pop("second_version")
-    assert told.pop("second_bound") == pytest.approx(13)
-    assert told == {
-        "second_solver": "highs", "second_status": "optimal", "second_objective": 13,
-        "second_agrees": True,
-    }  # fmt: skip
-    assert (result.solver, result.objective) == ("scip", 13)
-    assert result.certificate.verdict is Verdict.SOLVER_BOUND
-    assert "highs agrees" in result.message
-
-
-@pytest.mark.parametrize(("pair", "liar"), [(("highs", "scip"), 0), (("highs", "scip"), 1)])
+@pytest.mark.parametrize("liar", ["highs", "scip"])
 def test_a_bound_beyond_the_point_of_the_other_is_named(
-    pair: tuple[str, str], liar: int, says: Callable[..., None]
+    liar: str, says: Callable[..., None]
 ) -> None:
     """One ends at -12 and calls it optimal with the bound -12; the other has a point of -13."""
     worse = np.array([0.0, 0.0, 1.0])
-    says(pair[liar], x=worse, bound=-6.0, objective=-6.0)
-    result = tm.solve(knapsack(), pair[0], second_solver=pair[1])
+    says(liar, x=worse, bound=-6.0, objective=-6.0)
+    result = tm.solve(knapsack(), "highs", second_solver="scip")
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
-    sentence = f"{pair[liar]} claims the bound -6, and a feasible point has -13"
+    sentence = f"{liar} claims the bound -6, and a feasible point has -13"
     assert result.certificate.reason == sentence
     assert sentence in result.message
     assert result.certificate.facts["second_agrees"] is False
     assert result.objective == -13, "the better point is kept"
-    assert result.solver == pair[0]
+    assert result.solver == "highs"
     assert result.status is not Status.OPTIMAL
-    if liar == 0:
-        assert "the point is that of" in result.message
 
 
 @pytest.mark.parametrize("liar", ["highs", "scip"])

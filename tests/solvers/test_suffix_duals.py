@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -59,22 +58,6 @@ def test_reduced_costs_that_there_are_none_of_are_a_sentence() -> None:
     m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 100)
     assert "Suffix rc is empty" in tm.solve(m).message
     assert not m.rc
-
-
-@pytest.mark.parametrize("solver", ["auto", "clarabel"])
-def test_rows_that_are_kept_as_arrays_have_theirs(solver: str) -> None:
-    model = tm.c_svc(DATA, C=1.0)
-    model.extra = pyo.Constraint(expr=model.w[0] <= 0.1)
-    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT_EXPORT)
-    result = tm.solve(model, solver)
-    assert [model.dual[model.margin[i]] for i in range(DATA.n)] == pytest.approx(
-        result.duals["margin"].tolist()
-    )
-    w = np.array([pyo.value(model.w[j]) for j in range(2)])
-    alpha = np.array([model.dual[model.margin[i]] for i in range(DATA.n)])
-    gradient = w - DATA.X.T @ (alpha * DATA.y)
-    gradient[0] -= model.dual[model.extra]
-    assert gradient == pytest.approx(np.zeros(2), abs=1e-5)
 
 
 def test_a_suffix_holds_the_last_solve_or_what_it_was_given() -> None:

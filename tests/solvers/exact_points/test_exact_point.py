@@ -1,4 +1,4 @@
-"""From points that miss their rows by a solver's tolerances to exactly feasible ones nearby."""
+"""Exactly feasible points near those of a solver; optima of 0 that are attained exactly."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import tightmargin as tm
 from tests.inside.solvers import (
     FeasiblePoint,
     Limits,
-    Search,
     StandardForm,
-    _along,
+    clarabel,
     classify,
-    equations_of,
+    costless_point,
     exact_point,
     near_point,
     standard_form,
 )
+from tests.support.semidefinite_models import least_eigenvalue, max_cut
 from tightmargin.solvers import Verdict
 
 
@@ -29,19 +29,10 @@ def repaired(form: StandardForm, x: Any) -> FeasiblePoint | None:
     return exact_point(form, classify(form), np.array(x, dtype=float), Limits(threads=1))
 
 
-def model(**bounds: Any) -> pyo.ConcreteModel:
-    m = pyo.ConcreteModel()
-    for name, pair in bounds.items():
-        m.add_component(name, pyo.Var(bounds=pair))
-    return m
-
-
-FREE, POSITIVE = (None, None), (0, None)
-
-
 def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
     """No point is inside both rows, and 0.7 / 0.3 is no double."""
-    m = model(x=FREE, y=FREE, t=POSITIVE)
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.t = pyo.Var(), pyo.Var(), pyo.Var(bounds=(0, None))
     m.above = pyo.Constraint(expr=0.1 * m.x + 0.3 * m.y >= 0.7)
     m.below = pyo.Constraint(expr=0.1 * m.x + 0.3 * m.y <= 0.7)
     m.cone = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.t)
@@ -51,35 +42,10 @@ def test_rows_that_together_imply_an_equation_are_solved_as_one() -> None:
     assert result.objective == pytest.approx(4.9, rel=1e-6)  # 0.7^2 / (0.1^2 + 0.3^2)
 
 
-def test_the_equations_choose_columns_with_room() -> None:
-    """A simplex with a coordinate at each end: the pivot is neither."""
-    m = pyo.ConcreteModel()
-    m.a = pyo.Var(range(4), bounds=(0, 0.5))
-    m.total = pyo.Constraint(expr=sum(m.a.values()) == 1)
-    m.goal = pyo.Objective(expr=m.a[0] - m.a[1])
-    form = standard_form(m)
-    x = np.array([0.0, 0.5, 0.3, 0.2 + 1e-9])
-    equations = equations_of(form, x)
-    assert set(equations.dependent.tolist()) <= {2, 3}
-    found = repaired(form, x)
-    assert found.x[:2].tolist() == [0.0, 0.5]
-    assert found.varying == -0.5
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_norms_are_met_by_scaling(scale: float) -> None:
-    """A step back into the ball, and the slack takes what that costs its row."""
-    m = model(x=FREE, y=FREE, s=POSITIVE)
-    m.ball = pyo.Constraint(expr=m.x**2 + m.y**2 <= 2 * scale**2)
-    m.row = pyo.Constraint(expr=m.x + m.y + m.s >= 3 * scale)
-    m.goal = pyo.Objective(expr=m.s)
-    found = repaired(standard_form(m), scale * np.array([1 + 1e-9, 1.0, 1.0]))
-    assert found.varying / scale == pytest.approx(1.0, abs=1e-8)
-
-
 def test_equations_are_solved_in_rational_numbers() -> None:
     """3 x + 3 y = 2 and x = y has the solution 1/3, and z = 1 - x: a contradiction has none."""
-    m = model(x=(0, 1), y=(0, 1), z=(0, 1))
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = (pyo.Var(bounds=(0, 1)) for _ in range(3))
     m.rows = pyo.ConstraintList()
     m.rows.add(3 * m.x + 3 * m.y == 2)
     m.rows.add(m.x - m.y == 0)
@@ -112,19 +78,6 @@ def test_integers_are_rounded_and_the_rest_is_repaired() -> None:
     assert repaired(form, [1.0, 0.0, 0.0, 0.0]) is None
 
 
-def test_slacks_take_what_rows_miss_and_no_more() -> None:
-    m = model(x=FREE, s=POSITIVE, dear=POSITIVE)
-    m.row = pyo.Constraint(expr=m.x + m.s + m.dear >= 1)
-    m.other = pyo.Constraint(expr=m.x <= 0.3)
-    m.goal = pyo.Objective(expr=m.s + 10 * m.dear)
-    found = repaired(standard_form(m), [0.3, 0.7 - 1e-8, 0.0])
-    assert found.x[2] == 0.0
-    assert found.varying == pytest.approx(0.7, rel=1e-12)
-    m.other.deactivate()
-    found = repaired(standard_form(m), [1.0 + 1e-9, 0.0, 0.0])
-    assert found.varying == 0.0, "an optimum of 0 stays 0"
-
-
 def test_no_point_is_made_up_where_there_is_none() -> None:
     """Seven coordinates of at most 1/7 rounded down never sum to 1: near, and nothing more."""
     assert 7 * Fraction(1 / 7) < 1
@@ -140,19 +93,101 @@ def test_no_point_is_made_up_where_there_is_none() -> None:
     assert near.worst == "row total"
 
 
-def test_a_step_is_sought_between_one_too_short_and_one_that_is_dear() -> None:
-    """Feasible from 3e-5 on and dear at 1e-4: what is taken is within a factor of two of 3e-5."""
-    tried: list[float] = []
+# --- into semidefinite cones, without a solve ----------------------------------------------------
 
-    class Feasible(Search):
-        def tried(self, x: np.ndarray, *, clearly: bool = False) -> float:
-            tried.append(float(x[0]))
-            return float(x[0]) if x[0] >= 3e-5 else np.inf
 
-        def settled(self, share: float) -> bool:
-            return False
+@pytest.fixture
+def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked")
 
-    search = object.__new__(Feasible)
-    _along(search, np.zeros(1), np.ones(1), (1e-3, 1e-4, 1e-5, 1e-6))
-    assert 3e-5 <= min(step for step in tried if step >= 3e-5) <= 6e-5
-    assert min(tried) == 1e-5  # and nothing shorter
+    monkeypatch.setattr(clarabel, "run_conic", refuse)
+
+
+@pytest.mark.usefixtures("no_solver")
+@pytest.mark.parametrize(("n", "off"), [(4, 1e-10), (6, 0.0)])
+def test_with_a_trace_of_one_the_way_leads_to_the_middle(n: int, off: float) -> None:
+    """More on the diagonal alone would miss the trace."""
+    half = np.random.default_rng(n).normal(size=(n, n))
+    C = half + half.T
+    values, vectors = np.linalg.eigh(C)
+    X = np.outer(vectors[:, 0], vectors[:, 0]) - off * np.eye(n)
+    point = repaired(standard_form(least_eigenvalue(C)), X[np.tril_indices(n)])
+    assert point.exact
+    assert point.varying >= values[0] - 1e-12 * abs(values[0])
+    assert point.varying <= values[0] + max(1e-8, 100 * n * off) * abs(values[0])
+
+
+@pytest.mark.usefixtures("no_solver")
+@pytest.mark.parametrize("off", [0.0, 1e-10])
+def test_a_free_diagonal_takes_what_the_least_eigenvalue_lacks(off: float) -> None:
+    n = 5
+    form = standard_form(max_cut(n, 0))
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = form.psd[0].g
+    laplacian = -(matrix + np.tril(matrix, -1).T)
+    # Diag(y) with all y at the largest eigenvalue is on the border, a hair outside here.
+    top = float(np.linalg.eigvalsh(laplacian)[-1])
+    point = repaired(form, np.full(n, top - off * top))
+    assert n * top * (1 - 1e-12) <= point.varying <= n * top * (1 + 1e-9 + 10 * off)
+
+
+# --- optima of 0 ---------------------------------------------------------------------------------
+
+
+def separable(seed: int) -> tm.TrainingData:
+    """Points in thirds, so that no margin is a double, on both sides of a plane by 1/3 or more."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-6, 7, size=(30, 3)) / 3
+    X = X[np.abs(X[:, 0]) > 0.3]
+    return tm.TrainingData(X, np.where(X[:, 0] > 0, 1, -1))
+
+
+def mixed(seed: int, unit: float = 1 / 7) -> tm.TrainingData:
+    """Classes whose hulls share points, in sevenths or another unit."""
+    X = np.random.default_rng(seed).integers(-9, 10, size=(24, 2)) * unit
+    return tm.TrainingData(X, [-1, 1] * 12)
+
+
+NU = {"nu": 0.3}
+ZEROS: dict[str, tuple[str, tm.TrainingData, dict[str, Any]]] = {
+    "least loss, free": ("rsvm_relaxed", separable(0), {"intercept": "free"}),
+    "least loss, no intercept": ("rsvm_relaxed", separable(2), {"intercept": "none"}),
+    "least loss of a kernel": ("rsvm_kernel_relaxed", separable(3), {"intercept": "free"}),
+    "distance of hulls": ("nu_svc_dual", mixed(0), NU),
+    "distance, penalised": ("nu_svc_dual", mixed(1), NU | {"intercept": "penalised"}),
+    # t and lambda have prices, and the norm of v is at most their product.
+    "a norm that a cone prices": ("extended_nu_svc_dual", mixed(2), NU | {"scale": "takeda"}),
+    **{
+        f"a bound, units 2^{k}": ("nu_svc", mixed(3, 2.0**k), {"nu": 0.5, "intercept": "none"})
+        for k in (-22, 18)
+    },
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_optima_of_zero_are_exactly_zero(name: str) -> None:
+    entry, data, words = ZEROS[name]
+    result = tm.solve(tm.build(entry, data, **words))
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.interval == (0, 0)
+
+
+def test_hulls_that_nearly_touch_are_not_said_to() -> None:
+    apart = 2.0**-30
+    X = [[0.0, 0.0], [1.0, 1.0], [apart, -apart], [1.0, -1.0]]
+    data = tm.TrainingData(X, [1, 1, -1, -1])
+    for build in (tm.nu_svc_dual, tm.extended_nu_svc_dual):
+        model = build(data, nu=0.5)
+        form = standard_form(model)
+        assert costless_point(form, np.full(form.n, 0.25)) is None
+        result = tm.solve(model)
+        assert not (result.certificate.verdict is Verdict.CERTIFIED and result.objective == 0)
+
+
+def test_a_price_on_what_cannot_be_zero_has_no_costless_point() -> None:
+    model = tm.rsvm_relaxed(separable(1))
+    model.xi[0].setlb(0.5)
+    form = standard_form(model)
+    assert costless_point(form, np.ones(form.n)) is None
+    assert tm.solve(model).objective == pytest.approx(0.5)

@@ -1,4 +1,4 @@
-"""Expressions are read as Pyomo's own reader reads them."""
+"""Expressions are read as Pyomo's own reader reads them, and sparse rows as dense ones."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyomo.gdp import Disjunct, Disjunction
 from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
 from tests.inside.formulations import ArrayVar, dot, squares
 from tests.inside.formulations import affine_rows_total as total
-from tests.inside.solvers import Columns, Polynomial
+from tests.inside.solvers import Columns, Polynomial, sparse_assembly, standard_form
 from tests.inside.solvers import expressions_read as read
 from tests.support.covering import FULL
 
@@ -103,20 +105,10 @@ def test_any_quadratic_is_read_as_pyomo_reads_it(expression: Any) -> None:
     assert found[2] == pytest.approx(pairs, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda m: m.s**3,
-        lambda m: m.s * m.x[0] * m.y[0],
-        lambda m: pyo.exp(m.s),
-        lambda m: 1 / m.s,
-        lambda m: m.s**0.5,
-        lambda m: (m.s * m.x[0]) ** 2,
-        lambda m: m.s ** m.y[0],
-    ],
-)
-def test_what_is_not_quadratic_is_none(write: Any) -> None:
-    assert read(write(M), Columns(M), "here") is None
+def test_what_is_not_quadratic_is_none() -> None:
+    s, x, y = M.s, M.x[0], M.y[0]
+    for written in (s**3, s * x * y, pyo.exp(s), 1 / s, s**0.5, (s * x) ** 2, s**y):
+        assert read(written, Columns(M), "here") is None, str(written)
 
 
 def test_products_of_fixed_factors_and_those_that_cancel() -> None:
@@ -148,40 +140,18 @@ FAR = [1e16, -1e16, 1.0, -1.0, 3.0, 0.1, 1e-3, 2.0**60, -(2.0**60), 7e15]
 @pytest.mark.parametrize("seed", range(20 if FULL else 5))
 def test_repeated_terms_add_up_exactly(seed: int) -> None:
     """Every coefficient is the double nearest to the exact sum of its parts, in any order."""
-    rng = np.random.default_rng(seed)
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(3))
-    terms = rng.choice(FAR, size=(12, 3))
-    squares_too = rng.choice(FAR, size=8)
-    constants = rng.choice(FAR, size=6)
+    parts: list[Any] = [m.x[0], m.x[1], m.x[2], m.x[0] * m.x[1]]
+    terms = np.random.default_rng(seed).choice(FAR, size=(12, 4)).tolist()
     body: Any = 0.0
-    exact = dict.fromkeys(range(3), Fraction(0))
     for row in terms:
-        for k, a in enumerate(row.tolist()):
-            body = body + a * m.x[k]
-            exact[k] += Fraction(a)
-    for a in squares_too.tolist():
-        body = body + a * m.x[0] * m.x[1]
-    for a in constants.tolist():
-        body = body + (a + 0 * m.x[2])
+        for part, a in zip(parts, row, strict=True):
+            body = body + a * part
     found = read(body, Columns(m), "row")
-    index, numbers = found.linear()
-    assert dict(zip(index.tolist(), numbers.tolist(), strict=True)) == {
-        k: float(value) for k, value in exact.items()
-    }
-    product = float(sum(map(Fraction, squares_too.tolist()), Fraction(0)))
+    *linear, product = (float(sum(map(Fraction, column))) for column in zip(*terms, strict=True))
+    assert found.linear()[1].tolist() == linear
     assert [a for *_, a in found.products] == ([product] if product else [])
-
-
-def test_what_cancels_in_doubles_is_proven_as_it_is_written() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(1, 50))
-    m.goal = pyo.Objective(expr=1e16 * m.x - m.x - 1e16 * m.x)
-    found = tm.solve(m)
-    assert (found.objective, found.bound) == (-50, -50)
-    m.goal.set_value(pyo.exp(1e16 * m.x - m.x - 1e16 * m.x))
-    found = tm.solve(m)
-    assert found.bound <= math.exp(-50)
 
 
 def test_powers_and_factors_of_fixed_variables() -> None:
@@ -194,3 +164,62 @@ def test_powers_and_factors_of_fixed_variables() -> None:
     assert [a for *_, a in found.products] == [1.5]
     assert found.linear()[1].tolist() == [0.5]
     assert found.constant == 14.0
+
+
+# --- parts of models -----------------------------------------------------------------------------
+
+
+def test_a_disjunct_of_a_disjunction_is_read() -> None:
+    data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+    halves = []
+    for low in (True, False):
+        m = tm.c_svc(data, C=1.0)
+        m.row = pyo.Constraint(expr=m.w[0] <= -1 if low else m.w[0] >= 1)
+        halves.append(tm.solve(m).objective)
+    m = tm.c_svc(data, C=1.0)
+    m.w.setlb(-9)
+    m.w.setub(9)
+    m.low, m.high = Disjunct(), Disjunct()
+    m.low.row = pyo.Constraint(expr=m.w[0] <= -1)
+    m.high.row = pyo.Constraint(expr=m.w[0] >= 1)
+    m.one = Disjunction(expr=[m.low, m.high])
+    assert tm.solve(m).objective == pytest.approx(min(halves), rel=1e-6)
+
+
+def test_a_number_that_does_exist_is_read() -> None:
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var(bounds=(-5, 5))
+    m.x.fix(4.0)
+    m.p = pyo.Param(initialize=4.0, mutable=True)
+    m.goal = pyo.Objective(expr=pyo.log(m.x) + pyo.sqrt(m.p) * abs(m.y) + m.y**2)
+    assert tm.solve(m).objective == pytest.approx(math.log(4.0), rel=1e-7)
+
+
+EDITS: list[Any] = [
+    lambda m: m.w[0].fix(2.0),
+    lambda m: m.margin[1].deactivate(),
+    lambda m: m.margin[0].set_value(m.margin[0].body >= 0.5),
+]
+FEW = [([], 3), (EDITS[:1], 1), (EDITS[1:2], 3), (EDITS[2:], 1000), (EDITS, 1), (EDITS, 3)]
+
+
+@pytest.mark.parametrize(("edits", "at_once"), FEW)
+def test_sparse_rows_are_those_of_dense_points(
+    edits: list[Any], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written a few rows at a time."""
+    monkeypatch.setattr(sparse_assembly, "AT_ONCE", at_once)
+    for seed in range(6 if FULL else 2):
+        rng = np.random.default_rng(seed)
+        X = sp.random_array((7, 3), density=0.4, rng=rng, format="csr")
+        forms = []
+        for points in (X, X.toarray()):
+            m = tm.c_svc(tm.TrainingData(points, [-1, 1, -1, 1, -1, 1, -1]), C=1.0)
+            for edit in edits:
+                edit(m)
+            forms.append(standard_form(m))
+        kept, dense = forms
+        assert np.array_equal(kept.A.toarray(), dense.A.toarray())
+        assert np.array_equal(kept.A.indptr, dense.A.indptr), "no cell is stored twice or as 0"
+        assert np.array_equal(kept.A.indices, dense.A.indices), "columns ascend"
+        assert np.array_equal(kept.row_lower, dense.row_lower)
