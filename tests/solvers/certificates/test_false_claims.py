@@ -26,12 +26,7 @@ from tests.inside.solvers import (
     standard_form,
 )
 from tests.support.covering import FULL, covering
-from tightmargin.solvers import (
-    Certificate,
-    SolveResult,
-    Status,
-    Verdict,
-)
+from tightmargin.solvers import Certificate, SolveResult, Status, Verdict
 
 RELATIVE = 1e-5  # points may miss rows by 1e-6 of their size
 

@@ -7,13 +7,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import (
-    Limits,
-    classify,
-    feasible_point,
-    primal_residual,
-    standard_form,
-)
+from tests.inside.solvers import Limits, classify, feasible_point, primal_residual, standard_form
 from tests.support.lying_solver import DATA, SUBJECTS
 
 
@@ -31,14 +25,6 @@ def point_of(model: pyo.ConcreteModel) -> np.ndarray | None:
 def test_every_feasible_model_has_a_point(subject: str) -> None:
     """Whole numbers where they are asked for: the residual counts integrality."""
     assert point_of(SUBJECTS[subject].build()) is not None
-
-
-def test_the_point_that_the_user_gave_is_looked_at_first() -> None:
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(initialize=7.0, within=pyo.Integers)
-    m.odd = pyo.Constraint(expr=pyo.sin(m.x) ** 2 <= 0.9)
-    m.objective = pyo.Objective(expr=m.x)
-    assert point_of(m) == [7.0]
 
 
 def without_a_point(kind: str) -> pyo.ConcreteModel:

@@ -386,15 +386,6 @@ def test_what_does_not_fit_the_model_is_dropped_and_said(claim: Claim, said: str
     assert (kept.status is Status.ERROR) == (kept.x is None)
 
 
-def test_no_bound_and_no_point_are_no_contradiction() -> None:
-    form = standard_form(SUBJECTS["QP"].build())
-    for status in (Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION, Status.ERROR):
-        kept = with_contradictions(form, Claim(status, bound=-np.inf, message="word"))
-        assert (kept.status, kept.contradictions, kept.message) == (status, (), "word")
-        assert kept.bound is None
-        assert with_contradictions(form, Claim(status, bound=np.inf)).contradictions == ()
-
-
 def test_the_command_line_does_not(tell: Callable[..., None], tmp_path: Path) -> None:
     tell("worse_point", "QP")
     file = command_line.write_csv(tmp_path / "d.csv", DATA)

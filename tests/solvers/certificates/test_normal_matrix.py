@@ -35,18 +35,6 @@ def dense(normal: NormalMatrix) -> Array:
     return A.T @ normal.scaled.toarray() @ A + normal.curvature.toarray()
 
 
-@pytest.mark.parametrize("curved", [True, False])
-@pytest.mark.parametrize("chained", [True, False])
-def test_full_columns_are_eliminated_last(*, curved: bool, chained: bool) -> None:
-    rng = np.random.default_rng(1)
-    normal = instance(rng, 60, 5, curved=curved, chained=chained)
-    assert normal.full.tolist() == [True] * 5 + [False] * 60
-    target = rng.normal(size=65)
-    right = np.linalg.solve(dense(normal), target)
-    np.testing.assert_allclose(solved(normal, target), right, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(normal.times(target), dense(normal) @ target, rtol=1e-10, atol=1e-10)
-
-
 def test_multipliers_of_nothing_move_nothing() -> None:
     normal = instance(np.random.default_rng(2), 20, 2, curved=False, chained=False)
     nothing = NormalMatrix(normal.A, 0 * normal.scaled, normal.curvature)

@@ -17,7 +17,6 @@ from tests.inside.experiments import compare_solvers
 from tests.inside.solvers import (
     COLUMNS,
     SOLVERS,
-    TRIALS,
     Agreement,
     Model,
     SolverRun,
@@ -28,14 +27,7 @@ from tests.inside.solvers import (
 from tests.inside.solvers import solver_runs as answering
 from tests.references import reference_solutions as ref
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import (
-    Certificate,
-    Claim,
-    SolveResult,
-    Status,
-    Verdict,
-)
+from tightmargin.solvers import Certificate, Claim, SolveResult, Status, Verdict
 
 NU_BELOW, NU, PENALTY, BIG_M, N = 0.3, 0.75, 1.3, 25.0, 10
 DATA = ref.points("overlapping", 1, n=N)
@@ -244,23 +236,6 @@ def test_a_lying_solver_is_shown_as_no(
     assert " NO " in row
 
 
-def test_an_infeasible_point_is_a_no_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x + y <= 4 is broken by (3, 2), whose value would be better than the optimum -6."""
-    model, optimum = TRIALS[ProblemClass.LP]()
-
-    def too_good(claim: Claim) -> Claim:
-        return replace(claim, x=np.array([3.0, 2.0]))
-
-    lie(monkeypatch, scs, too_good)
-    found = tm.compare(None, [model], solvers=("highs", "scs"))
-    honest, liar = found.rows
-    assert honest.objective == pytest.approx(optimum)
-    assert (found.agrees(honest), found.agrees(liar)) == (True, False)
-    assert liar.objective is None
-    assert "infeasible by" in liar.certificate
-    assert "sum" in liar.certificate
-
-
 # --- the rule itself -----------------------------------------------------------------------------
 
 
@@ -379,11 +354,6 @@ def test_bad_questions_are_2_with_one_line(asked: list[str], message: str, folde
     refused = run("compare", *asked, "--data", folder / "points.csv")
     assert refused.code == 2
     assert message in refused.complaint
-
-
-def test_data_must_be_named() -> None:
-    refused = run("compare", "conic_sdp", "--solver", "all")
-    assert (refused.code, "needs --data" in refused.complaint) == (2, True)
 
 
 def test_an_interrupt_keeps_the_finished_rows(folder: Path, monkeypatch: Any) -> None:

@@ -48,41 +48,11 @@ def test_one_row_in_every_spelling(given: str) -> None:
     assert (table.rows[0].label == "mine") == ("labels" in given)
 
 
-def test_rows_of_all_kinds_keep_their_order_and_labels() -> None:
-    rows = {
-        "weak": (tm.zero_one_relaxed, {"big_m": 1000.0}),
-        "strong": tm.conic_sdp,
-        "model": tm.conic_sdp(DATA, penalty=0.6),
-    }
-    table = tm.compare(DATA, rows, parameters=WORDS, exact=tm.zero_one_big_m)
-    assert [row.label for row in table.rows] == ["weak", "strong", "model"]
-    assert table.to_frame()["formulation"].tolist() == [*rows, "zero_one_big_m (exact)"]
-    weak, strong, model = bounds(table)
-    assert weak < strong
-    assert model == pytest.approx(strong)
-    other = tm.compare(DATA, list(rows.values()), parameters=WORDS, labels={1: "second"})
-    assert other.rows[1].label == "second"
-
-
 def test_a_builder_is_taken_by_several_solvers_too() -> None:
     table = tm.compare(
         DATA, {"mine": tm.c_svc}, parameters={"C": 1.0}, solvers=("highs", "clarabel")
     )
     assert [row.model.label for row in table.rows] == ["mine", "mine"]
-
-
-def test_an_edit_is_applied_to_every_row_and_to_the_exact_problem() -> None:
-    seen = []
-
-    def few(model: pyo.ConcreteModel) -> None:
-        seen.append(model.origin.entry)
-        model.few = pyo.Constraint(expr=sum(model.z.values()) <= 2)
-
-    table = tm.compare(DATA, {"mine": tm.conic_sdp}, parameters=WORDS, edit=few)
-    assert sorted(seen) == ["conic_sdp", "zero_one_big_m"]
-    assert table.rows[0].label == "mine"
-    assert table.exact_label == "zero_one_big_m, edited"
-    assert 0 <= table.relative_gap(table.rows[0]) < 1
 
 
 def unknown(data: Any) -> None:
@@ -190,32 +160,6 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
         assert table.rows[1].value is not None
 
 
-# --- claims --------------------------------------------------------------------------------------
-
-
-def test_a_claimed_gap_stands_beside_the_proven_one(spoilt: Any) -> None:
-    """A row whose claim is 0.9 of the optimum and whose proof is missing, and a proven one."""
-
-    def claimed(result: SolveResult) -> SolveResult:
-        assert EXACT.objective is not None
-        words = {"verdict": Verdict.NOT_CERTIFIED, "reason": "no proof", "bound": None}
-        certificate = replace(
-            result.certificate, solver_bound=0.9 * EXACT.objective, gap=None, **words
-        )
-        return replace(result, bound=None, certificate=certificate)
-
-    spoilt("conic_sdp", claimed)
-    table = tm.compare(DATA, ROWS[:2], parameters=WORDS)
-    proven, open_row = table.rows
-    assert table.relative_gap(open_row) is None
-    assert table.claimed_gap(open_row) == pytest.approx(0.1, abs=1e-6)
-    assert table.relative_gap(proven) is not None
-    frame = table.to_frame()
-    assert frame["claimed gap"][1] == pytest.approx(0.1, abs=1e-6)
-    assert "claimed %" in repr(table)
-    assert "claimed %" not in repr(replace(table, rows=table.rows[:1]))
-
-
 # --- what may enter a gap, and what is flagged ----------------------------------------------------
 
 SETTINGS = {"penalty": 1.0, "big_m": "derived"}
@@ -251,14 +195,6 @@ def test_frame_and_latex_hold_every_row(table: Any) -> None:
     assert two[-3].endswith(r"& zero\_one\_big\_m (exact) \\")
     with pytest.raises(ValueError, match=r"columns must be one of .* got 'gap'"):
         table.to_latex(columns=["gap"])
-
-
-def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table: Any) -> None:
-    wrong = replace(table.rows[1], bound=table.upper + 1)
-    broken = replace(table, rows=(wrong,))
-    assert "exceeds the best point" in broken.violations()[0]
-    assert broken.absolute_gap(wrong) is None
-    assert broken.relative_gap(wrong) is None
 
 
 def test_the_exact_problem_is_what_the_first_row_relaxes(table: Any) -> None:

@@ -106,24 +106,6 @@ def test_the_machines_of_a_grid_are_those_of_another_layer(kind: str, mode: str)
             assert machine.b == 0
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_fits_are_those_of_the_model(mode: str, no_model: None) -> None:
-    for beta, fit in zip(BETAS, fits("hinge", POINTS, BETAS, intercept=mode), strict=True):
-        expected = solve(c_svc(POINTS, C=cost(beta), intercept=mode))
-        assert expected.certificate.verdict is Verdict.CERTIFIED
-        assert fit.objective == pytest.approx(expected.objective, rel=1e-6)
-        np.testing.assert_allclose(fit.w, expected.values["w"], atol=1e-5)
-        assert fit.certified
-        assert fit.status is Status.OPTIMAL
-        assert fit.bound is not None
-        assert fit.bound <= expected.objective * (1 + 1e-12)
-        facts = expected.certificate.facts
-        assert fit.certificate.facts["errors"] == facts["errors"]
-        assert fit.certificate.facts["unit"] == pytest.approx(facts["unit"])
-        gap = (fit.objective - fit.bound) / fit.objective
-        assert fit.certificate.gap == pytest.approx(gap, rel=1e-12, abs=1e-12)
-
-
 def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None:
     """Points -3, -1 and 1, 2 at a cost that leaves all of them inside the margin.
 
@@ -134,24 +116,6 @@ def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None
     C = cost(0.04)
     assert fit.w == pytest.approx([7 * C], rel=1e-5)
     assert fit.b == pytest.approx(((1 - 14 * C) + (21 * C - 1)) / 2, rel=1e-4)
-
-
-def test_blocks_do_not_change_the_machines_and_are_announced(
-    monkeypatch: pytest.MonkeyPatch, no_model: None
-) -> None:
-    said: list[str] = []
-    together = fits("hinge", POINTS, BETAS, progress=said.append)
-    assert said == ["beta 0.009901 to 0.9901, 1 of 4"]
-    one = (POINTS.n + 4) * 16
-    monkeypatch.setattr(cost_grid, "WORK", 3.5 * one)
-    said.clear()
-    for whole, part in zip(
-        together, fits("hinge", POINTS, BETAS, progress=said.append), strict=True
-    ):
-        assert part.hyperparameter == whole.hyperparameter
-        assert part.objective == pytest.approx(whole.objective, rel=1e-9)
-        np.testing.assert_allclose(part.w, whole.w, atol=1e-6)
-    assert said == ["beta 0.009901 to 0.8, 1 of 4", "beta 0.9901, 4 of 4"]
 
 
 # --- the ways out --------------------------------------------------------------------------------
@@ -258,17 +222,6 @@ def test_huge_points_have_the_machine_of_the_model(mode: str) -> None:
     (fit,) = fits("hinge", data, [0.5], intercept=mode)
     assert fit.certified
     assert fit.objective == pytest.approx(expected.objective, rel=1e-6)
-
-
-def test_a_gap_that_does_not_tell_w_asks_the_model(solved: list[float]) -> None:
-    """1/2 ||w||^2 is 1e-14 of C n on points of size 1e-7: the closed form is C sum y_i x_i."""
-    data = TrainingData(1e-7 * POINTS.X, POINTS.y)
-    machine = hinge_block(data, np.array([cost(0.1)]), "none")[0]
-    assert machine.proven
-    assert not machine.near
-    (fit,) = fits("hinge", data, [0.1], intercept="none")
-    assert solved == pytest.approx([cost(0.1)])
-    np.testing.assert_allclose(fit.w, cost(0.1) * (data.y @ data.X), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
-"""nu_bar, its proven bounds where HiGHS drops coefficients, and the loss of a quick hyperplane."""
+"""nu_bar and its proven bounds, the loss of a quick hyperplane, and a deviation as printed."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.inside.formulations import fit_kernel_pca
+from tests.inside.experiments import deviation
 from tests.inside.solvers import nu_bar_bounds, remark, small_loss
 from tests.inside.solvers import nu_range as ranges
 from tests.support.covering import covering
@@ -20,15 +21,6 @@ def two_clouds() -> TrainingData:
     X = rng.normal(0, 0.5, (28, 2))
     X[:, 0] += np.repeat([0.5, -0.5], 14)
     return TrainingData(X, np.repeat([1.0, -1.0], 14))
-
-
-def test_a_coefficient_that_highs_drops_does_not_stop_the_bounds() -> None:
-    """All components of a Gaussian kernel separate different points: nu_bar is 0."""
-    points = fit_kernel_pca(two_clouds(), keep="full", kernel="rbf", width=1.0).data
-    assert (np.abs(points.X[points.X != 0]) < 1e-9).any()
-    low, high = nu_bar_bounds(points)
-    assert low == 0
-    assert 0 <= high < 1e-9
 
 
 def test_a_dropped_coefficient_counts_in_both_bounds() -> None:
@@ -83,3 +75,20 @@ def test_inside_the_range_no_program_is_solved_and_below_it_says_so(monkeypatch:
     assert "at or below the range" in remark(nu_svc(data, nu=0.999 * lower).origin)
     monkeypatch.setattr(ranges, "_nu_bar", lambda *_: pytest.fail("nu_bar was asked for"))
     assert remark(nu_svc(data, nu=1.1 * upper).origin) == ""
+
+
+def lemma_12(level: float, radius: float, m: int, c: float, delta: float) -> float:
+    """The deviation as it is printed."""
+    inner = 4 * c**2 * radius**2 / level**2 * math.log2(2 * m) - 1 + math.log(2 / delta)
+    return math.sqrt(2 / m * inner)
+
+
+@pytest.mark.parametrize("share", [-1.0, 0.0, 0.6])
+def test_lemma_12_gives_the_deviation_of_theorem_3(share: float) -> None:
+    """(w, b) / sqrt(1 + b^2) on (x, 1): never more than G, and as much where |b| = R."""
+    m, R, level, c, delta = 50, 1.7, 0.2, 0.4, 0.05
+    b = share * R
+    homogeneous = lemma_12(level / math.sqrt(1 + b**2), math.sqrt(R**2 + 1), m, c, delta)
+    through = deviation(-level, m=m, radius=R, c=c, delta=delta)
+    assert homogeneous <= through * (1 + 1e-12)
+    assert (homogeneous == pytest.approx(through, rel=1e-12)) == (abs(share) == 1.0)

@@ -21,7 +21,6 @@ from tests.inside.solvers import (
     SignReading,
     WeightedMachine,
     by_lemma,
-    checked_grid,
     hinge_machines,
     point_by_formula,
     proven_bounds,
@@ -164,12 +163,6 @@ def test_the_rule_is_the_published_one(table: list[list[float]]) -> None:
     np.testing.assert_array_equal(read.monotone, [(np.diff(row) <= 0).all() for row in regular])
     assert (read.labels[read.probabilities > 0.5 + 1e-9] == 1).all()
     assert (read.labels[read.probabilities < 0.5 - 1e-9] == -1).all()
-
-
-def test_grids() -> None:
-    np.testing.assert_allclose(checked_grid(19), np.arange(1, 20) * 0.05)
-    assert checked_grid([0.5, 0.25, 0.5]).tolist() == [0.25, 0.5]
-    assert checked_grid(np.array([0.5])).tolist() == [0.5]
 
 
 # --- as a document -------------------------------------------------------------------------------

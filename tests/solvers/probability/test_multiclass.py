@@ -98,18 +98,6 @@ def test_the_intervals_hold_the_probabilities_that_made_the_labels(
     assert ((low <= p + 1e-12) & (p <= high + 1e-12)).all()
 
 
-def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
-    """p_1 = 0.34: weights (6, 4) / 10 give class 0, (7, 3) / 10 do as well, (6.6, 3.4) is even."""
-    grid = simplex_grid(2, 10)
-    truth = np.array([[0.34, 0.66]])
-    labels = bayes_labels(grid, truth)
-    rainbow = rainbow_cells(grid, labels)
-    np.testing.assert_allclose(border_weights(grid, rainbow), [[0.65, 0.35]])
-    np.testing.assert_allclose(probabilities_at(border_weights(grid, rainbow)), [[0.35, 0.65]])
-    low, high = probability_intervals(grid, labels, rainbow)
-    np.testing.assert_allclose([low[0], high[0]], [[0.3, 0.6], [0.4, 0.7]])
-
-
 # --- fitted machines -----------------------------------------------------------------------------
 
 

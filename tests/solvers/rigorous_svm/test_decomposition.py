@@ -150,20 +150,6 @@ def moved(data: Data, norm_bound: float, steps: int = 25) -> Iterate:
     return iterate
 
 
-@pytest.mark.parametrize("q", [4, 10])
-def test_equations_20_and_21_give_what_the_rest_adds(q: int) -> None:
-    data = rbf(True)
-    iterate = moved(data, at_cost(data, 1.0)[0])
-    index = working_set(iterate.pairs, q)
-    assert 2 <= len(index) <= q
-    B, N = index, np.setdiff1d(np.arange(data.n), index)
-    Q, alpha = np.outer(data.y, data.y) * data.gram, iterate.pairs.alpha
-    inner = subproblem(iterate.pairs, index, data.gram[np.ix_(B, B)])
-    assert inner.p == pytest.approx(Q[np.ix_(B, N)] @ alpha[N], abs=1e-10)
-    assert inner.rest == pytest.approx(alpha[N] @ Q[np.ix_(N, N)] @ alpha[N], abs=1e-10)
-    assert inner.S(alpha[B]) == pytest.approx(alpha @ Q @ alpha, abs=1e-10)
-
-
 def test_the_subproblem_is_solved_as_a_second_order_cone_program() -> None:
     """(19) as min H ||F_B'(y_B o a) + u|| - e'a with u = F_N'(y_N o alpha_N)."""
     data = rbf(False)
@@ -184,16 +170,6 @@ def test_the_subproblem_is_solved_as_a_second_order_cone_program() -> None:
     witness.solve(solver="CLARABEL", **EXACT)
     assert inner.objective(solved) == pytest.approx(float(witness.value), rel=1e-8)
     assert inner.objective(solved) < inner.objective(inner.alpha) - 1e-6
-
-
-def test_a_working_set_holds_the_most_violating_pair_and_no_one_twice() -> None:
-    data = linear(False)
-    pairs = moved(data, at_cost(data, 1.0)[0]).pairs
-    up, low = pairs.candidates()
-    for q in (4, 10, 46):
-        index = working_set(pairs, q)
-        assert len(np.unique(index)) == len(index) <= q
-        assert {int(up.argmax()), int(low.argmin())} <= set(index.tolist())
 
 
 # --- the traps -----------------------------------------------------------------------------------

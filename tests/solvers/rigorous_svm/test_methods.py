@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -51,18 +50,6 @@ def test_every_method_finds_the_proven_optimum_of_every_form(name: str, method: 
     for variable, values in result.values.items():
         loaded = [v.value for v in built.find_component(variable).values()]
         assert loaded == np.atleast_1d(values).tolist()
-
-
-@pytest.mark.parametrize("name", SEARCHED)
-def test_values_and_multipliers_are_those_of_a_solver(name: str) -> None:
-    ours = solve(model(name))
-    exact = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-    theirs = solve(model(name), "clarabel", options=exact)
-    assert ours.values.keys() == theirs.values.keys()
-    assert ours.duals.keys() == theirs.duals.keys()
-    for mine, other in ((ours.values, theirs.values), (ours.duals, theirs.duals)):
-        for key in mine:
-            np.testing.assert_allclose(mine[key], other[key], atol=2e-5, err_msg=key)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +123,6 @@ def test_what_is_stopped_keeps_its_ends(
     assert (result.status, result.certificate.facts["stop"]) == (status, stop)
     optimum = reference_solutions.least_loss(DATA, "free", H).value
     assert 0 < result.bound < optimum <= result.objective * (1 + 1e-8)
-
-
-def test_a_norm_bound_changed_in_place_is_solved_for() -> None:
-    built = model("rsvm")
-    built.norm_bound.set_value(0.3)
-    result = solve(built)
-    assert result.parameters["norm_bound"] == 0.3
-    assert result.objective == pytest.approx(
-        reference_solutions.least_loss(DATA, "free", 0.3).value, rel=1e-7
-    )
-    assert math.isclose(float(np.linalg.norm(result.values["w"])), 0.3, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "bound"), [(SEARCHED[0], H), (SEARCHED[1], 500.0)])

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tightmargin as tm
 from tests.inside.formulations import gram_data, hinge_sum
 from tests.inside.solvers import (
     ExactHyperplane,
@@ -28,15 +27,12 @@ from tests.inside.solvers import (
     sides,
 )
 from tests.inside.solvers import norm_limit_search as search
-from tests.references.reference_solutions import least_loss, max_margin, points
+from tests.references.reference_solutions import least_loss, points
 from tests.support.covering import FULL
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Claim, Status, Verdict, norm_limit
 
 Array = np.ndarray[Any, Any]
-
-
-LINE = TrainingData([[1], [-1], [0.25], [-0.25], [-0.25], [0.25]], [1, -1, 1, -1, 1, -1])
 
 
 def certified_at(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> None:
@@ -67,22 +63,6 @@ def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
     if limit.value > 0:
         certified_at(data, limit.value, limit)
         certified_at(data, 2 * limit.value, limit)
-
-
-# --- examples with a known answer
-
-
-def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
-    for w in (1.0, 2.0, 3.0, 4.0):
-        assert min(hinge_sum(LINE, np.array([w]), b) for b in np.linspace(-2, 2, 81)) == 4.0
-    limit = norm_limit(LINE)
-    consistent(LINE, limit)
-    assert limit.value == pytest.approx(1, rel=1e-14)
-    assert limit.proven
-    assert not limit.separable
-    assert limit.least_loss == pytest.approx(4, rel=1e-14)
-    assert limit.least_loss_bound == pytest.approx(4, rel=1e-14)
-    assert rsvm_at_limit(LINE, 2.0, limit).length == 0.0
 
 
 # --- exact witnesses
@@ -194,35 +174,6 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     assert not limit.separable
 
 
-# --- proofs
-
-
-@given(st.integers(0, 10**6))
-@settings(max_examples=15)
-def test_whatever_the_numbers_a_proof_is_on_the_right_side(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    data = points("overlapping", seed % 5, n=12)
-    limit = norm_limit(data)
-    assert limit.proven
-    proofs = Proofs(data)
-    size = 10.0 ** rng.uniform(-14, 0)
-    alpha = np.clip(limit.alpha + size * rng.standard_normal(data.n), 0, 1)
-    steep = np.clip(limit.alpha_at_limit + size * rng.standard_normal(data.n), 0, 1)
-    near = limit.w + size * rng.standard_normal(2), limit.b + size * rng.standard_normal()
-    plane = exact_hyperplane(*near, np.zeros(2))
-    loss = proofs.loss(plane)
-    assert (proofs.least_loss(alpha) or 0) <= limit.least_loss * (1 + 1e-15)
-    assert proofs.norm_below(steep, loss) <= limit.upper
-    assert loss >= limit.least_loss_bound
-    active = np.abs(data.y * (data.X @ limit.w + limit.b) - 1) < 1e-9
-    mended = proofs.on_active_rows(plane, active)
-    numerators, one = proofs.margins(mended)
-    assert all(u == one for u, met in zip(numerators, active, strict=True) if met)
-    assert proofs.loss(mended) >= limit.least_loss_bound
-    if proofs.loss(mended) == proofs.least_loss(limit.alpha):
-        assert mended.norm_above >= limit.lower
-
-
 # --- ends, refusals
 
 
@@ -281,18 +232,6 @@ def test_libsvm_that_does_not_get_there_is_asked_first_and_quietly() -> None:
     consistent(data, limit)
     assert not limit.separable
     assert limit.least_loss == pytest.approx(4, rel=1e-9)
-
-
-def test_separable_points_have_the_inverse_of_their_margin() -> None:
-    data = points("separable", 0, n=20, d=3)
-    limit = norm_limit(data)
-    consistent(data, limit)
-    assert limit.separable
-    assert limit.proven
-    assert limit.value == pytest.approx(-1 / max_margin(data, "free").value, rel=1e-6)
-    ours = tm.solve(tm.max_margin_svc(data)).objective
-    assert ours is not None
-    assert limit.value == pytest.approx(-1 / ours, rel=1e-6)
 
 
 # --- wrong numbers on purpose, and data that need exact arithmetic -------------------------------

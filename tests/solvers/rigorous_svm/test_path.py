@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 
 from tests.inside.formulations import kernel_matrix
 from tests.inside.solvers import PATH_METHODS as METHODS
-from tests.inside.solvers import (
-    PointFound,
-    RsvmRow,
-    by_fits,
-    libsvm_fits,
-    rsvm_point,
-    single_bound,
-)
+from tests.inside.solvers import PointFound, RsvmRow, by_fits, libsvm_fits, rsvm_point, single_bound
 from tests.inside.solvers import path_path_rows as path_rows
 from tests.references.reference_solutions import capacity_dual, least_loss, points
 from tests.support.covering import covering
@@ -249,16 +242,6 @@ def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
     with pytest.raises(KeyboardInterrupt):
         rsvm_path(data, bounds, method="segments")
-
-
-@pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
-def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = kernel("rbf")
-    failed = PointFound(None, 1, said="it failed")
-    monkeypatch.setattr(path_rows, f"by_{first}", lambda *given, **named: failed)
-    row = certified(solve_rsvm(data, norm_bound=2.0, method=first))
-    assert row.method == ("segments" if first == "interior" else "interior")
-    assert row.stop == ""
 
 
 # --- which method --------------------------------------------------------------------------------

@@ -17,15 +17,7 @@ from hypothesis import strategies as st
 import tightmargin as tm
 from tests.inside.experiments import save_sgd, sgd_figure, sgd_study
 from tests.inside.formulations import gram_data
-from tests.inside.solvers import (
-    DESCENDED,
-    RULES,
-    StopReason,
-    Walk,
-    harmonic,
-    sgd_rate,
-    soft_margin_sgd,
-)
+from tests.inside.solvers import RULES, StopReason, Walk, harmonic, sgd_rate, soft_margin_sgd
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
@@ -213,31 +205,6 @@ def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatc
 
 
 # --- results -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [(name, KERNEL if name == "kernel_soft_margin_svc" else DATA) for name in DESCENDED],
-)
-def test_a_result_holds_a_point_and_a_proven_gap(name: str, data: Data) -> None:
-    model = tm.catalogue[name].build(data, ridge=RIDGE, intercept="none")
-    result = solve(model, method="sgd", options={"steps": 3000}, seed=6, threads=1)
-    found = sgd(data, ridge=RIDGE, steps=3000, seed=6)
-    assert (result.status, result.solver) == (Status.FEASIBLE, "tightmargin")
-    assert (result.seed, result.threads, result.options) == (6, 1, {"steps": 3000})
-    facts = result.certificate.facts
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert result.objective == pytest.approx(found.objective, rel=1e-12)
-    best = optimum("kernel" if isinstance(data, tm.GramData) else "points")
-    assert found.bound - 1e-12 <= result.bound <= best + 1e-9
-    assert result.objective >= best - 1e-9
-    assert (facts["steps"], facts["descent"][-1]) == (3000, [3000, found.objective, found.bound])
-    assert facts["expected_gap"] == sgd_rate(data, ridge=RIDGE, steps=3000)
-    assert result.duals["margin"] == pytest.approx(found.alpha, rel=1e-12)
-    weight = result.values["w" if name == "soft_margin_svc" else "v"]
-    np.testing.assert_allclose(weight, found.w, rtol=1e-12)
-    if name == "kernel_soft_margin_svc":
-        np.testing.assert_allclose(result.values["alpha"], found.coefficients, rtol=1e-12)
 
 
 def test_the_gap_is_proven_again_from_the_file(tmp_path: Path) -> None:

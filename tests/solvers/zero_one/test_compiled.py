@@ -8,13 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.inside.solvers import (
-    Nodes,
-    StopReason,
-    bounded,
-    refreshed,
-    zero_one_enumeration,
-)
+from tests.inside.solvers import Nodes, StopReason, bounded, refreshed, zero_one_enumeration
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered

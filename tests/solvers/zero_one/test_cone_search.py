@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import (
-    StopReason,
-    ramp_enumeration,
-    zero_one_enumeration,
-    zero_one_incumbent,
-)
+from tests.inside.solvers import StopReason, zero_one_enumeration, zero_one_incumbent
 from tests.inside.solvers import zero_one_methods as methods
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
 from tests.support.covering import FULL
 from tests.support.side_edits import side_edit
 from tightmargin.formulations import TrainingData
-from tightmargin.solvers import Verdict, cone_search, ramp_cone_search
+from tightmargin.solvers import Verdict, cone_search
 
 
 def cloud(seed: int) -> tuple[TrainingData, float]:
@@ -49,37 +43,6 @@ def test_the_optimum_is_that_of_enumeration() -> None:
         assert found.bound <= exact.objective * (1 + 1e-12), seed
         assert found.bound >= exact.bound * (1 - 2e-6), seed
         assert found.objective == pytest.approx(exact.objective, rel=1e-6), seed
-
-
-def ramp_cloud(seed: int) -> tuple[TrainingData, float]:
-    """At random, on a grid, on a line, copied, or with one coordinate in common; and a price."""
-    rng, kind = np.random.default_rng(seed), seed % 5
-    n, d = int(rng.integers(3, 8)), int(rng.integers(1, 3))
-    X = rng.normal(size=(n, d))
-    if kind == 1:
-        X = np.outer(rng.integers(-3, 4, size=n), rng.normal(size=d)) + rng.normal(size=d)
-    elif kind == 2:
-        X = X[rng.integers(n, size=n)]
-    elif kind == 3:
-        X = np.column_stack([rng.choice([-1.0, 1.0], size=n), rng.normal(size=n)])
-    elif kind == 4:
-        X = rng.integers(-2, 3, size=(n, d)).astype(float)
-    data = TrainingData(X, np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
-    return data, float(10.0 ** rng.uniform(-1, 1))
-
-
-def test_the_ramp_loss_is_that_of_enumeration() -> None:
-    compared = 0
-    for seed in range(48 if FULL else 15):
-        data, C = ramp_cloud(seed)
-        intercept = INTERCEPTS[seed // 5 % 3]
-        exact = ramp_enumeration(data, C=C, intercept=intercept)
-        found = ramp_cone_search(data, C=C, intercept=intercept, cell_limit=50_000)
-        if exact is not None:
-            compared += found.stop is StopReason.PROVEN
-            assert found.bound <= exact.objective * (1 + 1e-12), seed
-            assert found.objective == pytest.approx(exact.objective, rel=2e-6), seed
-    assert compared >= 10
 
 
 def test_side_rows_are_kept() -> None:
@@ -175,35 +138,6 @@ def test_auto_leaves_sizes_that_cones_refuse_to_others() -> None:
     with pytest.raises(ValueError, match="rescale"):
         tm.solve(model, method="cone-search")
     assert tm.solve(model, time_limit=5).certificate.facts.get("engine") != "cone-search"
-
-
-def test_what_cones_prove_is_kept_where_conflicts_end_early(monkeypatch: Any) -> None:
-    """The better bound of the two, and the better hyperplane."""
-    data = clustered(40, 4, 1)
-    model = tm.zero_one_big_m(data, penalty=1.0, big_m="derived", intercept="penalised")
-    real, conflicts, cones = methods.by_cones, methods.conflict_search, []
-
-    def some_cells(*a: object, **b: object) -> object:
-        cones.append(real(*a, **b | {"cell_limit": 1000}))
-        return cones[-1]
-
-    def one_step(*a: object, **b: object) -> object:
-        return conflicts(*a, **b | {"step_limit": 1})
-
-    monkeypatch.setattr(methods, "by_cones", some_cells)
-    monkeypatch.setattr(methods, "conflict_search", one_step)
-    found = tm.solve(model, method="cones-then-conflicts")
-    (first,) = cones
-    assert first.stop is StopReason.CELL_LIMIT
-    assert found.certificate.facts["stop"] != "proven"
-    assert found.objective <= first.objective * (1 + 1e-9)
-    assert found.interval[0] >= first.bound * (1 - 1e-9) > 0
-    # Ctrl-C in the cones is not taken for a limit: nothing else begins.
-    monkeypatch.setattr(methods, "conflict_search", None)
-    monkeypatch.setattr(
-        methods, "by_cones", lambda *a, **b: replace(first, stop=StopReason.INTERRUPTED)
-    )
-    assert tm.solve(model, method="cones-then-conflicts").certificate.facts["stop"] == "interrupted"
 
 
 def test_few_points_in_many_dimensions_are_left_to_conflicts_unless_they_are_weighted() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,6 @@ from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, least_norm2, ov
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
-GAP = 1e-6
-
 
 def from_scratch(
     data: TrainingData, penalty: float, intercept: str, **words: Any
@@ -57,29 +54,6 @@ def check_result(data: TrainingData, penalty: float, intercept: str, found: Conf
 
 
 # --- against other ways --------------------------------------------------------------------------
-
-
-coordinates = st.integers(-3, 3)
-
-
-@given(
-    points=st.lists(
-        st.tuples(coordinates, coordinates, st.sampled_from([-1, 1])), min_size=3, max_size=8
-    ).filter(lambda rows: len({row[2] for row in rows}) == 2),
-    penalty=st.sampled_from([0.05, 1.0, 40.0]),
-    intercept=st.sampled_from(INTERCEPTS),
-)
-@settings(max_examples=40)
-def test_integer_points_with_ties_and_repetitions(
-    points: list[tuple[int, int, int]], penalty: float, intercept: str
-) -> None:
-    rows = np.array(points, dtype=float)
-    data = TrainingData(rows[:, :2], rows[:, 2])
-    found = from_scratch(data, penalty, intercept)
-    (optimum,) = zero_one_optima(data, (penalty,), intercept)
-    check_result(data, penalty, intercept, found)
-    assert found.objective == pytest.approx(optimum, rel=2 * GAP, abs=1e-9)
-    assert found.bound <= optimum * (1 + 1e-9) + 1e-12
 
 
 class Liar:
@@ -115,30 +89,6 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
 
 
 # --- limits --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("at", "name"), [(1, "bounded"), (3, "bounded"), (1, "zero_one_incumbent")]
-)
-def test_an_interrupt_keeps_the_incumbent_and_the_bound(
-    at: int, name: str, monkeypatch: Any
-) -> None:
-    data, real, calls = overlapping(24, 3, 8), growing.bounded, itertools.count(1)
-    optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
-
-    def pressed(*args: Any, **kwargs: Any) -> Any:
-        if next(calls) == at:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(growing, name, pressed)
-    given_point = {"incumbent": (np.zeros(3), 1.0)} if name == "bounded" else {}
-    found = conflict_search(data, penalty=1.0, intercept="free", **given_point)
-    assert found.stop is StopReason.INTERRUPTED
-    check_result(data, 1.0, "free", found)
-    assert (0 < found.bound <= optimum) if at > 1 else found.bound == 0
-    if name != "bounded":
-        assert found.objective == min(data.n_pos, data.n_neg)
 
 
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any) -> None:

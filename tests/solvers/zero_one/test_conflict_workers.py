@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from tests.inside.solvers import ConflictSearch, StopReason, loans
-from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
@@ -81,27 +80,6 @@ def test_lost_workers_leave_the_optimum(lost: str, own: ConflictSearch, monkeypa
     assert found.stop is StopReason.PROVEN
     assert found.objective == pytest.approx(own.objective, rel=2e-6)
     assert found.bound == pytest.approx(own.bound, rel=4e-6)
-
-
-@pytest.mark.slow("processes are started, and search beside each other")
-def test_workers_search_parts_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"POINTS": 12, "AFTER": 1, "OPEN": 0.01}.items():
-        monkeypatch.setattr(parts, name, value)
-    sizes: list[int] = []
-    real = loans.searched
-
-    def noted(loan: loans.Loan) -> loans.Return:
-        sizes.append(loan.data.n)
-        return real(loan)
-
-    monkeypatch.setattr(loans, "searched", noted)
-    data = hard(36)
-    optimum = conflict_search(data, **WORDS).objective
-    found = with_workers(monkeypatch, Here(LOSSES["every second"]), data)
-    assert {size for size in sizes if size < 36} >= {12}
-    assert found.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(optimum, rel=2e-6)
-    assert optimum * (1 - 4e-6) <= found.bound <= optimum * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("at", [1, 5])

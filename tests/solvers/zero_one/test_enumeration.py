@@ -64,17 +64,6 @@ def test_degenerate_data_agree_with_brute_force(intercept: str, data: TrainingDa
 # --- algebra -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("centre", "rel"), [(0.0, 1e-12), (3.0, 1e-12), (1e6, 1e-7)])
-def test_two_points_on_a_line(centre: float, rel: float) -> None:
-    """Far from the origin <w, x> + b itself is known to 1e-9 or so, and the stretch pays for it."""
-    data = TrainingData([[centre - 0.5], [centre + 0.5]], [-1, 1])
-    found = zero_one_enumeration(data, penalty=10.0, intercept="free")
-    assert found.objective == pytest.approx(4.0, rel=rel)
-    assert found.bound == pytest.approx(4.0, rel=rel)
-    assert found.w == pytest.approx([2.0], rel=rel)
-    assert found.n_sets == 1
-
-
 def exact_optimum(data: TrainingData, penalty: float, intercept: str) -> Fraction:
     """Least objective of all active sets in rational arithmetic, nothing rounded."""
     exact = RationalPoints(data, intercept)

@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inside.formulations import trivial_points, zero_one_objective
-from tests.inside.solvers import (
-    zero_one_enumeration,
-    zero_one_incumbent,
-)
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.solvers.zero_one.clouds import INTERCEPTS
 from tightmargin.formulations import TrainingData
 

@@ -10,33 +10,14 @@ import pytest
 
 from tests.inside.formulations import Lemma
 from tests.inside.solvers import WORDS as CONFLICTS
-from tests.inside.solvers import ZERO_ONE_SEARCHED as SEARCHED
 from tests.inside.solvers import ConflictSearch, zero_one_enumeration
 from tests.inside.solvers import zero_one_closing_bounds as closing_bounds
 from tests.inside.solvers import zero_one_methods as searched_module
 from tests.solvers.zero_one.clouds import overlapping
 from tightmargin.formulations import CATALOGUE, zero_one_big_m
-from tightmargin.solvers import SolveResult, Status, Verdict, solve
+from tightmargin.solvers import SolveResult, Verdict, solve
 
 DATA = overlapping(14, 2, 0)
-WRITING = {"zero_one_big_m": {"big_m": "derived"}, "zero_one_bilinear": {}, "zero_one_kernel": {}}
-
-
-@pytest.mark.parametrize(
-    ("name", "intercept"), list(zip(SEARCHED, ("free", "penalised", "none"), strict=False))
-)
-def test_a_searched_model_is_certified_at_the_optimum(name: str, intercept: str) -> None:
-    model = CATALOGUE[name].build(DATA, penalty=1.0, intercept=intercept, **WRITING[name])
-    result = solve(model, method="conflict-search")
-    exact = zero_one_enumeration(DATA, penalty=1.0, intercept=intercept).objective
-    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
-    assert result.objective == pytest.approx(exact, rel=1e-6)
-    assert exact * (1 - 2e-6) <= result.bound <= exact
-    assert result.solver == "tightmargin"
-    assert [z.value for z in model.z.values()] == result.values["z"].tolist()
-    trace = result.certificate.facts["trace"]
-    assert trace[-1][1] == result.bound
-    assert trace[-1][2] == pytest.approx(result.objective)
 
 
 def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:

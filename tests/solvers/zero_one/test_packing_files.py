@@ -350,16 +350,6 @@ def test_a_forged_file_in_parts_is_refused(divided: Any, name: str) -> None:
     refused(forged, why)
 
 
-def test_a_bound_above_what_is_proven_is_refused(found: Any) -> None:
-    document, optimum = found
-    for lower in (optimum * (1 + 1e-9), 2 * optimum):
-        forged = copy.deepcopy(document)
-        forged["claim"] = {"kind": "bounds", "lower": float(lower).hex()}
-        del forged["point"]
-        assert accepted(forged) is None
-    assert accepted(document | {"bound": {}}) is None, "two proofs of one bound"
-
-
 def test_a_free_intercept_is_balanced_exactly() -> None:
     """Two points at 1 and -1: keeping both costs 1, and multipliers that are not equal no more."""
     margins = [

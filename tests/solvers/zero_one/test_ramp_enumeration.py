@@ -68,16 +68,6 @@ def test_beyond_its_size_the_bound_stays_the_solvers_word() -> None:
 # --- the continuous relaxation --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "intercept"), [(1.0, "free"), (3.0, "penalised"), (40.0, "none")])
-def test_the_relaxation_is_what_it_is_said_to_be(size: float, intercept: str) -> None:
-    """M below 2 uses the slack first, M above it z first; both end at their limits."""
-    data = reference_solutions.points("overlapping", 8, n=10)
-    result = tm.solve(tm.ramp_relaxed(data, C=2.0, big_m=size, intercept=intercept))
-    truth = reference_solutions.ramp_relaxation(data, intercept, 2.0, size)
-    assert result.objective == pytest.approx(truth, rel=1e-7)
-    assert result.certificate.primal_residual <= 1e-7
-
-
 @pytest.mark.parametrize(("place", "intercept"), [(0.5, "free"), (0.0, "none")])
 def test_points_in_one_place_are_no_matter(place: float, intercept: str) -> None:
     """Nothing but the constant tells them apart from nothing."""

@@ -75,26 +75,6 @@ def test_models_whose_limits_take_the_place_of_m_give_the_same(seed: int) -> Non
 # --- what a node proves --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24 if FULL else 8))
-def test_counts_that_are_dear_to_keep(seed: int) -> None:
-    """Cheap violations and few of them: what the room of a node proves decides."""
-    rng = np.random.default_rng(seed)
-    n, most = 9, seed % 4
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    data = TrainingData(rng.normal(size=(n, 2)) + 0.6 * y[:, None], y)
-    intercept = ("penalised", "free", "none")[seed % 3]
-    edit = SideEdit(data, 0.02, intercept, (), counts=[(list(range(n)), most)])
-    everybody = np.ones(n, dtype=bool)
-    side = replace(SideRows.nothing(n, 2), counts=(Count(everybody, most),))
-    found = conflict_search(data, penalty=0.02, intercept=intercept, side=side)
-    optimum = edit.optimum()
-    if np.isinf(optimum):
-        assert np.isinf(found.objective)
-    else:
-        assert found.objective == pytest.approx(optimum, rel=2e-6)
-        assert found.bound == pytest.approx(optimum, rel=2e-6)
-
-
 def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
     data, nobody = DATA, np.zeros(8, dtype=bool)
     side = replace(SideRows.nothing(8, data.d), counts=(Count(~nobody, 0),), kept=nobody.copy())
@@ -182,22 +162,6 @@ def test_a_proof_file_leaves_an_edited_model_to_the_search(seed: int, tmp_path: 
     proof = accepted(read(path))
     assert proof.kind == "optimum"
     assert float(proof.upper) + proof.model.constant == pytest.approx(result.objective, rel=1e-6)
-
-
-# --- behind a solver that is named ---------------------------------------------------------------
-
-
-def test_behind_a_named_solver_the_search_bounds_the_edited_problem() -> None:
-    proven = 0
-    for seed in range(6):
-        edit = side_edit(seed)
-        result, optimum = solve(edit.model(), "scip"), edit.optimum()
-        if result.certificate.bound_method.endswith("of the edited problem"):
-            assert result.bound <= optimum * (1 + 1e-7) + 1e-9
-            if result.certificate.verdict is Verdict.CERTIFIED:
-                assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-7)
-                proven += 1
-    assert proven > 2
 
 
 # --- what no hyperplane meets, and what only a large one does ------------------------------------
