@@ -1,17 +1,22 @@
-"""The search over cones of directions against enumeration, brute force and another solver."""
+"""The search over cones of directions against other ways, and what searches do behind a model."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tightmargin as tm
+from tests.inside.formulations import Lemma
+from tests.inside.solvers import WORDS as CONFLICTS
 from tests.inside.solvers import StopReason, zero_one_enumeration, zero_one_incumbent
+from tests.inside.solvers import zero_one_closing_bounds as closing_bounds
 from tests.inside.solvers import zero_one_methods as methods
-from tests.solvers.zero_one.clouds import INTERCEPTS, clustered
+from tests.references.brute_force import zero_one_optima
+from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, overlapping
 from tests.support.covering import FULL
 from tests.support.side_edits import side_edit
 from tightmargin.formulations import TrainingData
@@ -160,3 +165,80 @@ def test_the_clustered_instance_of_another_solver() -> None:
     found = cone_search(data, penalty=1.0, intercept="penalised")
     assert found.objective == pytest.approx(39.981219, rel=1e-6)
     assert found.bound == pytest.approx(39.981219, rel=2e-6)
+
+
+# --- behind a model ------------------------------------------------------------------------------
+
+DATA = overlapping(14, 2, 0)
+MODEL = tm.zero_one_big_m(DATA, penalty=1.0, big_m="derived")
+(BEST,) = zero_one_optima(DATA, (1.0,), "penalised")
+
+
+def test_a_model_whose_m_cuts_the_optimum_off_says_so_and_goes_to_a_solver_in_tables() -> None:
+    small = tm.zero_one_big_m(DATA, penalty=1.0, big_m=0.5)
+    result = tm.solve(small, method="conflict-search")
+    assert result.objective is None
+    assert "big-M is too small" in result.message
+    assert tm.solve(small).solver == "scip"
+    assert tm.solve(MODEL).solver == "tightmargin"
+
+
+def test_what_a_search_says_of_its_bound_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a lemma believed that lies above the objective."""
+    real = methods.conflict_search
+    boasts = (
+        (lambda most: {"bound": most}, Verdict.CERTIFIED, ""),
+        (
+            lambda most: {"lemma": Lemma(most, "too much", {"it is so": True})},
+            Verdict.NOT_CERTIFIED,
+            "contradicts the bound",
+        ),
+    )
+    for words, verdict, said in boasts:
+
+        def told(*args: Any, words: Any = words, **limits: Any) -> Any:
+            found = real(*args, **limits)
+            return replace(found, **words(1.01 * found.objective))
+
+        monkeypatch.setattr(methods, "conflict_search", told)
+        result = tm.solve(MODEL, method="conflict-search")
+        assert result.certificate.verdict is verdict
+        assert said in result.certificate.reason
+        assert said or result.bound <= BEST * (1 + 1e-9)
+
+
+def test_a_search_closes_the_result_of_a_solver_that_enumeration_cannot(monkeypatch: Any) -> None:
+    """By cones, then by conflicts, and in part where those end early."""
+    monkeypatch.setattr(closing_bounds, "SET_LIMIT", 1)
+    result = tm.solve(MODEL, "scip")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.bound_method.startswith("cones of directions in")
+    monkeypatch.setattr(closing_bounds, "bound_by_cones", lambda *args, **words: None)
+    result = tm.solve(MODEL, "scip")
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.bound_method.startswith(CONFLICTS)
+    monkeypatch.setattr(closing_bounds, "STEP_LIMIT", 1)
+    result = tm.solve(MODEL, "scip")
+    assert result.bound <= BEST * (1 + 1e-9)
+    assert not result.certificate.bound_method.startswith(CONFLICTS)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("method", ["auto", "conflict-search"])
+def test_workers_and_a_scheduler_are_passed_on(method: str, edited: bool, monkeypatch: Any) -> None:
+    asked, search = [], methods.conflict_search
+
+    def heard(*args: Any, workers: int = 1, scheduler: str | None = None, **words: Any) -> Any:
+        asked.append((workers, scheduler))
+        return search(*args, **words)
+
+    monkeypatch.setattr(methods, "conflict_search", heard)
+    monkeypatch.setattr(methods, "suits", lambda *args: False)
+    model = tm.zero_one_bilinear(DATA, penalty=1.0)
+    if edited:
+        model.w[0].setlb(0.1)
+    address = "tcp://HOST:8786"
+    for options in (None, {"workers": 3}, {"scheduler": address}):
+        result = tm.solve(model, method=method, options=options)
+        assert result.certificate.verdict is Verdict.CERTIFIED
+    assert asked == [(1, None), (3, None), (1, address)]

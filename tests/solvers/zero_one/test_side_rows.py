@@ -42,7 +42,7 @@ def side_by_side(edit: SideEdit, result: SolveResult, optimum: float) -> None:
 
 def test_the_optimum_is_that_of_brute_force() -> None:
     """Most edits change it, and so does many a single row: one that is lost would be missed."""
-    changed = lost = impossible = turned = 0
+    changed = lost = impossible = 0
     for seed in SEEDS:
         edit = side_edit(seed)
         optimum = edit.optimum()
@@ -51,11 +51,8 @@ def test_the_optimum_is_that_of_brute_force() -> None:
         bare = SideEdit(edit.data, edit.penalty, edit.intercept, ())
         changed += optimum > bare.optimum() * (1 + 1e-5)
         lost += sum(edit.optimum(without=k) < optimum * (1 - 1e-5) for k in range(len(edit.rows)))
-        other = replace(edit, rows=[(row, -b, -a, kind) for row, a, b, kind in edit.rows])
-        turned += abs(other.optimum() - optimum) > 1e-5 * optimum
     assert changed > len(SEEDS) / 2
     assert lost > len(SEEDS) / 3
-    assert turned > len(SEEDS) / 3
     assert impossible >= 1
 
 
@@ -70,9 +67,6 @@ def test_models_whose_limits_take_the_place_of_m_give_the_same(seed: int) -> Non
         assert np.isinf(optimum) or "no point of this model" in result.message
     else:
         side_by_side(edit, result, optimum)
-
-
-# --- what a node proves --------------------------------------------------------------------------
 
 
 def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
@@ -100,7 +94,6 @@ def row(expression: Callable[[pyo.ConcreteModel], Any]) -> Edit:
 CONTRADICTIONS: dict[str, Edit] = {
     "rows": lambda m: (row(lambda m: m.w[0] >= 1)(m), m.w[0].setub(0.5)),
     "count": lambda m: (row(lambda m: sum(m.z.values()) <= 0)(m), m.w[0].fix(0.0), m.w[1].fix(0.0)),
-    "count and z": lambda m: (row(lambda m: m.z[0] + m.z[1] <= 1)(m), m.z[0].fix(1), m.z[1].fix(1)),
 }
 
 
@@ -111,9 +104,6 @@ def test_where_there_is_no_point_the_branch_and_bound_proves_it(name: str) -> No
     proven = solve(model)
     assert proven.status is Status.INFEASIBLE
     assert proven.certificate.verdict is Verdict.CERTIFIED
-    derived = build("zero_one_big_m", DATA, penalty=0.6, big_m="derived")
-    CONTRADICTIONS[name](derived)
-    assert solve(derived).status is Status.INFEASIBLE
 
 
 REFUSED: dict[str, tuple[Edit, str]] = {
