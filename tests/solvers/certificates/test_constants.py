@@ -101,11 +101,6 @@ def test_a_fit_of_0_is_0_at_both_ends() -> None:
     m.goal.sense = pyo.maximize
     found = tm.solve(m)
     assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(2), within=pyo.Integers, bounds=(-9, 9))
-    m.goal = pyo.Objective(expr=(3 * m.x[0] + m.x[1] - 7) ** 2 + (m.x[0] - 2 * m.x[1]) ** 2)
-    found = tm.solve(m)
-    assert (found.certificate.verdict, found.interval) == (Verdict.CERTIFIED, (0.0, 0.0))
 
 
 def fixed_columns(product: int = 2) -> pyo.ConcreteModel:

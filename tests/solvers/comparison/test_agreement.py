@@ -34,13 +34,6 @@ DATA = ref.points("overlapping", 1, n=N)
 UNIFORM = np.full(N, 1 / N)
 
 
-def strengthening() -> np.ndarray:
-    """gamma_i proportional to 1 / ||(x_i, 1)||^2 with largest eigenvalue 1."""
-    columns = np.hstack([DATA.X, np.ones((N, 1))])
-    gamma = 1 / (columns**2).sum(axis=1)
-    return gamma / np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1] * (1 - 1e-9)
-
-
 # Class, parameters, and the optimum as other programs find it.
 FIVE: dict[str, tuple[str, dict[str, Any], Callable[[], float]]] = {
     "extended_nu_svc_linearised": (
@@ -48,10 +41,7 @@ FIVE: dict[str, tuple[str, dict[str, Any], Callable[[], float]]] = {
         lambda: ref.nu_risk_linearised(DATA, "free", NU_BELOW, UNIFORM, np.array([1.0, 0.0])).value,
     ),
     "nu_svc": ("QP", {"nu": NU}, lambda: ref.nu_machine(DATA, "free", NU, UNIFORM).value),
-    "conic_fixed": (
-        "SOCP", {"strengthening": "scaled"},
-        lambda: ref.fixed_strengthening(DATA, "penalised", PENALTY, strengthening()),
-    ),
+    "rsvm": ("SOCP", {"norm_bound": 0.7}, lambda: ref.least_loss(DATA, "free", 0.7).value),
     "zero_one_big_m": (
         "MIQP", {"big_m": "derived"}, lambda: ref.zero_one_optimum(DATA, "penalised", PENALTY),
     ),

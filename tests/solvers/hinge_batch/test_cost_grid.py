@@ -104,12 +104,7 @@ def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None
     assert fit.b == pytest.approx(((1 - 14 * C) + (21 * C - 1)) / 2, rel=1e-4)
 
 
-# --- the ways out --------------------------------------------------------------------------------
-
-
-def test_a_named_solver_solves_the_model(
-    solved: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_solver_solves_the_model(solved: list[float], monkeypatch: Any) -> None:
     monkeypatch.setattr(loss_grids, "hinge_block", lambda *a: pytest.fail("not asked for"))
     assert all(fit.certified for fit in fits("hinge", POINTS, [0.2, 0.6], solver="clarabel"))
     assert solved == pytest.approx([cost(0.2), cost(0.6)])

@@ -1,7 +1,8 @@
-"""Both ends of a problem beside the same numbers in rational arithmetic, without any rounding."""
+"""Ends of a problem, kernel values and shifts of matrices beside the same numbers unrounded."""
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,13 +14,20 @@ from hypothesis import strategies as st
 from tests.inside.formulations import most_squares
 from tests.inside.solvers import (
     HINGE,
+    LEAST,
+    LOST,
     NU,
+    RELATIVE,
     SQUARED,
+    KernelValues,
     PointRows,
     PricedProblem,
     bound_end,
     exact_multipliers,
+    exp_of_negative,
+    is_semidefinite,
     objective_end,
+    proven_shift,
 )
 from tests.soundness.exact import dot, fractions
 from tests.support.covering import FULL
@@ -154,3 +162,118 @@ def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> No
     y = np.array([1.0, -1.0, -1.0])
     problem = PricedProblem(PointRows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
     assert exact_multipliers(problem, np.ones(3)) is None
+
+
+# --- kernels -------------------------------------------------------------------------------------
+
+
+def test_exponentials_are_as_near_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    t = -np.concatenate([
+        np.zeros(1), 10.0 ** rng.uniform(-20, 2.8, 200), rng.uniform(0, 700, 100), [1e3, 1e300],
+        np.arange(1, 40) * np.log(2) / 2,
+    ])  # fmt: skip
+    found = exp_of_negative(t)
+    with localcontext() as context:
+        context.prec = 60
+        for argument, value in zip(t.tolist(), found.tolist(), strict=True):
+            true = Decimal(argument).exp() if argument > -1e4 else Decimal(0)
+            off = abs(Decimal(value) - true)
+            allowed = Decimal(LOST) if argument < LEAST else Decimal(RELATIVE) * true
+            assert off <= allowed, argument
+    assert exp_of_negative(np.zeros(1))[0] == 1.0
+
+
+POINTS = np.random.default_rng(4).standard_normal((9, 3))
+
+
+def true_kernel(kernel: KernelValues, x: np.ndarray, z: np.ndarray) -> Decimal:
+    a, b = ([Decimal(float(number)) for number in row] for row in (x, z))
+    if kernel.kind == "rbf":
+        square = sum(((p - q) ** 2 for p, q in zip(a, b, strict=True)), Decimal(0))
+        return (-Decimal(kernel.gamma) * square).exp()
+    inner = sum((p * q for p, q in zip(a, b, strict=True)), Decimal(0))
+    return (Decimal(kernel.gamma) * inner + Decimal(kernel.coef0)) ** kernel.degree
+
+
+LONG = np.random.default_rng(0).standard_normal((5, 500))
+PERPENDICULAR = 1e3 / 7 * np.array([[0.1, 0.3], [-0.3, 0.1], [0.7, 0.9], [-0.9, 0.7], [0.2, 0.6]])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        KernelValues(POINTS, "rbf", 0.3),
+        KernelValues(POINTS + 1e6, "rbf", 1e-9),
+        KernelValues(POINTS, "rbf", 80.0),
+        KernelValues(POINTS + 1e6, "poly", 1e-3, 0.0, 7),
+        KernelValues(LONG, "rbf", 2e-3),
+        KernelValues(np.abs(LONG), "poly", 1e-3, 0.1, degree=9),
+        KernelValues(PERPENDICULAR, "linear"),
+    ],
+)
+def test_kernel_values_and_their_sums_are_as_near_as_they_say(kernel: KernelValues) -> None:
+    """Columns with one coefficient too: no sum hides there what a value may be off by."""
+    rng, X, n = np.random.default_rng(3), kernel.X, len(kernel.X)
+    c = np.hstack([rng.standard_normal((n, 2)) * (rng.random((n, 2)) < 0.7), np.eye(n)])
+    sums, errors = kernel.sums(c)
+    worst = Decimal(0)
+    with localcontext() as context:
+        context.prec = 80
+        values = [[true_kernel(kernel, x, z) for z in X] for x in X]
+        for k in range(n + 2):
+            weights = [Decimal(float(number)) for number in c[:, k]]
+            true = [
+                sum((v * p for v, p in zip(row, weights, strict=True)), Decimal(0))
+                for row in values
+            ]
+            off = [abs(Decimal(float(s)) - t) for s, t in zip(sums[:, k], true, strict=True)]
+            assert all(a <= Decimal(float(e)) for a, e in zip(off, errors[:, k], strict=True))
+            worst = max(worst, *off)
+            norm = sum((p * t for p, t in zip(weights, true, strict=True)), Decimal(0))
+            assert Decimal(kernel.squares(c[:, k], sums[:, k], errors[:, k])) >= norm
+    assert worst > 0
+    assert errors.max() <= 1e-11 * (np.abs(c).sum() * float(max(map(max, values))))
+
+
+def exact_matrix(gram: np.ndarray, shift: float) -> list[list[Fraction]]:
+    entries = [[Fraction(float(entry)) for entry in row] for row in gram]
+    size = range(len(gram))
+    even = [[(entries[i][j] + entries[j][i]) / 2 for j in size] for i in size]
+    for i in size:
+        even[i][i] += Fraction(shift)
+    return even
+
+
+def test_sums_of_a_given_matrix_have_its_shift() -> None:
+    rng = np.random.default_rng(1)
+    factor = rng.standard_normal((7, 7))
+    gram = factor @ factor.T
+    gram[0, 1] += 1e-13  # read as its symmetric part
+    c = rng.standard_normal((7, 1))
+    sums, errors = KernelValues(gram, "precomputed", shift=0.125).sums(c)
+    for j, line in enumerate(exact_matrix(gram, 0.125)):
+        off = abs(Fraction(float(sums[j, 0])) - dot(line, fractions(c[:, 0])))
+        assert off <= Fraction(float(errors[j, 0]))
+    assert errors.max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(25 if FULL else 6))
+def test_a_matrix_that_rounding_made_indefinite_gets_what_it_lacks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((9, (2, 1, 9)[seed % 3])) * 10.0 ** rng.integers(-3, 4, 9)[:, None]
+    gram = factor @ factor.T
+    shift = proven_shift(gram)
+    assert is_semidefinite(exact_matrix(gram, shift))
+    assert np.linalg.norm(gram) * 2.0**-53 < shift < 1e-11 * np.linalg.norm(gram)
+
+
+def test_a_matrix_that_is_not_semidefinite_has_no_small_shift() -> None:
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((8, 8)))
+    clearly = basis @ np.diag([-1e-3, *range(1, 8)]) @ basis.T
+    assert proven_shift((clearly + clearly.T) / 2) is None
+    slightly = basis @ np.diag([-1e-11, *range(1, 8)]) @ basis.T
+    shift = proven_shift((slightly + slightly.T) / 2)
+    assert shift > 1e-11
+    assert is_semidefinite(exact_matrix((slightly + slightly.T) / 2, shift))

@@ -47,9 +47,6 @@ def value_by_hand(
     return total
 
 
-# --- the machines inside -------------------------------------------------------------------------
-
-
 def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
     data = class_points(7)
     for mode in MODES:
@@ -62,9 +59,6 @@ def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
         np.testing.assert_allclose(space.scores(A), scores, atol=1e-12)
 
 
-# --- the algorithm -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str) -> None:
     data = class_points(4, n=7)
@@ -72,9 +66,6 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
     assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
-
-
-# --- the gap to the proven optimum ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +113,6 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
     open_gap = certified_gap(found, replace(proven, bound=None))
     assert open_gap.gap is None
     assert open_gap.hinge_excess is not None
-
-
-# --- limits, Ctrl-C, bad input -------------------------------------------------------------------
 
 
 def test_a_time_limit_keeps_what_was_found() -> None:

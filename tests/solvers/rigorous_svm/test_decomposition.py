@@ -71,15 +71,6 @@ def rbf(balanced: bool) -> GramData:
     return gram_data(linear(balanced), kernel="rbf", width=0.5)
 
 
-def problem(kind: str, balanced: bool) -> Data:
-    match kind:
-        case "rbf":
-            return rbf(balanced)
-        case "poly":
-            return gram_data(linear(balanced), kernel="poly", degree=2, coef0=1.0)
-    return linear(balanced)
-
-
 def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
     found = decomposition(data, norm_bound=norm_bound, **options)
     assert found.stop is StopReason.CONVERGED
@@ -89,11 +80,10 @@ def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
 
 
 @pytest.mark.parametrize(
-    ("kind", "balanced", "C", "q"),
-    covering(["linear", "rbf", "poly"], [True, False], [0.01, 0.3], [2, 4, 10]),
+    ("kind", "balanced", "C", "q"), covering([linear, rbf], [True, False], [0.01, 0.3], [2, 4, 10])
 )
-def test_the_optimum_is_that_of_c_svc(kind: str, balanced: bool, C: float, q: int) -> None:
-    data = problem(kind, balanced)
+def test_the_optimum_is_that_of_c_svc(kind: Any, balanced: bool, C: float, q: int) -> None:
+    data = kind(balanced)
     norm_bound, value = at_cost(data, C)
     point = converged(data, norm_bound, working_set=q).point
     assert point.objective == pytest.approx(value, rel=1e-7)
@@ -125,7 +115,7 @@ def test_no_other_step_of_two_variables_is_better(
 
     t = pair_step(H, S, p, eta, k, limit, max(eta, 1.0))
     assert 0 <= t <= limit
-    rounding = 1e-7 * H * math.sqrt(S) * 1e-8 + 1e-12 * (H * math.sqrt(S + eta) + 2)
+    rounding = 1e-12 * (H * math.sqrt(S + eta) + 2)
     if abs(share) == 1:
         rounding += 1e-7 * H * math.sqrt(S)  # the root of a difference that is 0
     grid = np.linspace(0, limit, 101)
@@ -200,9 +190,7 @@ def test_a_corner_below_the_limit_is_left(seed: int, n: int, d: int, monkeypatch
     assert left_there.point.gap > 1e-3 * found.point.objective
     assert left_there.point.bound <= found.point.objective <= left_there.point.objective + 1e-9
     monkeypatch.undo()
-    assert left_there.point.bound > -found.trace[0].objective
-    again = converged(data, norm_bound, start=left_there.point.alpha)
-    assert again.trace == found.trace
+    assert converged(data, norm_bound, start=left_there.point.alpha).trace == found.trace
 
 
 def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
@@ -216,18 +204,6 @@ def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
     assert found.point.objective >= least - 1e-7
     assert found.point.gap <= 1e-2 * least
     assert all(b.gap <= a.gap for a, b in itertools.pairwise(found.trace))
-    assert found.steps < 200_000
-
-
-def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run whose own numbers are wrong goes on until the recomputed ones agree."""
-    data = linear(True)
-    norm_bound, value = at_cost(data, 1.0)
-    monkeypatch.setattr(Iterate, "loss", lambda self: self.bound())
-    found = decomposition(data, norm_bound=norm_bound, steps=5)
-    assert found.stop is StopReason.STEP_LIMIT
-    assert found.point.gap > 1e-6
-    assert found.point.objective >= value - 1e-9
 
 
 @pytest.mark.parametrize("q", [2, 6])
@@ -250,9 +226,8 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     norm_bound = 0.99 * limit_of(data)
     iterate = Iterate(data, norm_bound, 2, even_start(data))
     go_to_start(iterate, None)
-    floors, seen = [0.0], [iterate.pairs.alpha]
+    floors = [0.0]
     for _ in range(2000):
-        seen.append(iterate.pairs.alpha.copy())
         stuck = not iterate.step()
         floors.append(iterate.pairs.floor)
         iterate.settle(iterate.loss(), stuck)
@@ -263,15 +238,6 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     lowered = [x for x in changes if x > 0]
     assert 1 <= len(lowered) <= 5
     assert lowered == sorted(lowered, reverse=True)
-
-    # Back in the corner, the next floor is a lower one, from where the last was taken away.
-    corner, without = (seen[k] for k in (floors.index(lowered[0]), len(floors) - 1 -
-                                         floors[::-1].index(lowered[-1]) + 1))  # fmt: skip
-    iterate.place(corner)
-    assert iterate.cornered
-    assert iterate.step()
-    assert 0 < iterate.pairs.floor < lowered[-1]
-    assert np.count_nonzero(iterate.pairs.alpha != without) <= 2
 
 
 def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatch) -> None:

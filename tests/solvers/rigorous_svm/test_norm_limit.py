@@ -6,7 +6,6 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,20 +27,8 @@ from tests.inside.solvers import (
 )
 from tests.inside.solvers import norm_limit_search as search
 from tests.references.reference_solutions import least_loss, points
-from tests.support.covering import FULL
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Claim, Status, Verdict, norm_limit
-
-Array = np.ndarray[Any, Any]
-
-
-def certified_at(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> None:
-    """The point at H is certified, with gamma = 0 and the least loss."""
-    point = rsvm_at_limit(data, norm_bound, limit)
-    assert point.verdict is Verdict.CERTIFIED
-    assert point.gamma == 0
-    assert point.objective == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
-    assert np.linalg.norm(point.w) <= norm_bound * (1 + 1e-14)
 
 
 def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
@@ -60,67 +47,12 @@ def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
         assert not limit.alpha.any()
         assert limit.least_loss == 0
         assert (data.y * (data.factor @ limit.w + limit.b)).min() >= 1 - 1e-9
-    if limit.value > 0:
-        certified_at(data, limit.value, limit)
-        certified_at(data, 2 * limit.value, limit)
-
-
-# --- exact witnesses
-
-
-def least_norm_in_the_plane(X: Array, y: Array) -> tuple[Fraction, Fraction]:
-    """(H_lim^2, E0) in two dimensions, in fractions, by trying all sets of active rows.
-
-    The least hyperplane is the shortest with u = 1 at three points that lie on no line, or at two
-    points of different classes, or it is w = 0; its b is some y_i - <w, x_i>.
-    """
-    x = [(Fraction(p), Fraction(q)) for p, q in X.tolist()]
-    labels = [int(t) for t in y]
-    planes = {(Fraction(0), Fraction(0))}
-    for i, j in combinations(range(len(x)), 2):
-        p, q = x[i][0] - x[j][0], x[i][1] - x[j][1]
-        t, square = labels[i] - labels[j], p * p + q * q
-        if t and square:
-            planes.add((t * p / square, t * q / square))
-        for k in range(j + 1, len(x)):
-            r, s, u = x[i][0] - x[k][0], x[i][1] - x[k][1], labels[i] - labels[k]
-            if p * s != q * r:
-                planes.add(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
-
-    def loss(w: tuple[Fraction, Fraction]) -> Fraction:
-        scores = [w[0] * a + w[1] * b for a, b in x]
-        zero = Fraction(0)
-        return min(
-            sum((max(zero, 1 - t * (s + b)) for s, t in zip(scores, labels, strict=True)), zero)
-            for b in (t - s for s, t in zip(scores, labels, strict=True))
-        )
-
-    losses = {w: loss(w) for w in planes}
-    least = min(losses.values())
-    return min(a * a + b * b for (a, b), value in losses.items() if value == least), least
-
-
-@pytest.mark.parametrize("seed", range(25 if FULL else 8))
-def test_coarse_points_in_the_plane_agree_with_all_active_sets(seed: int) -> None:
-    rng = np.random.default_rng([9, seed])
-    n = int(rng.integers(4, 10))
-    X, y = np.round(1.5 * rng.standard_normal((n, 2))), rng.choice([-1.0, 1.0], n)
-    y[:2] = [1, -1]
-    square, loss = least_norm_in_the_plane(X, y)
-    limit = norm_limit(TrainingData(X, y))
-    assert limit.proven
-    assert limit.value**2 == pytest.approx(float(square), rel=1e-13)
-    assert Fraction(limit.lower) ** 2 <= square
-    assert Fraction(limit.upper) ** 2 >= square
-    assert limit.separable == (loss == 0)
-    assert (
-        Fraction(limit.least_loss_bound)
-        <= loss
-        <= Fraction(limit.least_loss) * (1 + Fraction(1, 10**15))
-    )
-
-
-# --- another modelling layer
+    for norm_bound in (limit.value, 2 * limit.value) if limit.value > 0 else ():
+        point = rsvm_at_limit(data, norm_bound, limit)
+        assert point.verdict is Verdict.CERTIFIED
+        assert point.gamma == 0
+        assert point.objective == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
+        assert np.linalg.norm(point.w) <= norm_bound * (1 + 1e-14)
 
 
 @given(st.integers(0, 10**6), st.integers(4, 14), st.integers(1, 3))
@@ -140,9 +72,6 @@ def test_less_norm_costs_loss_and_more_gains_none(seed: int, n: int, d: int) -> 
         assert least_loss(data, "free", H).value == pytest.approx(limit.least_loss, rel=1e-6)
         dearer = least_loss(data, "free", 0.98 * H).value - limit.least_loss
         assert dearer >= 0.02 * g * H**2 * (1 - 1e-4), "E is convex in H, with slope -g H at H_lim"
-
-
-# --- kernels
 
 
 @pytest.mark.parametrize("seed", [3, 20])
@@ -308,11 +237,8 @@ def test_the_active_rows_name_the_least_point_and_others_never_a_wrong_one() -> 
             assert rows.points.T @ (data.y * point.mu) == pytest.approx(point.v, abs=1e-8)
 
 
-def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
-    return Rows(X, y, np.zeros(X.shape[1]), 1.0)
-
-
 def test_rows_that_contradict_one_another_have_no_least_point() -> None:
-    rows = rows_of(np.array([[0.5], [0.5], [-0.5]]), np.array([1.0, -1.0, -1.0]))
+    X, y = np.array([[0.5], [0.5], [-0.5]]), np.array([1.0, -1.0, -1.0])
+    rows = Rows(X, y, np.zeros(1), 1.0)
     for guess in (np.ones(3, dtype=bool), np.array([True, False, True])):
         assert least_on_face(rows, sides(np.zeros(3)), guess, 0.0) is None

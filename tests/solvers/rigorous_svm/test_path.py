@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
@@ -220,31 +219,23 @@ def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fits) == 1
 
 
-def interrupted_after(count: int) -> Callable[..., PointFound]:
+def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, bounds = kernel("rbf"), (2.0, 2.5, 3.0)
     calls = []
 
-    def attempt(*given: Any, **named: Any) -> PointFound:
+    def pressed(*given: Any, **named: Any) -> PointFound:
         calls.append(given)
-        if len(calls) > count:
+        if len(calls) > 2:
             raise KeyboardInterrupt
         return single_bound.by_segments(*given, **named)
 
-    return attempt
-
-
-def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, bounds = kernel("rbf"), (2.0, 2.5, 3.0)
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(2))
+    monkeypatch.setattr(path_rows, "by_segments", pressed)
     path = rsvm_path(data, bounds, method="segments")
     assert [row.norm_bound for row in path.rows] == [2.0, 2.5]
     assert path.not_reached == (3.0,)
     assert not path.certified
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
     with pytest.raises(KeyboardInterrupt):
         rsvm_path(data, bounds, method="segments")
-
-
-# --- which method --------------------------------------------------------------------------------
 
 
 def test_segments_are_left_where_the_interior_point_is_faster(monkeypatch: Any) -> None:
@@ -300,11 +291,3 @@ def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> No
             score = sum((v * Fraction(float(c)) for v, c in zip(w, x, strict=True)), b)
             exact += max(Fraction(0), 1 - int(y) * score)
         assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
-
-
-def test_a_wrong_multiplier_is_not_certified() -> None:
-    data = points("overlapping", 5, n=14)
-    point = certified(solve_rsvm(data, norm_bound=0.7)).point
-    wrong = point.alpha - 1e-3 * (np.arange(data.n) == int(np.argmax(point.alpha)))
-    found = rsvm_point(data, 0.7, wrong, (point.w, point.b))
-    assert found.verdict is Verdict.NOT_CERTIFIED

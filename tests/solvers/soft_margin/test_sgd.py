@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.inside.experiments import save_sgd, sgd_figure, sgd_study
 from tests.inside.formulations import gram_data
 from tests.inside.solvers import RULES, StopReason, Walk, harmonic, sgd_rate, soft_margin_sgd
 from tests.references import reference_solutions
@@ -26,7 +25,6 @@ from tightmargin.solvers import Status, Verdict, sgd, solve
 RIDGE = 0.05
 DATA = points("overlapping", 5, n=20)
 KERNEL = gram_data(DATA, kernel="rbf", width=0.7)
-LINEAR = tm.GramData(DATA.X @ DATA.X.T, DATA.y)
 # y x = 1 at both: what happens does not depend on the draws.
 PAIR = tm.TrainingData([[1.0], [-1.0]], [1, -1])
 
@@ -59,9 +57,6 @@ def optimum(kind: str) -> float:
             np.asarray(KERNEL.gram), KERNEL.y, RIDGE, 1 / KERNEL.n, "none"
         )
     return reference_solutions.hinge(DATA, "none", RIDGE, 1 / DATA.n).value
-
-
-# --- the iterates --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("T", [1, 2, 5000])
@@ -100,19 +95,6 @@ def test_the_iterate_is_that_of_the_algorithm_line_by_line(
     np.testing.assert_allclose(found.w, expected, rtol=1e-9, atol=1e-12)
     spread = DATA.X.T @ found.coefficients
     np.testing.assert_allclose(found.w, spread, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_on_a_kernel_matrix_it_is_the_same_step_by_step(rule: str) -> None:
-    for T in (1, 2, 3, 300):
-        words: dict[str, Any] = {"ridge": RIDGE, "steps": T, "seed": 2, "rule": rule}
-        there, here = sgd(LINEAR, **words), sgd(DATA, **words)
-        np.testing.assert_allclose(there.coefficients, here.coefficients, rtol=1e-9, atol=1e-14)
-        assert there.objective == pytest.approx(here.objective, rel=1e-9)
-        assert there.bound == pytest.approx(here.bound, rel=1e-9, abs=1e-12)
-
-
-# --- against the optimum -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -157,9 +139,6 @@ def test_the_rate_in_numbers() -> None:
         assert printed == pytest.approx(4 * (1 + 4 * 13 / 12) / 3, rel=1e-12)
 
 
-# --- time, Ctrl-C, refusals ----------------------------------------------------------------------
-
-
 def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
@@ -193,9 +172,6 @@ def test_ctrl_c_keeps_what_was_found(blocks: int, monkeypatch: pytest.MonkeyPatc
     assert result.message.startswith("interrupted: ")
 
 
-# --- results -------------------------------------------------------------------------------------
-
-
 def test_the_gap_is_proven_again_from_the_file(tmp_path: Path) -> None:
     """By weak duality at the iterate; the multipliers have a w far from that."""
     data = points("overlapping", 0, n=16)
@@ -224,20 +200,3 @@ def test_where_the_gap_closes_the_result_is_certified() -> None:
     assert result.bound == pytest.approx(1 - 1 / (4 * ridge), rel=1e-12)
     gap = (harmonic(T) / T) ** 2 / (4 * ridge)
     assert result.objective - result.bound == pytest.approx(gap, rel=1e-3)
-
-
-# --- the picture ---------------------------------------------------------------------------------
-
-
-def test_the_picture_shows_the_gaps_their_mean_and_the_rate(tmp_path: Path) -> None:
-    study = sgd_study(DATA, ridge=RIDGE, steps=2000, seeds=range(3))
-    assert (study.proven_gaps >= study.gaps - 1e-9).all()
-    assert study.optimum.objective == pytest.approx(optimum("points"), rel=1e-7)
-    own = [p.objective - study.optimum.bound for p in study.runs[1].trace]
-    assert study.gaps[1].tolist() == own
-    axes = sgd_figure(study, "title").axes[0]
-    drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
-    np.testing.assert_allclose(drawn["their mean"], study.gaps.mean(axis=0))
-    np.testing.assert_allclose(drawn["rate proven for the mean"], study.rates)
-    save_sgd(study, tmp_path / "sgd.svg")
-    assert (tmp_path / "sgd.svg").stat().st_size > 1000

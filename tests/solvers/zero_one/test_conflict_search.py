@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -299,9 +297,7 @@ class Here:
         return future
 
 
-def with_workers(
-    monkeypatch: pytest.MonkeyPatch, workers: Here, data: TrainingData
-) -> ConflictSearch:
+def with_workers(monkeypatch: Any, workers: Here, data: TrainingData) -> ConflictSearch:
     monkeypatch.setattr(searching, "opened_workers", lambda count, scheduler: workers)
     monkeypatch.setattr(searching, "FRONTIER", 0.0)
     monkeypatch.setattr(loans, "SECONDS", 0.02)
@@ -345,32 +341,3 @@ def test_an_interrupt_counts_lent_nodes(at: int, own: ConflictSearch, monkeypatc
 def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(monkeypatch: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         with_workers(monkeypatch, Here(lambda call: bool(1 / 0)), hard())
-
-
-@pytest.mark.slow("starts processes, kills one and starts another")
-def test_killed_processes_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    killed, opened = list[int](), list[Any]()
-
-    class Watched(ProcessPoolExecutor):
-        def __init__(self, *args: Any, **words: Any) -> None:
-            super().__init__(*args, **words)
-            opened.append(self)
-
-    def kill_one(told: Any) -> None:
-        for executor in opened:
-            for process in list((executor._processes or {}).values()):
-                if not killed and told.nodes > 100:
-                    killed.append(process.pid)
-                    os.kill(process.pid, signal.SIGKILL)
-
-    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Watched)
-    monkeypatch.setattr(searching, "FRONTIER", 0.1)
-    monkeypatch.setattr(loans, "SECONDS", 0.2)
-    found = conflict_search(hard(40), **WORDS, workers=2, progress=kill_one)
-    own = conflict_search(hard(40), **WORDS)
-    assert killed
-    assert len(opened) > 1
-    assert found.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(own.objective, rel=2e-6)

@@ -134,9 +134,6 @@ def test_too_many_sets_are_refused_with_their_number() -> None:
     assert found.n_sets == 1350
 
 
-# --- the ramp loss -------------------------------------------------------------------------------
-
-
 def grid(seed: int, n: int = 7, d: int = 2) -> TrainingData:
     """Small integers: points in one place, on common lines, and features that repeat others."""
     rng = np.random.default_rng(seed)

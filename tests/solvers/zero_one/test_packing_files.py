@@ -36,7 +36,6 @@ def built(entry: str, data: TrainingData, penalty: float, intercept: str) -> Any
 
 
 def written(model: Any, path: Path) -> Any:
-    """The document that was written for a result."""
     found = tm.solve(model, method=SEARCH, proof=str(path))
     assert str(path) in found.message, plain(found.message)
     return read(str(path))
@@ -66,18 +65,9 @@ def stopping(patch: pytest.MonkeyPatch, module: Any, go_on: Callable[..., Any]) 
 
 
 def awkward(seed: int) -> TrainingData:
-    """Few points: at random, on a grid with ties, every one twice, or far from 0 and large."""
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(7, 10)), int(rng.integers(1, 4))
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = rng.normal(size=(n, d)) + 0.5 * y[:, None]
-    if seed % 4 == 1:
-        X = np.round(2 * X) / 2
-    elif seed % 4 == 2:
-        X[n // 2 :] = X[: n - n // 2]
-    elif seed % 4 == 3:
-        X = 1e3 * X + 50
-    return TrainingData(X, y)
+    """Few points: at random, on a grid with copies, or far from 0 and large."""
+    data = clustered(9, 2, seed, ties=seed % 2 == 1)
+    return TrainingData(1e3 * data.X + 50, data.y) if seed == 2 else data
 
 
 @pytest.mark.parametrize(
@@ -165,10 +155,7 @@ def small_parts(patch: pytest.MonkeyPatch) -> None:
 
 
 def points(seed: int) -> TrainingData:
-    """Points of two overlapping classes, on a grid with copies for odd seeds."""
-    data = tm.data.outlier_data("clustered", n=24, d=2, sigma=0.8, seed=seed)
-    X = np.round(2 * data.X) / 2 if seed % 2 else data.X
-    return TrainingData(np.vstack([X[:20], X[:4]]) if seed % 2 else X, data.y)
+    return clustered(24, 2, seed, ties=seed % 2 == 1)
 
 
 def optimum_of(data: TrainingData, penalty: float, intercept: str) -> float:

@@ -56,19 +56,6 @@ def test_the_optimum_is_that_of_brute_force() -> None:
     assert impossible >= 1
 
 
-@pytest.mark.parametrize(
-    "seed", [s for s in range(45, 75) if not side_edit(s).counts][: 12 if FULL else 4]
-)
-def test_models_whose_limits_take_the_place_of_m_give_the_same(seed: int) -> None:
-    """Where the bounds of (w, b), which hold of points as good as w = 0, leave the optimum in."""
-    edit = side_edit(seed)
-    result, optimum = solve(edit.model("zero_one_bilinear"), method=SEARCH), edit.optimum()
-    if result.objective is None:
-        assert np.isinf(optimum) or "no point of this model" in result.message
-    else:
-        side_by_side(edit, result, optimum)
-
-
 def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
     data, nobody = DATA, np.zeros(8, dtype=bool)
     side = replace(SideRows.nothing(8, data.d), counts=(Count(~nobody, 0),), kept=nobody.copy())
@@ -82,9 +69,6 @@ def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
     far = conflict_search(apart, penalty=1e-4, intercept="penalised", side=ends)
     rows = [(np.r_[none, 0.0], -np.inf, -1e4, "row")]
     assert far.objective == pytest.approx(replace(edit, rows=rows).optimum(), rel=2e-6)
-
-
-# --- edits by hand -------------------------------------------------------------------------------
 
 
 def row(expression: Callable[[pyo.ConcreteModel], Any]) -> Edit:
@@ -152,9 +136,6 @@ def test_a_proof_file_leaves_an_edited_model_to_the_search(seed: int, tmp_path: 
     proof = accepted(read(path))
     assert proof.kind == "optimum"
     assert float(proof.upper) + proof.model.constant == pytest.approx(result.objective, rel=1e-6)
-
-
-# --- what no hyperplane meets, and what only a large one does ------------------------------------
 
 
 @pytest.mark.parametrize("method", ["auto", "cone-search", SEARCH])
