@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from tests.inside.solvers import (
     certify_point,
     classify,
     feasible_point,
-    model_bound,
     point_with,
     primal_residual,
     relaxation_bound,
@@ -50,9 +48,6 @@ def told(case: Case, x: Any, rows: Any, cones: Mapping[int, Any] | None = None) 
     cones = {key: np.asarray(value, dtype=float) for key, value in (cones or {}).items()}
     duals = Multipliers(np.array(rows, dtype=float), np.zeros(form.n), cones)
     return certify(case, Claim(Status.OPTIMAL, np.array(x, dtype=float), duals))
-
-
-# --- the conditions of optimality, in closed form -------------------------------------------------
 
 
 def parabola() -> pyo.ConcreteModel:
@@ -95,20 +90,15 @@ def test_eigenvalues_of_matrices_and_of_their_multipliers() -> None:
     m.objective = pyo.Objective(expr=2 * m.a - 2 * m.b)
     case = case_of(m)
     key = id(case.form.psd[0].data)
-    order = [case.form.columns.name(k) for k in range(2)]
-    x = [{"a": 3.0, "b": 1.0}[name] for name in order]
+    x = at(case, a=3.0, b=1.0)
     found = told(case, x, [], {key: [[1.0, -1.0], [-1.0, 1.0]]}).certificate
     assert found.facts["matrix_eigenvalue"] == pytest.approx(2.0)
     assert found.facts["dual_matrix_eigenvalue"] == pytest.approx(0.0, abs=1e-12)
-    assert found.facts["stationarity"] == pytest.approx(0.0, abs=1e-12)
     assert found.bound == pytest.approx(0.0, abs=1e-9)
     assert found.verdict is Verdict.NOT_CERTIFIED, "4 at this point, and 0 is proven"
     wrong = told(case, x, [], {key: [[1.0, -2.0], [-2.0, 1.0]]}).certificate
     assert wrong.facts["dual_matrix_eigenvalue"] == pytest.approx(-1.0)
     assert wrong.facts["dual_cone_violation"] == pytest.approx(1 / np.sqrt(10))
-
-
-# --- mixed-integer points -------------------------------------------------------------------------
 
 
 def knapsack() -> pyo.ConcreteModel:
@@ -161,9 +151,6 @@ def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
     assert relaxation_bound.bound_of_strengthening(origin, np.full(8, -0.1)) is None
 
 
-# --- gaps that are flags --------------------------------------------------------------------------
-
-
 def test_an_exceeded_bound_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Multipliers cannot prove it, so a bound that is too large is put in their place."""
     case = case_of(parabola())
@@ -175,9 +162,6 @@ def test_an_exceeded_bound_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.certificate.gap is None
     assert found.status is Status.INACCURATE
-
-
-# --- the nu-property ------------------------------------------------------------------------------
 
 
 def test_the_counts_are_those_of_another_machine() -> None:
@@ -208,14 +192,6 @@ def test_a_wrong_level_fails_the_nu_property() -> None:
         check = case.paper_check(x)
         assert check.objective >= best.objective - 1e-12
         assert check.facts["nu_property"] == words
-
-
-def test_a_form_without_clarabel_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(model_bound.SOLVERS, "clarabel", SimpleNamespace(installed=False))
-    x = np.array([1.0, 1.0])
-    found = certify(case_of(knapsack()), Claim(Status.FEASIBLE, x, bound=-4.0))
-    assert found.certificate.bound is None
-    assert found.certificate.verdict is Verdict.SOLVER_BOUND
 
 
 def test_an_optimum_claimed_where_there_is_none_is_taken_back() -> None:
@@ -254,9 +230,6 @@ def test_a_point_outside_a_cone_closes_no_gap_that_other_rows_leave_open() -> No
     assert found.status is Status.INACCURATE
     inside = certify(case, Claim(Status.OPTIMAL, np.array([0.0, -1.0, 1.0]), duals))
     assert inside.objective == 0.0
-
-
-# --- points of our own against a false "infeasible" -----------------------------------------------
 
 
 def point_of(model: pyo.ConcreteModel) -> np.ndarray | None:

@@ -55,17 +55,11 @@ def least(y: list[float], constant: float = 0.0) -> Fraction:
     return sum((a + b * i - p) ** 2 for i, p in enumerate(v)) + Fraction(constant)
 
 
-SOLVERS_OF_QPS = [
-    name
-    for name, info in SOLVERS.items()
-    if info.installed and "QP" in info.classes and name != "mosek"
-]
-
-
 LEVELS = [
     (1.0, 0.1, 0.0), (1e3, 0.01, 1e13), (1013.25, 0.01, -1e6), (1e6, 0.5, 0.0), (1e8, 0.5, 1e13),
 ]  # fmt: skip
-EVERYONE = ["auto", *SOLVERS_OF_QPS]
+TAKERS = [name for name, info in SOLVERS.items() if info.installed and "QP" in info.classes]
+EVERYONE = ["auto", *(name for name in TAKERS if name != "mosek")]
 EACH_ONCE = [(solver, LEVELS[k % 5]) for k, solver in enumerate(EVERYONE)]
 
 

@@ -62,18 +62,6 @@ def test_an_edit_that_is_not_the_same_for_all_is_found_out() -> None:
     assert has_no_gap(table)
 
 
-def test_an_edit_may_return_the_model_and_use_a_variable_of_its_own() -> None:
-    def shared(m: pyo.ConcreteModel) -> pyo.ConcreteModel:
-        m.most = pyo.Var(bounds=(0, 2))
-        m.budget = pyo.Constraint(expr=sum(m.z.values()) <= m.most)
-        m.w[0].setlb(-50)
-        return m
-
-    table = compare(DATA, ["zero_one_relaxed", "conic_sdp"], parameters=SETTINGS, edit=shared)
-    assert table.upper == pytest.approx(FEW, rel=1e-5)
-    assert all(row.bound <= FEW * (1 + 1e-6) for row in table.rows)
-
-
 @pytest.mark.parametrize(
     "loosen",
     [

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.experiments import gaps, outlier_data
+from tests.inside.experiments import gaps
 from tests.inside.solvers import NOT_SOLVED
 from tests.inside.solvers import compare as comparing
 from tests.references.brute_force import zero_one_optima
@@ -48,13 +48,6 @@ def test_one_row_in_every_spelling(given: str) -> None:
     table = tm.compare(DATA, ONE[given], exact=EXACT, parameters=WORDS)
     assert [row.bound for row in table.rows] == [pytest.approx(expected, rel=1e-6)]
     assert (table.rows[0].label == "mine") == ("labels" in given)
-
-
-def test_a_builder_is_taken_by_several_solvers_too() -> None:
-    table = tm.compare(
-        DATA, {"mine": tm.c_svc}, parameters={"C": 1.0}, solvers=("highs", "clarabel")
-    )
-    assert [row.model.label for row in table.rows] == ["mine", "mine"]
 
 
 def unknown(data: Any) -> None:
@@ -133,12 +126,6 @@ def test_a_row_that_fails_says_why_and_the_others_stay(spoilt: Any) -> None:
     assert table.plot().axes
 
 
-def test_a_solver_that_refuses_a_row_is_such_a_failure() -> None:
-    table = tm.compare(DATA, ROWS[:2], exact=EXACT, parameters=WORDS, solver="highs")
-    assert table.rows[0].bound is not None
-    assert "ProblemClassError: highs cannot take" in table.rows[1].remark
-
-
 @pytest.mark.parametrize("stop", ["raised", "said"])
 def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
     def said(result: SolveResult) -> SolveResult:
@@ -158,14 +145,10 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
 
 # --- what may enter a gap, and what is flagged ----------------------------------------------------
 
-SETTINGS = {"penalty": 1.0, "big_m": "derived"}
-CLUSTERED = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=4)
-
 
 @pytest.fixture(scope="module")
 def table() -> Any:
-    rows = [("zero_one_hinge", {"big_m": 1.0}), "zero_one_relaxed", "conic_sdp_dual"]
-    return tm.compare(CLUSTERED, rows, parameters=SETTINGS)
+    return tm.compare(DATA, ["zero_one_hinge", "conic_sdp_dual"], parameters=WORDS)
 
 
 def test_frame_and_latex_hold_every_row(table: Any) -> None:
@@ -187,24 +170,24 @@ def test_frame_and_latex_hold_every_row(table: Any) -> None:
 
 def test_the_exact_problem_is_what_the_first_row_relaxes(table: Any) -> None:
     assert table.exact.formulation == "zero_one_big_m"
-    of_dual = tm.compare(CLUSTERED, ["c_svc_dual"], parameters={"C": 1.0})
+    of_dual = tm.compare(DATA, ["c_svc_dual"], parameters={"C": 1.0})
     assert of_dual.exact.formulation == "c_svc"
     foreign = pyo.ConcreteModel()
     with pytest.raises(ValueError, match="exact: no row is of the catalogue"):
-        tm.compare(CLUSTERED, [foreign])
+        tm.compare(DATA, [foreign])
 
 
 def test_a_row_at_another_price_is_refused(table: Any) -> None:
-    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=1.0"):
-        tm.compare(CLUSTERED, [("conic_sdp", {"penalty": 2.0})], exact=table.exact)
-    row = ("conic_sdp", {"penalty": 1.0, "intercept": "none"})
+    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=0.6"):
+        tm.compare(DATA, [("conic_sdp", {"penalty": 2.0})], exact=table.exact)
+    row = ("conic_sdp", {"penalty": 0.6, "intercept": "none"})
     with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
-        tm.compare(CLUSTERED, [row], exact=table.exact)
+        tm.compare(DATA, [row], exact=table.exact)
 
 
 def test_rows_by_name_need_data() -> None:
     with pytest.raises(ValueError, match="compare needs data"):
-        tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=SETTINGS)
+        tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=WORDS)
 
 
 # --- rows that are not certified -----------------------------------------------------------------

@@ -30,11 +30,9 @@ def cost(beta: float) -> float:
 
 
 def value_by_hand(data: TrainingData, w: Array, b: float, C: float, mode: str) -> float:
-    """Objective of c_svc, one point after the other."""
-    total = 0.5 * (float(w @ w) + (b * b if mode == "penalised" else 0.0))
-    for x, y in zip(data.X, data.y.tolist(), strict=True):
-        total += C * max(0.0, 1 - y * (float(x @ w) + b))
-    return total
+    """Objective of c_svc."""
+    norm2 = float(w @ w) + (b * b if mode == "penalised" else 0.0)
+    return 0.5 * norm2 + C * float(np.maximum(0, 1 - data.y * (data.X @ w + b)).sum())
 
 
 @pytest.fixture
@@ -55,29 +53,23 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return costs
 
 
-def difficult(kind: str) -> TrainingData:
-    """Points that contradict one another, repeat or are few in many dimensions, or any others."""
-    rng = np.random.default_rng(4)
-    if kind == "contradictory":
-        y = np.concatenate([POINTS.y, -POINTS.y[:30]])
-        return TrainingData(np.vstack([POINTS.X, POINTS.X[:30]]), y)
-    if kind == "more columns than points":
-        return TrainingData(rng.standard_normal((12, 25)), np.where(np.arange(12) < 5, 1.0, -1.0))
-    return reference_solutions.points(kind, 3, n=20)
-
-
 def in_turn(values: Sequence[Any]) -> list[tuple[Any, str]]:
     """Each value with one of the intercepts, all in turn; with FULL each with all."""
     return [(v, m) for k, v in enumerate(values) for j, m in enumerate(MODES) if FULL or j == k % 3]
 
 
-KINDS = ("overlapping", "separable", "contradictory", "more columns than points")
+KINDS = {
+    "overlapping": reference_solutions.points("overlapping", 3, n=20),
+    "separable": reference_solutions.points("separable", 3, n=20),
+    "contradictory": TrainingData(np.vstack([POINTS.X] * 2), np.r_[POINTS.y, -POINTS.y]),
+    "more columns than points": reference_solutions.points("separable", 3, n=12, d=25),
+}
 
 
-@pytest.mark.parametrize(("kind", "mode"), in_turn(KINDS))
+@pytest.mark.parametrize(("kind", "mode"), in_turn(list(KINDS)))
 def test_the_machines_of_a_grid_are_those_of_another_layer(kind: str, mode: str) -> None:
     """cvxpy's optimum lies between the bound and the objective, which meet."""
-    data = difficult(kind)
+    data = KINDS[kind]
     machines = hinge_block(data, np.array([cost(beta) for beta in BETAS]), mode)
     for beta, machine in zip(BETAS, machines, strict=True):
         best = reference_solutions.hinge(data, mode, 0.5, cost(beta)).value
@@ -104,12 +96,6 @@ def test_a_free_intercept_is_the_middle_of_the_best_ones(no_model: None) -> None
     assert fit.b == pytest.approx(((1 - 14 * C) + (21 * C - 1)) / 2, rel=1e-4)
 
 
-def test_a_named_solver_solves_the_model(solved: list[float], monkeypatch: Any) -> None:
-    monkeypatch.setattr(loss_grids, "hinge_block", lambda *a: pytest.fail("not asked for"))
-    assert all(fit.certified for fit in fits("hinge", POINTS, [0.2, 0.6], solver="clarabel"))
-    assert solved == pytest.approx([cost(0.2), cost(0.6)])
-
-
 def spoil(monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
     """Let the batch end in something else at the second of its costs."""
     found = cost_grid.hinge_machines
@@ -128,10 +114,6 @@ def moved(v: Array, lower: Array) -> None:
     v[1] += 0.01
 
 
-def unbounded(v: Array, lower: Array) -> None:
-    lower[1] = -np.inf
-
-
 def above(v: Array, lower: Array) -> None:
     lower[1] *= 1.001
 
@@ -140,7 +122,7 @@ def lost(v: Array, lower: Array) -> None:
     v[1], lower[1] = np.nan, np.nan
 
 
-@pytest.mark.parametrize(("how", "mode"), in_turn([moved, unbounded, above, lost]))
+@pytest.mark.parametrize(("how", "mode"), in_turn([moved, above, lost]))
 def test_a_wrong_batch_is_not_certified_and_goes_to_the_model(
     how: Any, mode: str, solved: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,10 +185,7 @@ def test_points_of_any_size_have_their_machine(mode: str) -> None:
     assert fit.objective == pytest.approx(expected.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("X", "beta"),
-    [(1e-160 * POINTS.X, 0.5), (POINTS.X, 1e-80)],
-)
+@pytest.mark.parametrize(("X", "beta"), [(1e-160 * POINTS.X, 0.5), (POINTS.X, 1e-80)])
 def test_numbers_without_a_square_are_left_to_the_model(
     X: Array, beta: float, solved: list[float]
 ) -> None:
@@ -224,7 +203,7 @@ def test_very_large_machines_are_left_to_the_model() -> None:
     assert block_size(POINTS, np.ones(2)) > 100
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MODES[:2])
 def test_a_time_limit_keeps_what_was_found(mode: str, no_model: None) -> None:
     found = fits("hinge", POINTS, BETAS, intercept=mode, time_limit=1e-9)
     for fit in found:

@@ -103,9 +103,6 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     assert not limit.separable
 
 
-# --- ends, refusals
-
-
 def test_without_time_there_is_no_value_and_no_wrong_one() -> None:
     limit = norm_limit(points("overlapping", 0, n=3000, d=30), time_limit=1e-9)
     assert math.isnan(limit.value)
@@ -163,9 +160,6 @@ def test_libsvm_that_does_not_get_there_is_asked_first_and_quietly() -> None:
     assert limit.least_loss == pytest.approx(4, rel=1e-9)
 
 
-# --- wrong numbers on purpose, and data that need exact arithmetic -------------------------------
-
-
 def line(x: list[float], y: list[int]) -> TrainingData:
     return TrainingData(np.array(x, dtype=float)[:, None], y)
 
@@ -217,9 +211,6 @@ def test_a_unit_of_the_points_that_is_a_power_of_2_changes_the_ends_by_it_alone(
             expected = math.ldexp(getattr(limit, name), -power)
             assert getattr(other, name) == pytest.approx(expected, rel=1e-10, abs=0)
         assert other.least_loss == limit.least_loss
-
-
-# --- the search for the least point
 
 
 def test_the_active_rows_name_the_least_point_and_others_never_a_wrong_one() -> None:

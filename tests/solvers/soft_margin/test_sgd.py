@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tightmargin as tm
 from tests.inside.formulations import gram_data
-from tests.inside.solvers import RULES, StopReason, Walk, harmonic, sgd_rate, soft_margin_sgd
+from tests.inside.solvers import RULES, StopReason, Walk, sgd_rate, soft_margin_sgd
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.command_line import run
@@ -188,15 +188,3 @@ def test_the_gap_is_proven_again_from_the_file(tmp_path: Path) -> None:
     numbers = answer.json["numbers"]
     assert all(numbers[word]["confirmed"] for word in ("objective", "violation", "bound"))
     assert numbers["bound"]["recomputed"] == pytest.approx(result.bound, rel=1e-9)
-
-
-def test_where_the_gap_closes_the_result_is_certified() -> None:
-    """Two mirrored points, every step the same: the gap is (H_T / T)^2 / (4 ridge)."""
-    ridge, T = 10.0, 20_000
-    result = solve(
-        tm.soft_margin_svc(PAIR, ridge=ridge, intercept="none"), method="sgd", options={"steps": T}
-    )
-    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
-    assert result.bound == pytest.approx(1 - 1 / (4 * ridge), rel=1e-12)
-    gap = (harmonic(T) / T) ** 2 / (4 * ridge)
-    assert result.objective - result.bound == pytest.approx(gap, rel=1e-3)

@@ -144,11 +144,6 @@ def test_files_too_long_or_of_weighted_points_are_trees(tmp_path: Any, monkeypat
 # --- files in parts ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_parts(monkeypatch)
-
-
 def small_parts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "POINTS", 8)
     patch.setattr(packing_document, "POINTS_OF_A_PART", 8)
@@ -169,7 +164,6 @@ def in_parts(monkeypatch: pytest.MonkeyPatch, case: Case, result: Any) -> Any:
         return packing_document.packing_document(case, result, None)
 
 
-@pytest.mark.usefixtures("_small_parts")
 @pytest.mark.parametrize(
     ("entry", "intercept", "seed"),
     [(BIG_M, "free", 0), (BILINEAR, "penalised", 1), (BIG_M, "none", 1)],
@@ -177,6 +171,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch, case: Case, result: Any) -> Any:
 def test_parts_prove_the_mean_of_their_optima(
     entry: str, intercept: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    small_parts(monkeypatch)
     data = points(seed)
     case, result = opened(data, intercept, entry)
     document = in_parts(monkeypatch, case, result)
@@ -194,9 +189,9 @@ def test_parts_prove_the_mean_of_their_optima(
     assert float(proof.upper) == pytest.approx(optimum_of(data, C, intercept), rel=1e-6)
 
 
-@pytest.mark.usefixtures("_small_parts")
 def test_an_interrupt_leaves_a_file_of_what_was_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the tree of a part, and before its root."""
+    small_parts(monkeypatch)
     case, result = opened(points(0), "free")
     tree = packing_document.packing_document(case, result, None)
     assert "parts" not in tree["packed"], "a tree that proves more than parts is written"
@@ -328,8 +323,8 @@ def test_a_forged_file_in_parts_is_refused(divided: Any, name: str) -> None:
 def test_a_free_intercept_is_balanced_exactly() -> None:
     """Two points at 1 and -1: keeping both costs 1, and multipliers that are not equal no more."""
     margins = [
-        {"name": "0", "lower": "1", "upper": None, "linear": [[0, "1"], [1, "1"], [2, "9"]]},
-        {"name": "1", "lower": "1", "upper": None, "linear": [[0, "1"], [1, "-1"], [3, "9"]]},
+        {"name": str(i), "lower": "1", "upper": None, "linear": [[0, "1"], [1, y], [2 + i, "9"]]}
+        for i, y in enumerate(("1", "-1"))
     ]
     document = {
         "schema": "tightmargin-proof/1",
