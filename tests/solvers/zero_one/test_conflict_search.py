@@ -231,10 +231,10 @@ def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
 
 @pytest.mark.usefixtures("small_parts")
 def test_limits_are_kept_with_parts_and_repeat_exactly() -> None:
-    words: dict[str, Any] = {"penalty": 1.0, "intercept": "free"}
-    first, second = (conflict_search(points(2), **words, step_limit=300) for _ in range(2))
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": "free", "incumbent": (np.zeros(3), 1.0)}
+    first, second = (conflict_search(points(2), **words, step_limit=150) for _ in range(2))
     assert first.stop is StopReason.STEP_LIMIT
-    assert 300 <= first.steps < 1_400
+    assert 150 <= first.steps < 1_000
     assert (first.bound, first.steps, first.nodes) == (second.bound, second.steps, second.nodes)
     ticks = itertools.count()
     late = conflict_search(points(2), **words, time_limit=20.0, clock=lambda: float(next(ticks)))
