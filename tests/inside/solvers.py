@@ -141,7 +141,6 @@ from tightmargin.solvers.hinge_batch.multiclass_space import (
 )
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
-from tightmargin.solvers.hinge_duality.exponential import LEAST, LOST, RELATIVE
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
 from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
@@ -316,7 +315,7 @@ from tightmargin.solvers.showing.expressions import expression_node, relation_no
 from tightmargin.solvers.showing.statements import of_text
 from tightmargin.solvers.soft_margin import sgd as soft_margin_sgd
 from tightmargin.solvers.soft_margin.sgd import _dual_at_least
-from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
+from tightmargin.solvers.soft_margin.sgd_rate import RULES, sgd_rate
 from tightmargin.solvers.soft_margin.sgd_steps import Walk
 from tightmargin.solvers.standard_form import sparse_assembly
 from tightmargin.solvers.standard_form.columns import Columns
