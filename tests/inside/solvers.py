@@ -141,6 +141,7 @@ from tightmargin.solvers.hinge_batch.multiclass_space import (
 )
 from tightmargin.solvers.hinge_duality.ends import bound_end, objective_end
 from tightmargin.solvers.hinge_duality.exact_multipliers import exact_multipliers
+from tightmargin.solvers.hinge_duality.exponential import LEAST, LOST, RELATIVE, exp_of_negative
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
 from tightmargin.solvers.hinge_duality.point_rows import PointRows
 from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem

@@ -29,8 +29,6 @@ WORDS = {"penalty": 0.6, "big_m": 500.0}
 EXACT = tm.solve(tm.zero_one_big_m(DATA, **WORDS))
 
 
-# --- what is taken -------------------------------------------------------------------------------
-
 ONE = {
     "name": "conic_sdp",
     "builder": tm.conic_sdp,
@@ -84,9 +82,6 @@ def test_what_is_no_row_is_refused_before_the_first_solve(
     asked: dict[str, Any] = {"data": DATA, "relaxations": "conic_sdp", "parameters": WORDS, **words}
     with pytest.raises(error, match=holds):
         tm.compare(**asked)
-
-
-# --- what is left of it --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -143,9 +138,6 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
         assert table.rows[1].value is not None
 
 
-# --- what may enter a gap, and what is flagged ----------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def table() -> Any:
     return tm.compare(DATA, ["zero_one_hinge", "conic_sdp_dual"], parameters=WORDS)
@@ -189,8 +181,6 @@ def test_rows_by_name_need_data() -> None:
     with pytest.raises(ValueError, match="compare needs data"):
         tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=WORDS)
 
-
-# --- rows that are not certified -----------------------------------------------------------------
 
 SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
 WHY = "the proven gap is 3.00e-02, 1.00e-02 of the objective's size"
@@ -296,9 +286,6 @@ def test_a_bound_above_the_incumbent_is_flagged_and_no_number(spoilt: Any) -> No
     assert any(v.startswith(wrong) for v in study["violations"])
     assert wrong in answer.stderr
     assert f"WRONG: {wrong}" in printed("--include-uncertified").stdout
-
-
-# --- what is called a relaxation, and cannot be one ----------------------------------------------
 
 
 def empty(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:

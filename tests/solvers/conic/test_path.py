@@ -71,9 +71,6 @@ def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]
     return float(np.trace(row.W)), float((v**2 / T).sum())
 
 
-# --- values --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
 def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[float, ...]) -> None:
     path = conic_path(DATA, budgets=budgets, intercept=mode)
@@ -89,9 +86,6 @@ def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[flo
         # Weak duality by hand: the value at the penalty, less what the budget costs there.
         dual = optimum(mode, row.penalty) - row.penalty * row.budget * DATA.n
         assert row.bound <= dual + 1e-6 * expected
-
-
-# --- certificates --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1.0])
@@ -175,9 +169,6 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
         assert row.stop == "time limit"
 
 
-# --- how the points are found --------------------------------------------------------------------
-
-
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
     with monkeypatch.context() as patch:
@@ -209,9 +200,6 @@ def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
     path = conic_path(data, budgets=[0.01 * share for share in range(30, 51, 4)])
     assert path.certified
     assert path.fallbacks <= 1  # the budget that is spent at the jump itself
-
-
-# --- grids and ends ------------------------------------------------------------------------------
 
 
 def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
@@ -267,9 +255,6 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
         conic_path(DATA, penalties=PENALTIES)
 
 
-# --- in any units --------------------------------------------------------------------------------
-
-
 def assert_true(data: TrainingData, row: ConicRow, mode: str) -> None:
     """A bound below the value of the row's point, and near it where the row is certified."""
     trace, spent = by_hand(data, row, mode)
@@ -319,9 +304,6 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
     for row in (first, third):
         assert row.verdict is Verdict.CERTIFIED
         assert_true(data, row, "penalised")
-
-
-# --- Newton's method in a trust region -----------------------------------------------------------
 
 
 def bowl(x: np.ndarray) -> tuple[float, np.ndarray]:

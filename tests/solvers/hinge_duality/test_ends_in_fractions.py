@@ -14,13 +14,17 @@ from hypothesis import strategies as st
 from tests.inside.formulations import most_squares
 from tests.inside.solvers import (
     HINGE,
+    LEAST,
+    LOST,
     NU,
+    RELATIVE,
     SQUARED,
     KernelValues,
     PointRows,
     PricedProblem,
     bound_end,
     exact_multipliers,
+    exp_of_negative,
     is_semidefinite,
     objective_end,
     proven_shift,
@@ -116,6 +120,35 @@ def test_ends_enclose_the_exact_numbers(
     terms = np.abs(signed) @ np.abs(X)
     size_of_terms = float(problem.scale) * (float(terms @ terms) + multipliers.alpha.sum())
     assert float(value - Fraction(bound.varying)) <= 1e-9 * (size_of_terms + abs(float(value)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scores_and_weights_that_cancel_are_as_near_as_they_say(sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 8)) + 1e7
+    w, c = rng.standard_normal(8), rng.standard_normal(40)
+    w, c = w - w.mean(), c - c.mean()
+    rows = PointRows(sp.csr_matrix(X) if sparse else X)
+    scores, errors = rows.scores(w, 0.1)
+    exact = [dot(fractions(x), fractions(w)) + Fraction(0.1) for x in X]
+    off = [abs(Fraction(float(s)) - t) for s, t in zip(scores, exact, strict=True)]
+    assert all(one <= Fraction(float(most)) for one, most in zip(off, errors, strict=True))
+    assert max(off) > 0
+    assert errors.max() < 1e-6
+    v = [dot(fractions(c), fractions(column)) for column in X.T]
+    most = Fraction(rows.squared_weight(c))
+    assert dot(v, v) <= most <= dot(v, v) + Fraction(1e-3)
+    assert most > Fraction(float(((X.T @ c) ** 2).sum()) * (1 + 1e-12)), "what cancels is counted"
+
+
+def test_exponentials_are_as_near_as_they_say() -> None:
+    t = np.r_[0.0, 10.0 ** np.arange(-20, 3), np.arange(1, 40) * np.log(2) / 2, 1e3, 1e300]
+    with localcontext() as context:
+        context.prec = 60
+        for argument, value in zip((-t).tolist(), exp_of_negative(-t).tolist(), strict=True):
+            true = Decimal(argument).exp() if argument > -1e4 else Decimal(0)
+            allowed = Decimal(LOST) if argument < LEAST else Decimal(RELATIVE) * true
+            assert abs(Decimal(value) - true) <= allowed, argument
 
 
 def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> None:
