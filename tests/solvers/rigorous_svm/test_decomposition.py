@@ -169,9 +169,8 @@ def test_a_corner_below_the_limit_is_left(seed: int, n: int, d: int, monkeypatch
 
 def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
     data = points("overlapping", 4, n=40, d=4)
-    limit = limit_of(data)
     least = hinge(data, "free", 0.0, 1.0).value
-    found = decomposition(data, norm_bound=1.2 * limit)
+    found = decomposition(data, norm_bound=1.2 * limit_of(data))
     assert found.stop is StopReason.STALLED
     assert "norm_limit" in found.message
     assert found.point.bound <= least + 1e-9
