@@ -135,7 +135,6 @@ from tightmargin.solvers.hinge_batch import cost_grid
 from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines, proven_bounds
 from tightmargin.solvers.hinge_batch.cost_grid import block_size, hinge_block
 from tightmargin.solvers.hinge_batch.multiclass import hinge_multipliers
-from tightmargin.solvers.hinge_batch.multiclass import machine_space as multiclass_machine_space
 from tightmargin.solvers.hinge_batch.multiclass_space import (
     machine_space as multiclass_space_machine_space,
 )
@@ -183,7 +182,6 @@ from tightmargin.solvers.probability.simplex_grid import (
     simplex_grid,
 )
 from tightmargin.solvers.probability.weighted_machines import METHODS as WEIGHTED_MACHINES_METHODS
-from tightmargin.solvers.probability.weighted_machines import WeightedMachine
 from tightmargin.solvers.proof_files import checker, write
 from tightmargin.solvers.proof_files.checker import Proof as CheckerProof
 from tightmargin.solvers.proof_files.checker import ProofError, check
@@ -285,7 +283,6 @@ from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import DERIVED, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.rigorous_svm import methods as rigorous_svm_methods
 from tightmargin.solvers.rigorous_svm.decomposition import iterate, kernel_rows
-from tightmargin.solvers.rigorous_svm.decomposition import run as decomposition_run
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import pair_step
@@ -310,7 +307,6 @@ from tightmargin.solvers.rigorous_svm.path import libsvm_fits, single_bound
 from tightmargin.solvers.rigorous_svm.path import path_rows as path_path_rows
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import by_fits
 from tightmargin.solvers.rigorous_svm.path.path import METHODS as PATH_METHODS
-from tightmargin.solvers.rigorous_svm.path.path_result import METHODS as PATH_RESULT_METHODS
 from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import RsvmRows
 from tightmargin.solvers.rigorous_svm.path.single_bound import PointFound
@@ -318,9 +314,8 @@ from tightmargin.solvers.rigorous_svm.point import RsvmPoint, rsvm_point
 from tightmargin.solvers.showing.expressions import expression_node, relation_node
 from tightmargin.solvers.showing.statements import of_text
 from tightmargin.solvers.soft_margin import sgd as soft_margin_sgd
-from tightmargin.solvers.soft_margin.methods import DESCENDED
 from tightmargin.solvers.soft_margin.sgd import _dual_at_least
-from tightmargin.solvers.soft_margin.sgd_rate import RULES, harmonic, sgd_rate
+from tightmargin.solvers.soft_margin.sgd_rate import RULES, sgd_rate
 from tightmargin.solvers.soft_margin.sgd_steps import Walk
 from tightmargin.solvers.standard_form import sparse_assembly
 from tightmargin.solvers.standard_form.columns import Columns
@@ -383,12 +378,10 @@ from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.solvers.zero_one.enumeration import capped_sets as enumeration_capped_sets
 from tightmargin.solvers.zero_one.enumeration.active_sets import RationalPoints
 from tightmargin.solvers.zero_one.enumeration.enumeration import (
-    EnumerationResult,
     count_sets,
     zero_one_enumeration,
 )
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
-from tightmargin.solvers.zero_one.methods import SEARCHED as ZERO_ONE_SEARCHED
 from tightmargin.solvers.zero_one.packings import document as packings_document
 from tightmargin.solvers.zero_one.packings import parts as packings_parts

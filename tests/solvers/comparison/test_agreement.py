@@ -14,39 +14,15 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import compare_solvers
-from tests.inside.solvers import (
-    COLUMNS,
-    SOLVERS,
-    TRIALS,
-    Agreement,
-    Model,
-    SolverRun,
-    scip,
-    scs,
-    solvers_named,
-)
+from tests.inside.solvers import COLUMNS, SOLVERS, Agreement, Model, SolverRun, scip, scs
 from tests.inside.solvers import solver_runs as answering
 from tests.references import reference_solutions as ref
 from tests.support.command_line import run, write_csv
-from tightmargin.formulations import ProblemClass
-from tightmargin.solvers import (
-    Certificate,
-    Claim,
-    SolveResult,
-    Status,
-    Verdict,
-)
+from tightmargin.solvers import Certificate, Claim, SolveResult, Status, Verdict
 
 NU_BELOW, NU, PENALTY, BIG_M, N = 0.3, 0.75, 1.3, 25.0, 10
 DATA = ref.points("overlapping", 1, n=N)
 UNIFORM = np.full(N, 1 / N)
-
-
-def strengthening() -> np.ndarray:
-    """gamma_i proportional to 1 / ||(x_i, 1)||^2 with largest eigenvalue 1."""
-    columns = np.hstack([DATA.X, np.ones((N, 1))])
-    gamma = 1 / (columns**2).sum(axis=1)
-    return gamma / np.linalg.eigvalsh(columns.T @ (gamma[:, None] * columns))[-1] * (1 - 1e-9)
 
 
 # Class, parameters, and the optimum as other programs find it.
@@ -56,10 +32,7 @@ FIVE: dict[str, tuple[str, dict[str, Any], Callable[[], float]]] = {
         lambda: ref.nu_risk_linearised(DATA, "free", NU_BELOW, UNIFORM, np.array([1.0, 0.0])).value,
     ),
     "nu_svc": ("QP", {"nu": NU}, lambda: ref.nu_machine(DATA, "free", NU, UNIFORM).value),
-    "conic_fixed": (
-        "SOCP", {"strengthening": "scaled"},
-        lambda: ref.fixed_strengthening(DATA, "penalised", PENALTY, strengthening()),
-    ),
+    "rsvm": ("SOCP", {"norm_bound": 0.7}, lambda: ref.least_loss(DATA, "free", 0.7).value),
     "zero_one_big_m": (
         "MIQP", {"big_m": "derived"}, lambda: ref.zero_one_optimum(DATA, "penalised", PENALTY),
     ),
@@ -82,9 +55,6 @@ def table() -> Agreement:
     )
 
 
-# --- the five models -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", FIVE)
 def test_all_solvers_find_the_optimum_of_the_witness(table: Agreement, name: str) -> None:
     problem_class, _, optimum = FIVE[name]
@@ -98,25 +68,17 @@ def test_all_solvers_find_the_optimum_of_the_witness(table: Agreement, name: str
         if row.result is None:
             assert (row.refusal, row.solver) == ("no licence", "mosek")
             continue
-        # The witness itself is right to 1e-7.
-        slack = (row.tolerance + 1e-7) * max(1.0, abs(expected))
+        slack = (row.tolerance + 1e-7) * max(1.0, abs(expected))  # 1e-7 is of the witness
         assert row.objective == pytest.approx(expected, abs=slack), row
         assert table.agrees(row) is (True if len(answered) > 1 else None)
         if row.result.bound is not None:
             assert row.result.bound <= expected + 1e-6 * max(1.0, abs(expected))
-        reference = table.reference(row)
-        assert reference.result.certificate.verdict in (Verdict.CERTIFIED, Verdict.SOLVER_BOUND)
         assert abs(table.difference(row)) <= row.tolerance + 1e-6
-
-
-# --- on the command line -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("agreement")
-    write_csv(made / "points.csv", DATA)
-    return made
+    return write_csv(tmp_path_factory.mktemp("agreement") / "points.csv", DATA).parent
 
 
 def words(folder: Path, *names: str) -> list[Any]:
@@ -141,14 +103,10 @@ def test_the_command_prints_models_with_all_solvers(folder: Path) -> None:
     assert tuple(of_file[0]) == COLUMNS
     assert r"zero\_one\_big\_m" in (folder / "table.tex").read_text()
     for row, other in zip(rows, of_file, strict=True):
-        assert list(row)[: len(COLUMNS)] == [name.replace(" ", "_") for name in COLUMNS]
         assert other["agrees"] == {True: "yes", False: "NO", None: "-"}[row["agrees"]]
         if row["objective"] is not None:
             assert row["agrees"] is True
             assert float(other["objective"]) == row["objective"], "full precision"
-
-
-# --- refusals are rows ---------------------------------------------------------------------------
 
 
 def rows_of(name: str, *solvers: str) -> tuple[Agreement, dict[str, SolverRun]]:
@@ -188,8 +146,7 @@ def test_an_error_of_one_solver_is_a_row_and_a_complaint(monkeypatch: Any, folde
     monkeypatch.setattr(scs, "run", broken)
     found, rows = rows_of("nu_svc", "highs", "clarabel", "scs")
     assert (rows["scs"].status, rows["scs"].refusal) == ("error", "failed: RuntimeError")
-    assert found.agrees(rows["scs"]) is False
-    assert found.agrees(rows["highs"]) is found.agrees(rows["clarabel"]) is True
+    assert [found.agrees(row) for row in found.rows] == [True, True, False]
     answer = run(*words(folder, "nu_svc"), "--solver", "highs,clarabel,scs")
     assert answer.code == 1
     (line,) = answer.stderr.splitlines()
@@ -208,14 +165,6 @@ def test_a_package_that_cannot_be_imported_is_a_row(monkeypatch: Any, tmp_path: 
     ]
 
 
-# --- lies ----------------------------------------------------------------------------------------
-
-
-def lie(monkeypatch: pytest.MonkeyPatch, module: Any, change: Callable[[Claim], Claim]) -> None:
-    honest = module.run
-    monkeypatch.setattr(module, "run", lambda *arguments: change(honest(*arguments)))
-
-
 def zero_point(claim: Claim) -> Claim:
     """w = b = rho = xi = 0: feasible for nu_svc, and not optimal for this nu."""
     return replace(claim, x=np.zeros_like(claim.x), status=Status.OPTIMAL, bound=0.0)
@@ -225,13 +174,13 @@ def infeasible(claim: Claim) -> Claim:
     return Claim(Status.INFEASIBLE, message="there is no point")
 
 
-@pytest.mark.parametrize(("liar", "change"), [("scs", zero_point), ("scip", infeasible)])
+@pytest.mark.parametrize(("module", "change"), [(scs, zero_point), (scip, infeasible)])
 def test_a_lying_solver_is_shown_as_no(
-    liar: str, change: Callable[[Claim], Claim], monkeypatch: pytest.MonkeyPatch, folder: Path
+    module: Any, change: Callable[[Claim], Claim], monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    optimum = FIVE["nu_svc"][2]()
-    assert optimum < -1e-3, "so that the zero point is no optimum"
-    lie(monkeypatch, {"scs": scs, "scip": scip}[liar], change)
+    assert FIVE["nu_svc"][2]() < -1e-3, "so that the zero point is no optimum"
+    honest, liar = module.run, module.__name__.rpartition(".")[2]
+    monkeypatch.setattr(module, "run", lambda *arguments: change(honest(*arguments)))
     names = ["highs", "clarabel", liar]
     found, rows = rows_of("nu_svc", *names)
     assert [found.agrees(rows[name]) for name in names] == [True, True, False]
@@ -244,39 +193,18 @@ def test_a_lying_solver_is_shown_as_no(
     assert " NO " in row
 
 
-def test_an_infeasible_point_is_a_no_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x + y <= 4 is broken by (3, 2), whose value would be better than the optimum -6."""
-    model, optimum = TRIALS[ProblemClass.LP]()
-
-    def too_good(claim: Claim) -> Claim:
-        return replace(claim, x=np.array([3.0, 2.0]))
-
-    lie(monkeypatch, scs, too_good)
-    found = tm.compare(None, [model], solvers=("highs", "scs"))
-    honest, liar = found.rows
-    assert honest.objective == pytest.approx(optimum)
-    assert (found.agrees(honest), found.agrees(liar)) == (True, False)
-    assert liar.objective is None
-    assert "infeasible by" in liar.certificate
-    assert "sum" in liar.certificate
-
-
-# --- the rule itself -----------------------------------------------------------------------------
-
-
-MODEL = Model("m", "QP", 1)
+QP, UP = Model("m", "QP", 1), Model("m", "MIQP", -1)
 
 
 def answer(solver: str, objective: float | None, **facts: Any) -> SolverRun:
     """A row; proven with no gap unless told otherwise."""
-    verdict = facts.pop("verdict", Verdict.CERTIFIED)
-    certificate = Certificate(verdict, gap=facts.pop("gap", 0.0), reason="why")
-    status = facts.pop("status", Status.OPTIMAL)
-    limit = facts.pop("time_limit", None)
+    verdict, gap = facts.get("verdict", Verdict.CERTIFIED), facts.get("gap", 0.0)
     result = SolveResult(
-        status, objective, objective, {}, {}, certificate, solver, seconds=1.0, time_limit=limit
-    )
-    return SolverRun(facts.pop("model", MODEL), solver, "1", result)
+        facts.get("status", Status.OPTIMAL), objective, objective, {}, {},
+        Certificate(verdict, gap=gap, reason="why"), solver, seconds=1.0,
+        time_limit=facts.get("time_limit"),
+    )  # fmt: skip
+    return SolverRun(facts.get("model", QP), solver, "1", result)
 
 
 def agreement(*rows: SolverRun) -> list[bool | None]:
@@ -292,8 +220,8 @@ CLAIMED = {"verdict": Verdict.SOLVER_BOUND, "gap": None}
     ("rows", "expected"),
     [
         ((answer("highs", 2.0),), [None]),
+        ((answer("highs", 2.0), answer("scs", 3.0, model=Model("m", "QP", 1))), [None, None]),
         ((answer("highs", 2.0), answer("scs", 2.0 + 1e-5)), [True, True]),
-        ((answer("highs", 2.0), answer("scs", 2.0 + 1e-4)), [True, False]),
         ((answer("highs", 2.0), answer("highs", 2.0 + 1e-5)), [True, False]),
         ((answer("highs", 2.0), answer("scs", 2.0 - 1e-4)), [True, False]),
         # What the reference leaves open is granted to the others.
@@ -308,32 +236,23 @@ CLAIMED = {"verdict": Verdict.SOLVER_BOUND, "gap": None}
         ((answer("highs", 2.0), answer("scip", 3.0, **LATE)), [True, None]),
         ((answer("highs", 2.0), answer("scip", 1.0, **LATE)), [True, False]),
         ((answer("highs", 2.0), answer("scip", None, **LATE)), [True, None]),
-        # No point, no clock.
+        # More is better when maximising.
         (
-            (answer("highs", 2.0), answer("scs", None, status=Status.INACCURATE,
-                                          verdict=Verdict.NOT_CERTIFIED)),
-            [True, False],
+            (answer("gurobi", 2.0, model=UP, **CLAIMED), answer("scip", 3.0, model=UP, **CLAIMED),
+             answer("mosek", 1.0, model=UP, **LATE)),
+            [False, True, None],
         ),
+        # No point, no clock.
+        ((answer("highs", 2.0), answer("scs", None, **LATE | {"time_limit": None})), [True, False]),
     ],
 )  # fmt: skip
 def test_who_agrees(rows: tuple[SolverRun, ...], expected: list[bool | None]) -> None:
     assert agreement(*rows) == expected
 
 
-def test_other_models_are_not_compared_and_more_is_better_when_maximising() -> None:
-    others = [answer(name, k, model=Model("m", "QP", 1)) for k, name in enumerate(("highs", "scs"))]
-    assert agreement(*others) == [None, None]
-    upwards = Model("m", "MIQP", -1)
-    more = answer("scip", 3.0, model=upwards, **CLAIMED)
-    less = answer("gurobi", 2.0, model=upwards, **CLAIMED)
-    late = answer("mosek", 1.0, model=upwards, **LATE)
-    assert agreement(less, more, late) == [False, True, None]
-
-
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        ((Status.INFEASIBLE, Status.INFEASIBLE), True),
         ((Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED), True),
         ((Status.INFEASIBLE, Status.UNBOUNDED), False),
         ((Status.INFEASIBLE, Status.LIMIT_NO_SOLUTION), None),
@@ -356,21 +275,11 @@ def test_all_say_infeasible_is_3_and_they_agree(folder: Path) -> None:
     assert [row["agrees"] for row in printed.json["rows"]] == [True] * 3
 
 
-# --- what may be asked ---------------------------------------------------------------------------
-
-
-def test_names_of_solvers() -> None:
-    assert solvers_named("highs, scip") == solvers_named(["highs", "scip"]) == ("highs", "scip")
-    assert solvers_named("all") == tuple(n for n, info in SOLVERS.items() if info.installed)
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["conic_sdp", "--solver", "highs,cplex"], "unknown solver 'cplex'"),
+        (["conic_sdp", "--solver", "highs, cplex"], "unknown solver 'cplex'"),
         (["conic_sdp", "--solver", "all", "--plot", "x.png"], "--plot draws gaps"),
-        (["conic_sdp", "--solver", "all", "--set", "penalti=1"], "did you mean penalty"),
-        (["nu_svc:nu=0.5", "--solver", "all", "--time-limit", "-1"], "time_limit must be positive"),
         (["--solver", "all"], "name the formulations"),
         (["nu_svc:nu=0.5,normalise=zscore", "--solver", "all"], "with --set"),
     ],
@@ -379,11 +288,6 @@ def test_bad_questions_are_2_with_one_line(asked: list[str], message: str, folde
     refused = run("compare", *asked, "--data", folder / "points.csv")
     assert refused.code == 2
     assert message in refused.complaint
-
-
-def test_data_must_be_named() -> None:
-    refused = run("compare", "conic_sdp", "--solver", "all")
-    assert (refused.code, "needs --data" in refused.complaint) == (2, True)
 
 
 def test_an_interrupt_keeps_the_finished_rows(folder: Path, monkeypatch: Any) -> None:

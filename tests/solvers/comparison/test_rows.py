@@ -1,19 +1,27 @@
-"""What people give compare, and what is left of a table when a row fails."""
+"""Rows of a table of gaps: what is taken, and what is marked, left out or flagged.
+
+A result is injected into the comparison: what a solver that stopped early, or lies, would leave.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.experiments import outlier_data
+from tests.inside.experiments import gaps
 from tests.inside.solvers import NOT_SOLVED
 from tests.inside.solvers import compare as comparing
+from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
+from tests.support.command_line import Answer, run
 from tightmargin.solvers import SolveResult, Status, Verdict
 
 DATA = points("overlapping", 4, n=8)
@@ -21,19 +29,11 @@ WORDS = {"penalty": 0.6, "big_m": 500.0}
 EXACT = tm.solve(tm.zero_one_big_m(DATA, **WORDS))
 
 
-def bounds(table: Any) -> list[float | None]:
-    return [row.bound for row in table.rows]
-
-
-# --- what is taken -------------------------------------------------------------------------------
-
 ONE = {
     "name": "conic_sdp",
     "builder": tm.conic_sdp,
-    "pair": ("conic_sdp", {"penalty": 0.6}),
     "pair with a builder": (tm.conic_sdp, {"penalty": 0.6}),
     "model": tm.conic_sdp(DATA, penalty=0.6),
-    "list": ["conic_sdp"],
     "generator": (name for name in ["conic_sdp"]),
     "labels": {"mine": "conic_sdp"},
     "labels of a model": {"mine": tm.conic_sdp(DATA, penalty=0.6)},
@@ -44,45 +44,8 @@ ONE = {
 def test_one_row_in_every_spelling(given: str) -> None:
     expected = tm.solve(tm.conic_sdp(DATA, penalty=0.6)).bound
     table = tm.compare(DATA, ONE[given], exact=EXACT, parameters=WORDS)
-    assert bounds(table) == [pytest.approx(expected, rel=1e-6)]
+    assert [row.bound for row in table.rows] == [pytest.approx(expected, rel=1e-6)]
     assert (table.rows[0].label == "mine") == ("labels" in given)
-
-
-def test_rows_of_all_kinds_keep_their_order_and_labels() -> None:
-    rows = {
-        "weak": (tm.zero_one_relaxed, {"big_m": 1000.0}),
-        "strong": tm.conic_sdp,
-        "model": tm.conic_sdp(DATA, penalty=0.6),
-    }
-    table = tm.compare(DATA, rows, parameters=WORDS, exact=tm.zero_one_big_m)
-    assert [row.label for row in table.rows] == ["weak", "strong", "model"]
-    assert table.to_frame()["formulation"].tolist() == [*rows, "zero_one_big_m (exact)"]
-    weak, strong, model = bounds(table)
-    assert weak < strong
-    assert model == pytest.approx(strong)
-    other = tm.compare(DATA, list(rows.values()), parameters=WORDS, labels={1: "second"})
-    assert other.rows[1].label == "second"
-
-
-def test_a_builder_is_taken_by_several_solvers_too() -> None:
-    table = tm.compare(
-        DATA, {"mine": tm.c_svc}, parameters={"C": 1.0}, solvers=("highs", "clarabel")
-    )
-    assert [row.model.label for row in table.rows] == ["mine", "mine"]
-
-
-def test_an_edit_is_applied_to_every_row_and_to_the_exact_problem() -> None:
-    seen = []
-
-    def few(model: pyo.ConcreteModel) -> None:
-        seen.append(model.origin.entry)
-        model.few = pyo.Constraint(expr=sum(model.z.values()) <= 2)
-
-    table = tm.compare(DATA, {"mine": tm.conic_sdp}, parameters=WORDS, edit=few)
-    assert sorted(seen) == ["conic_sdp", "zero_one_big_m"]
-    assert table.rows[0].label == "mine"
-    assert table.exact_label == "zero_one_big_m, edited"
-    assert 0 <= table.relative_gap(table.rows[0]) < 1
 
 
 def unknown(data: Any) -> None:
@@ -93,22 +56,16 @@ def unknown(data: Any) -> None:
     ("words", "error", "holds"),
     [
         ({"relaxations": unknown}, ValueError, "unknown is no builder of the catalogue"),
-        ({"relaxations": 3}, TypeError, "relaxations: a builder.*got int"),
         ({"relaxations": ["conic_sdp", None]}, TypeError, "relaxations: a builder.*got NoneType"),
         ({"relaxations": {1: "conic_sdp"}}, TypeError, "a label is a string, got 1"),
         ({"relaxations": pyo.AbstractModel()}, TypeError, "for `relaxations`, got an abstract"),
-        ({"exact": 3.5}, TypeError, "exact: a builder.*got float"),
         ({"parameters": ["C"]}, TypeError, "parameters must map names to values, got list"),
         ({"edit": "few"}, TypeError, "edit must be a function of a model, got str"),
         ({"time_limt": 3}, TypeError, "no argument 'time_limt'; did you mean time_limit"),
-        ({"time_limit": -3}, ValueError, "time_limit must be positive"),
-        ({"solver": "hihgs"}, ValueError, "did you mean highs"),
         ({"data": "points.csv"}, ValueError, "reads .*TrainingData.*, not str$"),
         ({"relaxations": ["conic_sdp", "rsvm"]}, ValueError, "rsvm is not known to bound"),
         ({"relaxations": ["conic_sdp", ("conic_sdp", {"penalty": 0.7})]}, ValueError,
          "it would bound another problem"),
-        ({"relaxations": ["conic_sdp", ("conic_sdp", {"penalty": -1.0})]}, ValueError,
-         "penalty must be a positive"),
         ({"relaxations": ["conic_sdp", ("conic_sdp", {"penlty": 1.0})]}, ValueError,
          "no hyperparameter 'penlty'.*did you mean penalty"),
         ({"relaxations": ["conic_sdp", tm.conic_sdp(points("overlapping", 5, n=8), penalty=0.6)]},
@@ -125,9 +82,6 @@ def test_what_is_no_row_is_refused_before_the_first_solve(
     asked: dict[str, Any] = {"data": DATA, "relaxations": "conic_sdp", "parameters": WORDS, **words}
     with pytest.raises(error, match=holds):
         tm.compare(**asked)
-
-
-# --- what is left of it --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -167,12 +121,6 @@ def test_a_row_that_fails_says_why_and_the_others_stay(spoilt: Any) -> None:
     assert table.plot().axes
 
 
-def test_a_solver_that_refuses_a_row_is_such_a_failure() -> None:
-    table = tm.compare(DATA, ROWS[:2], exact=EXACT, parameters=WORDS, solver="highs")
-    assert table.rows[0].bound is not None
-    assert "ProblemClassError: highs cannot take" in table.rows[1].remark
-
-
 @pytest.mark.parametrize("stop", ["raised", "said"])
 def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
     def said(result: SolveResult) -> SolveResult:
@@ -190,50 +138,9 @@ def test_ctrl_c_keeps_the_finished_rows(stop: str, spoilt: Any) -> None:
         assert table.rows[1].value is not None
 
 
-# --- claims --------------------------------------------------------------------------------------
-
-
-def test_a_claimed_gap_stands_beside_the_proven_one(spoilt: Any) -> None:
-    """A row whose claim is 0.9 of the optimum and whose proof is missing, and a proven one."""
-
-    def claimed(result: SolveResult) -> SolveResult:
-        assert EXACT.objective is not None
-        words = {"verdict": Verdict.NOT_CERTIFIED, "reason": "no proof", "bound": None}
-        certificate = replace(
-            result.certificate, solver_bound=0.9 * EXACT.objective, gap=None, **words
-        )
-        return replace(result, bound=None, certificate=certificate)
-
-    spoilt("conic_sdp", claimed)
-    table = tm.compare(DATA, ROWS[:2], parameters=WORDS)
-    proven, open_row = table.rows
-    assert table.relative_gap(open_row) is None
-    assert table.claimed_gap(open_row) == pytest.approx(0.1, abs=1e-6)
-    assert table.relative_gap(proven) is not None
-    frame = table.to_frame()
-    assert frame["claimed gap"][1] == pytest.approx(0.1, abs=1e-6)
-    assert "claimed %" in repr(table)
-    assert "claimed %" not in repr(replace(table, rows=table.rows[:1]))
-
-
-# --- what may enter a gap, and what is flagged ----------------------------------------------------
-
-SETTINGS = {"penalty": 1.0, "big_m": "derived"}
-CLUSTERED = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=4)
-
-
 @pytest.fixture(scope="module")
 def table() -> Any:
-    rows = [
-        ("zero_one_relaxed", {"big_m": 1000.0}),
-        "zero_one_relaxed",
-        "zero_one_hinge",
-        ("zero_one_hinge", {"big_m": 1.0}),
-        ("conic_fixed", {"strengthening": "scaled"}),
-        "conic_sdp",
-        "conic_sdp_dual",
-    ]
-    return tm.compare(CLUSTERED, rows, parameters=SETTINGS)
+    return tm.compare(DATA, ["zero_one_hinge", "conic_sdp_dual"], parameters=WORDS)
 
 
 def test_frame_and_latex_hold_every_row(table: Any) -> None:
@@ -253,31 +160,180 @@ def test_frame_and_latex_hold_every_row(table: Any) -> None:
         table.to_latex(columns=["gap"])
 
 
-def test_a_bound_above_the_best_point_is_a_flag_not_a_negative_gap(table: Any) -> None:
-    wrong = replace(table.rows[1], bound=table.upper + 1)
-    broken = replace(table, rows=(wrong,))
-    assert "exceeds the best point" in broken.violations()[0]
-    assert broken.absolute_gap(wrong) is None
-    assert broken.relative_gap(wrong) is None
-
-
 def test_the_exact_problem_is_what_the_first_row_relaxes(table: Any) -> None:
     assert table.exact.formulation == "zero_one_big_m"
-    of_dual = tm.compare(CLUSTERED, ["c_svc_dual"], parameters={"C": 1.0})
+    of_dual = tm.compare(DATA, ["c_svc_dual"], parameters={"C": 1.0})
     assert of_dual.exact.formulation == "c_svc"
     foreign = pyo.ConcreteModel()
     with pytest.raises(ValueError, match="exact: no row is of the catalogue"):
-        tm.compare(CLUSTERED, [foreign])
+        tm.compare(DATA, [foreign])
 
 
 def test_a_row_at_another_price_is_refused(table: Any) -> None:
-    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=1.0"):
-        tm.compare(CLUSTERED, [("conic_sdp", {"penalty": 2.0})], exact=table.exact)
-    row = ("conic_sdp", {"penalty": 1.0, "intercept": "none"})
+    with pytest.raises(ValueError, match=r"penalty=2.0 and zero_one_big_m penalty=0.6"):
+        tm.compare(DATA, [("conic_sdp", {"penalty": 2.0})], exact=table.exact)
+    row = ("conic_sdp", {"penalty": 0.6, "intercept": "none"})
     with pytest.raises(ValueError, match=r"intercept=none and zero_one_big_m intercept=penalised"):
-        tm.compare(CLUSTERED, [row], exact=table.exact)
+        tm.compare(DATA, [row], exact=table.exact)
 
 
 def test_rows_by_name_need_data() -> None:
     with pytest.raises(ValueError, match="compare needs data"):
-        tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=SETTINGS)
+        tm.compare(None, ["conic_sdp"], exact=EXACT, parameters=WORDS)
+
+
+SPEC = "synthetic:clustered,n=16,d=2,sigma=0.5,seed=0"
+WHY = "the proven gap is 3.00e-02, 1.00e-02 of the objective's size"
+
+
+def stopped_early(result: SolveResult) -> SolveResult:
+    refused = {"verdict": Verdict.NOT_CERTIFIED, "reason": WHY, "gap": 1e-2}
+    certificate = replace(result.certificate, **refused)
+    return replace(result, status=Status.INACCURATE, certificate=certificate)
+
+
+def printed(*words: str | Path) -> Answer:
+    rows = ("conic_sdp", "zero_one_hinge:big_m=derived", "zero_one_hinge:big_m=1")
+    return run("compare", *rows, "--data", SPEC, "--set", "penalty=1", "big_m=derived", *words)
+
+
+def line(text: str, name: str) -> str:
+    (found,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+    return found
+
+
+def test_page_json_csv_and_latex_mark_it(spoilt: Any, tmp_path: Path) -> None:
+    """And show its gap only when they are asked to."""
+    spoilt("conic_sdp", stopped_early)
+    files = {suffix: tmp_path / f"table.{suffix}" for suffix in ("csv", "tex")}
+    for asked in (False, True):
+        words = ["--include-uncertified"] if asked else []
+        answer = printed("--json", *words, "--csv", files["csv"], "--latex", files["tex"])
+        assert answer.code == 1, "a table with such a row is no success"
+        assert f"conic_sdp: NOT_CERTIFIED: {WHY}" in answer.stderr
+        row, _, loose = answer.json["studies"][0]["rows"]
+        assert row["certificate"]["verdict"] == "NOT_CERTIFIED"
+        assert row["certificate"]["reason"] == WHY
+        assert (row["included"], row["certified_bound"]) == (asked, None)
+        assert loose["included"] is False, "an unproven M is no bound, whoever asks"
+        assert loose["relative_gap"] is None
+        assert (row["relative_gap"] is None) is (row["absolute_gap"] is None) is (not asked)
+        record = next(csv.DictReader(io.StringIO(files["csv"].read_text())))
+        assert record["certificate"] == f"NOT_CERTIFIED: {WHY}"
+        assert bool(record["relative gap"]) is asked
+        latex = line(files["tex"].read_text().replace(f"{SPEC} & ", ""), "conic\\_sdp")
+        assert latex.rstrip("\\ ").split("&")[-1].strip().startswith("NOT\\_CERTIFIED")
+    page = line(printed("--include-uncertified").stdout, "conic_sdp")
+    assert f"NOT_CERTIFIED: {WHY}" in page
+    assert f"{100 * row['relative_gap']:.1f}" in page.split()
+
+
+def test_the_table_for_python_marks_it(spoilt: Any) -> None:
+    def without_bound(result: SolveResult) -> SolveResult:
+        result = stopped_early(result)
+        return replace(result, bound=None, certificate=replace(result.certificate, bound=None))
+
+    spoilt("conic_sdp", without_bound)
+    left_out = tm.compare(DATA, ["conic_sdp"], parameters=WORDS, exact=EXACT)
+    (row,) = left_out.rows
+    assert left_out.absolute_gap(row) is left_out.relative_gap(row) is None
+    assert left_out.to_frame()["certificate"][0] == f"NOT_CERTIFIED: {WHY}"
+    asked = tm.compare(DATA, ["conic_sdp"], parameters=WORDS, exact=EXACT, include_uncertified=True)
+    (row,) = asked.rows
+    assert asked.bound_of(row) == row.value == row.claimed, "no bound is proven: its value"
+    assert row.bound is None
+    assert asked.absolute_gap(row) == pytest.approx(asked.upper - row.value)
+
+
+def test_the_picture_hatches_it(spoilt: Any, tmp_path: Any, monkeypatch: Any) -> None:
+    drawn, honest = list[Any](), gaps.gap_figure
+    monkeypatch.setattr(gaps, "gap_figure", lambda x: drawn.append(honest(x)) or drawn[-1])
+    spoilt("conic_sdp", stopped_early)
+    printed("--plot", tmp_path / "left_out.svg")
+    printed("--plot", tmp_path / "included.svg", "--include-uncertified")
+    for figure, words in zip(drawn, ("no bound", "%, not certified"), strict=True):
+        (axes,) = figure.axes
+        texts = {round(t.get_position()[1]): t.get_text() for t in axes.texts[:-1]}
+        assert texts[0].endswith(words)
+        (bar,) = [b for b in axes.patches if b.get_hatch() and abs(b.get_y() + 0.31) < 1e-9]
+        shown = 100.0 if words == "no bound" else float(texts[0].split(" %")[0])
+        assert bar.get_width() == pytest.approx(shown, abs=0.05)
+
+
+def test_an_inaccurate_exact_value_is_the_upper_end_of_no_gap(spoilt: Any) -> None:
+    spoilt("zero_one_big_m", stopped_early)
+    answer = printed("--json")
+    assert answer.code == 1
+    (study,) = answer.json["studies"]
+    assert study["upper"] is None
+    assert all(row["relative_gap"] is None for row in study["rows"])
+    (study,) = printed("--json", "--include-uncertified").json["studies"]
+    assert study["upper"] is not None
+    assert study["rows"][1]["relative_gap"] > 0
+
+
+def test_a_bound_above_the_incumbent_is_flagged_and_no_number(spoilt: Any) -> None:
+    def too_good(result: SolveResult) -> SolveResult:
+        return replace(result, bound=1e3, certificate=replace(result.certificate, bound=1e3))
+
+    spoilt("conic_sdp", too_good)
+    wrong = "conic_sdp: bound 1000 exceeds the best point"
+    answer = printed("--json", "--include-uncertified")
+    assert answer.code == 1
+    (study,) = answer.json["studies"]
+    row = study["rows"][0]
+    assert row["relative_gap"] is row["absolute_gap"] is None
+    assert any(v.startswith(wrong) for v in study["violations"])
+    assert wrong in answer.stderr
+    assert f"WRONG: {wrong}" in printed("--include-uncertified").stdout
+
+
+def empty(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:
+    model = tm.zero_one_relaxed(data, penalty=penalty, big_m=60.0)
+    model.far = pyo.Constraint(expr=model.w[0] >= model.w[1] + 2)
+    model.near = pyo.Constraint(expr=model.w[0] <= model.w[1] - 2)
+    return model
+
+
+def too_dear(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:
+    model = tm.zero_one_relaxed(data, penalty=penalty, big_m=60.0)
+    model.objective.expr = model.objective.expr + 10
+    return model
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+def test_an_empty_or_dearer_model_is_no_relaxation() -> None:
+    for build in (empty, too_dear):
+        tm.formulation("QP", "here", relaxes="zero_one_big_m")(build)
+    far = pyo.ConcreteModel()
+    far.x = pyo.Var(bounds=(0, 1))
+    far.row = pyo.Constraint(expr=far.x >= 2)
+    far.cost = pyo.Objective(expr=far.x)
+    rows = {"good": "zero_one_relaxed", "empty": "empty", "dear": "too_dear", "foreign": far}
+    table = tm.compare(DATA, rows, exact=EXACT, parameters=WORDS)
+    (optimum,) = zero_one_optima(DATA, [0.6], "penalised")
+    marks = dict(zip(table.to_frame()["formulation"], table.to_frame()["certificate"], strict=True))
+    assert marks["good"] == "CERTIFIED"
+    for label in ("empty", "foreign"):
+        assert marks[label].startswith("no relaxation (it is proven to have no point")
+    assert marks["dear"].startswith("no relaxation (bound 1")
+    assert [line.partition(":")[0] for line in table.violations()] == ["empty", "dear", "foreign"]
+    for row in table.rows:
+        refuted = row.status is Status.INFEASIBLE or (row.value or 0.0) > optimum
+        assert bool(table.why_no_relaxation(row)) == refuted
+        assert (table.absolute_gap(row) is None) == refuted
+    _, none, dear, _ = table.rows
+    # An unproven best point may be the wrong one, and a solver's word refutes nothing.
+    doubtful = replace(table.exact.certificate, verdict=Verdict.SOLVER_BOUND)
+    unsure = replace(table, exact=replace(table.exact, certificate=doubtful))
+    assert "if that is one" not in str(marks)
+    assert "if that is one" in unsure.why_no_relaxation(dear)
+    without = replace(table, upper=None)
+    assert not any(without.why_no_relaxation(row) for row in without.rows)
+    assert table.why_no_relaxation(replace(none, is_empty=False)) == ""
+
+
+def test_rows_with_another_edit_are_about_another_problem() -> None:
+    table = tm.compare(DATA, [empty(DATA, penalty=0.6)], exact=EXACT, parameters=WORDS)
+    assert not table.rows[0].is_empty
+    assert table.violations() == []

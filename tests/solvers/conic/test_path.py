@@ -1,12 +1,12 @@
-"""The conic estimator along its penalty and its budget, against cvxpy, Clarabel and hand proofs."""
+"""The conic estimator along its penalty, its budget and the central path, and proofs by hand."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import time
-from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,49 +14,50 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.formulations import StrengtheningBound, augmented
+from tests.inside.formulations import StrengtheningBound
 from tests.inside.solvers import (
     HARD_MARGIN,
     INTERIOR,
     LOW_RANK,
+    Case,
     ConicPath,
     ConicRow,
     LowRank,
+    NotProvenError,
+    Subject,
+    central_point,
     low_rank_minimum,
     low_rank_problem,
     newton,
     quasi_newton,
+    standard_form,
     within_budget,
+    without_quotients,
+    write_proof,
 )
+from tests.inside.solvers import conic_document as document
 from tests.inside.solvers import conic_path_rows as steps
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
+from tests.support.covering import covering
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import SolverNotInstalledError, Verdict, conic_path, penalty_grid
 
 PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
-BUDGETS = (0.5, 0.2, 0.02)
 TOLERANCE = 1e-6
 
 
-@functools.cache
-def small(seed: int) -> TrainingData:
-    return points("overlapping", seed, n=12)
+DATA = points("overlapping", 1, n=12)
 
 
 @functools.cache
-def path_of(seed: int, mode: str) -> ConicPath:
-    return conic_path(small(seed), penalties=PENALTIES, intercept=mode)
+def known() -> ConicPath:
+    return conic_path(DATA, penalties=PENALTIES)
 
 
 @functools.cache
-def optimum(seed: int, mode: str, penalty: float) -> float:
-    return reference_solutions.theorem_2(small(seed), mode, penalty=penalty).value
-
-
-@functools.cache
-def clustered(n: int = 60, d: int = 4) -> TrainingData:
-    return outlier_data("clustered", n=n, d=d, sigma=0.5, seed=7)
+def optimum(mode: str, penalty: float) -> float:
+    return reference_solutions.theorem_2(DATA, mode, penalty=penalty).value
 
 
 def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]:
@@ -69,53 +70,28 @@ def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]
     return float(np.trace(row.W)), float((v**2 / T).sum())
 
 
-# --- values --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("seed", "mode"), [(1, "penalised"), (4, "none")])
-def test_every_value_is_that_of_theorem_2(seed: int, mode: str) -> None:
-    path = path_of(seed, mode)
-    assert path.certified
-    assert [row.penalty for row in path.rows] == list(PENALTIES)
-    for row in path.rows:
-        expected = optimum(seed, mode, row.penalty)
-        assert row.objective == pytest.approx(expected, rel=TOLERANCE)
-        assert row.bound <= expected * (1 + 1e-8)
-        assert row.gap <= TOLERANCE * row.objective
-        trace, spent = by_hand(small(seed), row, mode)
-        assert row.objective == pytest.approx(trace + row.penalty * spent, rel=1e-12)
-        assert spent == pytest.approx(row.z.sum(), rel=1e-12)
-        assert row.budget == row.spent == pytest.approx(spent / 12, rel=1e-12)
-        assert row.errors == (small(seed).y * (small(seed).X @ row.w + row.b) <= 0).sum()
-
-
-@pytest.mark.parametrize(("mode", "budgets"), [("penalised", BUDGETS), ("none", BUDGETS[1::2])])
+@pytest.mark.parametrize(("mode", "budgets"), [("penalised", (0.5, 0.2, 0.02)), ("none", (0.2,))])
 def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[float, ...]) -> None:
-    data = small(1)
-    path = conic_path(data, budgets=budgets, intercept=mode)
+    path = conic_path(DATA, budgets=budgets, intercept=mode)
     assert path.certified
     assert [row.budget for row in path.rows] == list(budgets)
     for row in path.rows:
-        expected = reference_solutions.theorem_2(data, mode, budget=row.budget).value
+        expected = reference_solutions.theorem_2(DATA, mode, budget=row.budget).value
         assert row.objective == pytest.approx(expected, rel=2e-6)
         assert row.bound <= expected * (1 + 1e-7)
-        trace, spent = by_hand(data, row, mode)
+        trace, spent = by_hand(DATA, row, mode)
         assert trace == pytest.approx(row.objective, rel=1e-12)
-        assert spent <= row.budget * data.n * (1 + 1e-12)
+        assert spent <= row.budget * DATA.n * (1 + 1e-12)
         # Weak duality by hand: the value at the penalty, less what the budget costs there.
-        dual = optimum(1, mode, row.penalty) - row.penalty * row.budget * data.n
+        dual = optimum(mode, row.penalty) - row.penalty * row.budget * DATA.n
         assert row.bound <= dual + 1e-6 * expected
-
-
-# --- certificates --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1.0])
 def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) -> None:
-    data, rng = small(1), np.random.default_rng(5)
-    problem = low_rank_problem(data, "penalised")
-    for row in path_of(1, "penalised").rows:
-        true = optimum(1, "penalised", row.penalty)
+    rng, problem = np.random.default_rng(5), low_rank_problem(DATA, "penalised")
+    for row in known().rows:
+        true = optimum("penalised", row.penalty)
         false = row.factor + noise * rng.standard_normal(row.factor.shape)
         proof = problem.proof(false, row.penalty)
         if proof is not None:
@@ -143,18 +119,18 @@ def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("spoiled")
 def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
-    path = conic_path(small(1), penalties=PENALTIES[1:3])
+    path = conic_path(DATA, penalties=PENALTIES[1:3])
     assert path.certified
     assert path.fallbacks == 2
     for row in path.rows:
         assert row.method == INTERIOR
         assert "clarabel" in row.stop
-        assert row.objective == pytest.approx(optimum(1, "penalised", row.penalty), rel=TOLERANCE)
-    (row,) = conic_path(small(1), budgets=[0.2]).rows
-    expected = reference_solutions.theorem_2(small(1), "penalised", budget=0.2).value
+        assert row.objective == pytest.approx(optimum("penalised", row.penalty), rel=TOLERANCE)
+    (row,) = conic_path(DATA, budgets=[0.2]).rows
+    expected = reference_solutions.theorem_2(DATA, "penalised", budget=0.2).value
     assert (row.method, row.verdict) == (INTERIOR, Verdict.CERTIFIED)
     assert row.objective == pytest.approx(expected, rel=2e-6)
-    assert by_hand(small(1), row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
+    assert by_hand(DATA, row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
 
 
 @pytest.mark.usefixtures("spoiled")
@@ -163,12 +139,12 @@ def test_without_a_solver_the_row_says_so_and_claims_nothing(monkeypatch: Any) -
         raise SolverNotInstalledError("nothing here takes an SDP")
 
     monkeypatch.setattr(steps, "by_penalty", missing)
-    path = conic_path(small(1), penalties=[1.3])
+    path = conic_path(DATA, penalties=[1.3])
     (row,) = path.rows
     assert not path.certified
     assert (row.verdict, row.method) == (Verdict.NOT_CERTIFIED, LOW_RANK)
     assert row.stop == "nothing here takes an SDP"
-    assert row.bound <= optimum(1, "penalised", 1.3) <= row.objective
+    assert row.bound <= optimum("penalised", 1.3) <= row.objective
 
 
 def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> None:
@@ -179,37 +155,33 @@ def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> Non
     norm = machine["w"] @ machine["w"] + machine["b"] ** 2
     assert (row.verdict, row.method, row.stop) == (Verdict.CERTIFIED, HARD_MARGIN, "")
     assert row.objective == pytest.approx(norm, rel=TOLERANCE)
-    assert row.objective == pytest.approx(
-        reference_solutions.theorem_2(data, "penalised", penalty=300.0).value, rel=1e-5
-    )
+    expected = reference_solutions.theorem_2(data, "penalised", penalty=300.0).value
+    assert row.objective == pytest.approx(expected, rel=1e-5)
     assert np.append(row.w, row.b) == pytest.approx(np.append(machine["w"], machine["b"]), rel=1e-4)
 
 
 def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
-    path = conic_path(small(1), penalties=[1.3, 6.0], time_limit=1e-9)
+    path = conic_path(DATA, penalties=[1.3, 6.0], time_limit=1e-9)
     assert [row.verdict for row in path.rows] == [Verdict.NOT_CERTIFIED] * 2
     for row in path.rows:
-        assert row.bound <= optimum(1, "penalised", row.penalty) <= row.objective
+        assert row.bound <= optimum("penalised", row.penalty) <= row.objective
         assert row.stop == "time limit"
-
-
-# --- how the points are found --------------------------------------------------------------------
 
 
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
     with monkeypatch.context() as patch:
         patch.setattr(low_rank_minimum, "_newton", None)
-        path = conic_path(small(1), penalties=PENALTIES)
+        path = conic_path(DATA, penalties=PENALTIES)
     # A large point that L-BFGS leaves unproven is refined.
     minimum = steps.low_rank_minimum
     monkeypatch.setattr(steps, "LARGE", 0)
     monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
-    refined = conic_path(small(1), penalties=PENALTIES)
+    refined = conic_path(DATA, penalties=PENALTIES)
     for found in (path, refined):
         assert found.certified
         assert found.fallbacks == 0
-        for row, other in zip(found.rows, path_of(1, "penalised").rows, strict=True):
+        for row, other in zip(found.rows, known().rows, strict=True):
             assert row.objective == pytest.approx(other.objective, rel=TOLERANCE)
 
 
@@ -229,11 +201,8 @@ def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
     assert path.fallbacks <= 1  # the budget that is spent at the jump itself
 
 
-# --- grids and ends ------------------------------------------------------------------------------
-
-
 def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
-    data = clustered()
+    data = outlier_data("clustered", n=60, d=4, sigma=0.5, seed=7)
     grid = penalty_grid(data, 7)
     assert np.diff(np.log(grid)) == pytest.approx(np.log(grid[1] / grid[0]))
     rows = conic_path(data, penalties=grid.tolist()).rows
@@ -244,21 +213,20 @@ def test_the_grid_runs_from_half_the_points_to_a_hundredth() -> None:
 
 def test_all_points_may_be_given_up() -> None:
     """Up to 1 / ||sum x~ x~'|| nothing pays, and a budget of 1 costs nothing."""
-    data = small(1)
-    X = np.column_stack([data.X, np.ones(12)])
+    X = np.column_stack([DATA.X, np.ones(12)])
     idle = 1 / np.linalg.eigvalsh(X.T @ X)[-1]
-    below, above = conic_path(data, penalties=[0.999 * idle, 1.01 * idle]).rows
+    below, above = conic_path(DATA, penalties=[0.999 * idle, 1.01 * idle]).rows
     assert below.objective == pytest.approx(12 * 0.999 * idle)
     assert not below.factor.any()
     assert above.objective < 12 * 1.01 * idle
-    (row,) = conic_path(data, budgets=[1.0]).rows
+    (row,) = conic_path(DATA, budgets=[1.0]).rows
     assert (row.objective, row.bound, row.verdict) == (0.0, 0.0, Verdict.CERTIFIED)
     assert row.penalty <= idle
 
 
 def test_a_point_over_its_budget_is_brought_back_by_as_little_as_it_takes() -> None:
-    problem = low_rank_problem(small(1), "penalised")
-    F = path_of(1, "penalised").rows[2].factor
+    problem = low_rank_problem(DATA, "penalised")
+    F = known().rows[2].factor
     spend = 0.9 * problem.spent(F)
     found = within_budget(problem, F, spend)
     assert found.shape == F.shape
@@ -269,52 +237,28 @@ def test_a_point_over_its_budget_is_brought_back_by_as_little_as_it_takes() -> N
     assert within_budget(problem, F, 12.0) is F
 
 
-def interrupting(after: int, visit: Callable[..., None]) -> Callable[..., None]:
-    visits = itertools.count()
+def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    visits, visit = itertools.count(), steps.ConicRows.visit
 
     def interrupted(self: Any, number: float) -> None:
-        if next(visits) >= after:
+        if next(visits) >= 2:
             raise KeyboardInterrupt
         visit(self, number)
 
-    return interrupted
-
-
-def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps.ConicRows, "visit", interrupting(2, steps.ConicRows.visit))
-    path = conic_path(small(1), penalties=PENALTIES)
+    monkeypatch.setattr(steps.ConicRows, "visit", interrupted)
+    path = conic_path(DATA, penalties=PENALTIES)
     assert [row.penalty for row in path.rows] == list(PENALTIES[:2])
     assert path.not_reached == PENALTIES[2:]
     assert not path.certified
-    monkeypatch.setattr(steps.ConicRows, "visit", interrupting(0, steps.ConicRows.visit))
     with pytest.raises(KeyboardInterrupt):
-        conic_path(small(1), penalties=PENALTIES)
-
-
-# --- in any units --------------------------------------------------------------------------------
-
-
-def value_from_above(data: TrainingData, row: ConicRow, mode: str) -> Fraction:
-    """||F||^2 + penalty sum v^2 / T of the row's F, a rounding longer, exactly."""
-    longer = Fraction(1) + Fraction(1, 10**12)
-    F = [[Fraction(x) * longer for x in line] for line in row.factor.tolist()]
-    total = sum(x * x for line in F for x in line)
-    for y, point in zip(data.y.tolist(), augmented(data, mode).tolist(), strict=True):
-        s = [int(y) * Fraction(x) for x in point]
-        products = [sum(f * x for f, x in zip(line, s, strict=True)) for line in F]
-        v = 1 - products[0]
-        if v > 0:
-            T = v * v + sum(p * p for p in products[1:])
-            total += Fraction(row.penalty) * v * v / T
-    return total
+        conic_path(DATA, penalties=PENALTIES)
 
 
 def assert_true(data: TrainingData, row: ConicRow, mode: str) -> None:
-    """A bound below the value, and both within what CERTIFIED says of the exact value."""
+    """A bound below the value of the row's point, and near it where the row is certified."""
+    trace, spent = by_hand(data, row, mode)
+    assert row.objective == pytest.approx(trace + row.penalty * spent, rel=1e-8)
     assert row.bound <= row.objective * (1 + 1e-9)
-    above = float(value_from_above(data, row, mode))
-    assert above == pytest.approx(row.objective, rel=1e-8)
-    assert row.bound <= above * (1 + 1e-9)
     if row.verdict is Verdict.CERTIFIED:
         assert row.objective - row.bound <= 1e-6 * row.objective
 
@@ -361,34 +305,15 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
         assert_true(data, row, "penalised")
 
 
-# --- Newton's method in a trust region -----------------------------------------------------------
-
-
-Array = np.ndarray
-
-
-def bowl(x: Array) -> tuple[float, Array]:
+def bowl(x: np.ndarray) -> tuple[float, np.ndarray]:
     """Least value -1 wherever the norm is 1; a saddle at 0, as turning x changes nothing."""
     square = float((x * x).sum())
     return square * square - 2 * square, 4 * (square - 1) * x
 
 
-def bowl_hessian(x: Array) -> Array:
+def bowl_hessian(x: np.ndarray) -> np.ndarray:
     flat = x.ravel()
     return 4 * (flat @ flat - 1) * np.eye(flat.size) + 8 * np.outer(flat, flat)
-
-
-def test_negative_curvature_and_a_flat_direction_do_not_stop_it() -> None:
-    found = newton(bowl, bowl_hessian, np.full((2, 3), 0.05))
-    assert found.settled
-    assert np.linalg.norm(found.point) == pytest.approx(1.0, abs=1e-7)
-    assert found.value == pytest.approx(-1.0, abs=1e-14)
-
-
-def test_lbfgs_finds_the_same() -> None:
-    found = quasi_newton(bowl, np.full((2, 3), 0.05))
-    assert found.value == pytest.approx(-1.0, abs=1e-12)
-    assert found.point.shape == (2, 3)
 
 
 @pytest.mark.parametrize("late", [True, False])
@@ -400,3 +325,57 @@ def test_a_deadline_that_is_past_leaves_the_start(late: bool) -> None:
     assert np.array_equal(found.point, start) is late
     other = quasi_newton(bowl, start, deadline)
     assert (other.value > -1 + 1e-6) is late
+    assert other.point.shape == (2, 3)
+    assert late or found.value == pytest.approx(-1.0, abs=1e-12)
+
+
+def test_points_without_a_size_have_no_path() -> None:
+    assert central_point(np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 1.0) is None
+    assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
+
+
+def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() -> None:
+    """A bound that is stated belongs to the model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    data = TrainingData(X, np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1))
+    results = [
+        tm.solve(build(data, penalty=40.0, intercept="free", intercept_bound=0.25), "clarabel")
+        for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
+    ]
+    assert {r.certificate.verdict for r in results} == {Verdict.CERTIFIED}
+    assert max(r.bound for r in results) <= min(r.certificate.upper for r in results)
+    assert results[0].objective == pytest.approx(results[2].objective, rel=2e-6)
+
+
+def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(14, 3))
+    y = np.where(X[:, 0] + rng.normal(size=14) > 0, 1, -1)
+    limit = {"intercept_bound": 1.5} if intercept == "free" else {}
+    model = tm.build(entry, tm.TrainingData(X, y), penalty=penalty, intercept=intercept, **limit)
+    result = tm.solve(model, "clarabel")
+    ready = without_quotients(model)
+    return Case(ready, Subject(standard_form(ready)), model.origin), result
+
+
+@pytest.mark.parametrize(
+    ("entry", "intercept", "penalty"),
+    covering(document.ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
+)
+def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
+    entry: str, intercept: str, penalty: float, tmp_path: Path
+) -> None:
+    case, result = solved(entry, intercept, penalty)
+    proof = write_proof(tmp_path / "proof.json", case, replace(result, duals={}))
+    # The interval of the kernel and that of the checker hold the same optimum.
+    assert float(proof.lower) <= result.certificate.upper
+    assert result.certificate.bound <= float(proof.upper)
+    assert float(proof.upper - proof.lower) <= 1e-6 * float(proof.upper)
+
+
+def test_too_many_points_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, result = solved("conic_sdp", "penalised", 1.0)
+    monkeypatch.setattr(document, "POINT_LIMIT", 10)
+    with pytest.raises(NotProvenError, match="10 points are the most"):
+        document.sdp_document(case, result, None)

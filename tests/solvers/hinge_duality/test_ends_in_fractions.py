@@ -1,7 +1,8 @@
-"""Both ends of a problem beside the same numbers in rational arithmetic, without any rounding."""
+"""Ends of a problem, kernel values and shifts of matrices beside the same numbers unrounded."""
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,13 +14,20 @@ from hypothesis import strategies as st
 from tests.inside.formulations import most_squares
 from tests.inside.solvers import (
     HINGE,
+    LEAST,
+    LOST,
     NU,
+    RELATIVE,
     SQUARED,
+    KernelValues,
     PointRows,
     PricedProblem,
     bound_end,
     exact_multipliers,
+    exp_of_negative,
+    is_semidefinite,
     objective_end,
+    proven_shift,
 )
 from tests.soundness.exact import dot, fractions
 from tests.support.covering import FULL
@@ -115,14 +123,11 @@ def test_ends_enclose_the_exact_numbers(
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("seed", range(5 if FULL else 2))
-def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, sparse: bool) -> None:
-    rng = np.random.default_rng(seed)
+def test_scores_and_weights_that_cancel_are_as_near_as_they_say(sparse: bool) -> None:
+    rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 8)) + 1e7
-    w = rng.standard_normal(8)
-    w -= w.mean()
-    c = rng.standard_normal(40)
-    c -= c.mean()
+    w, c = rng.standard_normal(8), rng.standard_normal(40)
+    w, c = w - w.mean(), c - c.mean()
     rows = PointRows(sp.csr_matrix(X) if sparse else X)
     scores, errors = rows.scores(w, 0.1)
     exact = [dot(fractions(x), fractions(w)) + Fraction(0.1) for x in X]
@@ -133,8 +138,17 @@ def test_scores_and_weights_that_cancel_are_as_near_as_they_say(seed: int, spars
     v = [dot(fractions(c), fractions(column)) for column in X.T]
     most = Fraction(rows.squared_weight(c))
     assert dot(v, v) <= most <= dot(v, v) + Fraction(1e-3)
-    computed = float(((X.T @ c) ** 2).sum()) * (1 + 1e-12)
-    assert most > Fraction(computed), "what cancels is counted, not only what is left"
+    assert most > Fraction(float(((X.T @ c) ** 2).sum()) * (1 + 1e-12)), "what cancels is counted"
+
+
+def test_exponentials_are_as_near_as_they_say() -> None:
+    t = np.r_[0.0, 10.0 ** np.arange(-20, 3), np.arange(1, 40) * np.log(2) / 2, 1e3, 1e300]
+    with localcontext() as context:
+        context.prec = 60
+        for argument, value in zip((-t).tolist(), exp_of_negative(-t).tolist(), strict=True):
+            true = Decimal(argument).exp() if argument > -1e4 else Decimal(0)
+            allowed = Decimal(LOST) if argument < LEAST else Decimal(RELATIVE) * true
+            assert abs(Decimal(value) - true) <= allowed, argument
 
 
 def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> None:
@@ -154,3 +168,85 @@ def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> No
     y = np.array([1.0, -1.0, -1.0])
     problem = PricedProblem(PointRows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
     assert exact_multipliers(problem, np.ones(3)) is None
+
+
+POINTS = np.random.default_rng(4).standard_normal((9, 3))
+
+
+def true_kernel(kernel: KernelValues, x: np.ndarray, z: np.ndarray) -> Decimal:
+    a, b = ([Decimal(float(number)) for number in row] for row in (x, z))
+    if kernel.kind == "rbf":
+        square = sum(((p - q) ** 2 for p, q in zip(a, b, strict=True)), Decimal(0))
+        return (-Decimal(kernel.gamma) * square).exp()
+    inner = sum((p * q for p, q in zip(a, b, strict=True)), Decimal(0))
+    return (Decimal(kernel.gamma) * inner + Decimal(kernel.coef0)) ** kernel.degree
+
+
+LONG = np.random.default_rng(0).standard_normal((5, 500))
+PERPENDICULAR = 1e3 / 7 * np.array([[0.1, 0.3], [-0.3, 0.1], [0.7, 0.9], [-0.9, 0.7], [0.2, 0.6]])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        KernelValues(POINTS, "rbf", 0.3),
+        KernelValues(POINTS + 1e6, "rbf", 1e-9),
+        KernelValues(POINTS, "rbf", 80.0),
+        KernelValues(POINTS + 1e6, "poly", 1e-3, 0.0, 7),
+        KernelValues(LONG, "rbf", 2e-3),
+        KernelValues(np.abs(LONG), "poly", 1e-3, 0.1, degree=9),
+        KernelValues(PERPENDICULAR, "linear"),
+    ],
+)
+def test_kernel_values_and_their_sums_are_as_near_as_they_say(kernel: KernelValues) -> None:
+    """Columns with one coefficient too: no sum hides there what a value may be off by."""
+    rng, X, n = np.random.default_rng(3), kernel.X, len(kernel.X)
+    c = np.hstack([rng.standard_normal((n, 2)) * (rng.random((n, 2)) < 0.7), np.eye(n)])
+    sums, errors = kernel.sums(c)
+    worst = Decimal(0)
+    with localcontext() as context:
+        context.prec = 80
+        values = [[true_kernel(kernel, x, z) for z in X] for x in X]
+        for k in range(n + 2):
+            weights = [Decimal(float(number)) for number in c[:, k]]
+            true = [
+                sum((v * p for v, p in zip(row, weights, strict=True)), Decimal(0))
+                for row in values
+            ]
+            off = [abs(Decimal(float(s)) - t) for s, t in zip(sums[:, k], true, strict=True)]
+            assert all(a <= Decimal(float(e)) for a, e in zip(off, errors[:, k], strict=True))
+            worst = max(worst, *off)
+            norm = sum((p * t for p, t in zip(weights, true, strict=True)), Decimal(0))
+            assert Decimal(kernel.squares(c[:, k], sums[:, k], errors[:, k])) >= norm
+    assert worst > 0
+    assert errors.max() <= 1e-11 * (np.abs(c).sum() * float(max(map(max, values))))
+
+
+def exact_matrix(gram: np.ndarray, shift: float) -> list[list[Fraction]]:
+    entries = [[Fraction(float(entry)) for entry in row] for row in gram]
+    size = range(len(gram))
+    even = [[(entries[i][j] + entries[j][i]) / 2 for j in size] for i in size]
+    for i in size:
+        even[i][i] += Fraction(shift)
+    return even
+
+
+@pytest.mark.parametrize("seed", range(25 if FULL else 6))
+def test_a_matrix_that_rounding_made_indefinite_gets_what_it_lacks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((9, (2, 1, 9)[seed % 3])) * 10.0 ** rng.integers(-3, 4, 9)[:, None]
+    gram = factor @ factor.T
+    shift = proven_shift(gram)
+    assert is_semidefinite(exact_matrix(gram, shift))
+    assert np.linalg.norm(gram) * 2.0**-53 < shift < 1e-11 * np.linalg.norm(gram)
+
+
+def test_a_matrix_that_is_not_semidefinite_has_no_small_shift() -> None:
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((8, 8)))
+    clearly = basis @ np.diag([-1e-3, *range(1, 8)]) @ basis.T
+    assert proven_shift((clearly + clearly.T) / 2) is None
+    slightly = basis @ np.diag([-1e-11, *range(1, 8)]) @ basis.T
+    shift = proven_shift((slightly + slightly.T) / 2)
+    assert shift > 1e-11
+    assert is_semidefinite(exact_matrix((slightly + slightly.T) / 2, shift))

@@ -45,9 +45,6 @@ def best_in_direction(problem: CellProblem, u: np.ndarray) -> float:
     return objective(problem.data, *fixed_columns(*words), problem.intercept)
 
 
-# --- what is proven ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("mode", "turned"), [("free", True), ("penalised", False)])
 def test_rank_one_is_proven_for_wide_and_tall_matrices(mode: str, turned: bool) -> None:
     data, shape = SMALL, (2, 3)
@@ -94,9 +91,6 @@ def test_no_multipliers_bound_a_cone_above_any_of_its_directions(seed: int) -> N
         assert loose <= tight + 1e-6, "the solver's own are the best"
 
 
-# --- stopped on the way --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("after", [1, 5])
 def test_ctrl_c_keeps_the_point_and_a_bound_that_holds(after: int, monkeypatch: Any) -> None:
     best = matrix_search(SMALL, ridge=RIDGE, shape="2x3", rank=1)
@@ -141,9 +135,6 @@ def test_a_solver_that_breaks_down_proves_less_and_nothing_false(monkeypatch: An
     assert found.bound <= 1e-9
 
 
-# --- as the bound of a certificate ---------------------------------------------------------------
-
-
 def test_full_rank_and_larger_problems_get_the_bound_of_the_projection() -> None:
     whole = tm.solve(tm.matrix_svc_bilinear(DATA, ridge=RIDGE, shape="1x9", rank=1), "scip")
     assert whole.certificate.verdict is Verdict.CERTIFIED
@@ -164,9 +155,6 @@ def test_without_its_solver_there_is_no_bound(monkeypatch: pytest.MonkeyPatch) -
     assert closing_bounds.matrix_bound(origin) is None
 
 
-# --- as a solver ---------------------------------------------------------------------------------
-
-
 def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     model = tm.build("matrix_svc_bilinear", DATA, ridge=RIDGE, shape="3x3", rank=1)
     found = solve(model, method="matrix-search", time_limit=1e-6)
@@ -174,27 +162,6 @@ def test_a_search_that_is_stopped_keeps_its_gap() -> None:
     assert found.certificate.verdict is Verdict.NOT_CERTIFIED
     assert found.bound < found.objective - 0.1
     assert found.message.startswith("time limit: the gap is")
-
-
-# --- the alternating heuristic -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_every_start_ends_above_the_optimum_and_never_rises(mode: str) -> None:
-    found = matrix_alternating(SMALL, ridge=RIDGE, shape="2x3", rank=1, starts=4, intercept=mode)
-    best = rank_one_on_circle(SMALL, 3, mode, RIDGE)
-    assert len(found.solutions) == 4
-    assert found.stop == "finished"
-    for each in found.solutions:
-        assert each.objective >= best - 1e-7
-        assert np.diff(each.trace).max() <= 0
-        assert each.objective == pytest.approx(objective(SMALL, each.w, each.b, mode), rel=1e-9)
-        assert each.objective == pytest.approx(each.trace[-1], rel=1e-9)
-        assert np.linalg.matrix_rank(each.w.reshape(2, 3), tol=1e-9) == 1
-        assert each.b == 0 or mode != "none"
-        assert each.converged == (len(each.trace) < 2 * alternating.SWEEPS + 1)
-    assert found.objective == min(each.objective for each in found.solutions)
-    assert found.objective <= best * 1.05, "four starts are near it"
 
 
 def test_ctrl_c_keeps_the_starts_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:

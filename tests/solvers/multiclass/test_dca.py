@@ -1,8 +1,4 @@
-"""The d.c. algorithm for the truncated hinge loss: never below the optimum, never upwards.
-
-Witnesses: the hinge machines of tests/references/multiclass.py in another modelling layer, brute
-force over all sets of points whose loss is cut off, and the exact model where it is proven.
-"""
+"""The truncated hinge loss of several classes: its d.c. algorithm, its search and its bounds."""
 
 from __future__ import annotations
 
@@ -13,17 +9,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import tightmargin as tm
-from tests.inside.solvers import DcaBatch
+from tests.formulations.multiclass.test_big_m import brute_force, drawn
+from tests.inside.formulations import truncated_objective
+from tests.inside.solvers import DcaBatch, StopReason, hinge_bounds, hinge_multipliers
+from tests.inside.solvers import branch_and_bound as searching
 from tests.inside.solvers import dca as module
 from tests.inside.solvers import multiclass_space_machine_space as machine_space
-from tests.references.multiclass import class_points, truncated_by_sets
+from tests.references.multiclass import Machine, class_points, truncated_by_sets
+from tests.references.reference_solutions import INTERCEPTS
 from tightmargin.formulations import MulticlassData
-from tightmargin.solvers import SolveResult, Verdict, build, certified_gap, truncated_dca
-
-Array = NDArray[np.float64]
+from tightmargin.solvers import (
+    SolveResult,
+    Verdict,
+    build,
+    certified_gap,
+    truncated_dca,
+    truncated_search,
+)
 
 MODES = ("free", "penalised", "none")
 MISSED = 59  # the seed of wrong_labels at which the hinge start misses the optimum the furthest
@@ -35,21 +39,6 @@ def wrong_labels(seed: int) -> MulticlassData:
     centres, y = 2 * rng.standard_normal((3, 2)), np.arange(15) % 3
     X = centres[y] + rng.standard_normal((15, 2))
     return MulticlassData(X, np.where(np.arange(15) >= 12, (y + 1) % 3, y))
-
-
-def value_by_hand(
-    data: MulticlassData, B: Array, b: Array, ridge: float, s: float, mode: str, c: Any
-) -> float:
-    """Objective of the paper, one point after the other."""
-    total = ridge * float((B**2).sum() + ((b**2).sum() if mode == "penalised" else 0.0))
-    for x, k in zip(data.X, data.y.tolist(), strict=True):
-        scores = B @ x + b
-        lead = min(scores[k] - scores[j] for j in range(data.n_classes) if j != k)
-        total += c[k] * min(max(0.0, 1 - lead), 1 - s) / data.n
-    return total
-
-
-# --- the machines inside -------------------------------------------------------------------------
 
 
 def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
@@ -64,36 +53,6 @@ def test_coordinates_and_machines_are_one_another_s_inverse() -> None:
         np.testing.assert_allclose(space.scores(A), scores, atol=1e-12)
 
 
-# --- the algorithm -------------------------------------------------------------------------------
-
-
-@settings(max_examples=8)
-@given(
-    seed=st.integers(0, 10**6),
-    K=st.integers(2, 4),
-    mode=st.sampled_from(MODES),
-    power=st.floats(-4, 0.5),
-    s=st.sampled_from([0.0, -0.1, -0.5, -2.0]),
-    weighted=st.booleans(),
-)
-def test_the_value_never_rises_and_is_that_of_the_paper(
-    seed: int, K: int, mode: str, power: float, s: float, weighted: bool
-) -> None:
-    data = class_points(seed, n=5 * K, K=K)
-    c = (0.1 + np.random.default_rng(seed).random(K)).tolist() if weighted else [1.0] * K
-    words: dict[str, Any] = {"ridge": 10**power, "truncation": s, "intercept": mode}
-    found = truncated_dca(data, **words, class_weight=c if weighted else None, starts=5, seed=seed)
-    for run in found.runs:
-        trace = np.array(run.trace)
-        assert (np.diff(trace) <= 1e-6 * trace[:-1]).all()
-    by_hand = value_by_hand(data, found.B, found.b, 10**power, s, mode, c)
-    assert found.objective == pytest.approx(by_hand, rel=1e-12)
-    assert found.objective == pytest.approx(min(run.objective for run in found.runs), rel=1e-9)
-    np.testing.assert_allclose(found.B.sum(axis=0), 0.0, atol=1e-9 * (1 + np.abs(found.B).max()))
-    assert found.runs[0].start == "hinge"
-    assert found.complete
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str) -> None:
     data = class_points(4, n=7)
@@ -101,9 +60,6 @@ def test_many_starts_reach_what_brute_force_finds_and_none_goes_below(mode: str)
     found = truncated_dca(data, ridge=0.02, truncation=-0.5, intercept=mode, starts=100)
     assert min(run.objective for run in found.runs) >= optimum * (1 - 1e-6)
     assert found.objective == pytest.approx(optimum, rel=1e-5)
-
-
-# --- the gap to the proven optimum ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -153,20 +109,6 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
     assert open_gap.hinge_excess is not None
 
 
-# --- limits, Ctrl-C, bad input -------------------------------------------------------------------
-
-
-def test_a_time_limit_keeps_what_was_found() -> None:
-    data = class_points(9, n=60)
-    found = truncated_dca(data, ridge=1e-3, truncation=-0.5, starts=10**6, time_limit=0.05)
-    assert found.seconds < 60, "all starts would take hours"
-    assert 1 <= found.starts < 10**6
-    assert not found.complete
-    assert not found.interrupted
-    by_hand = value_by_hand(data, found.B, found.b, 1e-3, -0.5, "free", [1] * 3)
-    assert found.objective == pytest.approx(by_hand, rel=1e-12)
-
-
 @pytest.mark.parametrize("after", [0, 2])
 def test_ctrl_c_keeps_the_runs_so_far(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, step = [], DcaBatch._step
@@ -192,3 +134,75 @@ def test_ctrl_c_before_the_first_machine_goes_on(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "start_batches", pressed)
     with pytest.raises(KeyboardInterrupt):
         truncated_dca(wrong_labels(12), ridge=0.01, truncation=-0.5)
+
+
+FIFTEEN = class_points(27, n=15)
+WORDS: dict[str, Any] = {"ridge": 0.02, "truncation": -0.5}
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**31))
+def test_the_search_encloses_the_optimum_of_brute_force(seed: int) -> None:
+    data, words = drawn(seed)
+    value, _ = brute_force(data, words)
+    found = truncated_search(data, **words)
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(value, rel=1e-6, abs=1e-9)
+    assert found.bound <= value * (1 + 1e-8) + 1e-10
+    assert found.bound >= value * (1 - 1e-6) - 1e-9
+    assert found.objective == truncated_objective(data, found.B, found.b, **words)
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**31), mode=st.sampled_from(INTERCEPTS))
+def test_any_multipliers_give_a_bound(seed: int, mode: str) -> None:
+    """Noise, infinities and negative numbers included; those of the method give the optimum."""
+    rng = np.random.default_rng(seed)
+    data = class_points(seed % 7, n=8)
+    ridge = float(rng.choice([0.01, 0.3]))
+    costs = rng.random((1, 8)) * (rng.random((1, 8)) < 0.8) / 8
+    machine = Machine(data, mode, ridge, top=50.0)
+    value = machine.value(costs[0])
+    space = machine_space(data, ridge, mode)
+    centre = np.zeros((1, 2, 2 if mode == "none" else 3))
+    multipliers = hinge_multipliers(space, costs, centre)[1]
+    reach = 50.0 * np.sqrt(3)
+    best = hinge_bounds(space, costs, multipliers, reach)[0]
+    assert best <= value + 1e-8
+    assert best >= value - 1e-4 * max(value, 0.01)
+    noise = multipliers * rng.lognormal(0, 2, multipliers.shape) + rng.normal(size=(1, 8, 3)) * 0.05
+    noise[0, 0, 0] = np.inf
+    assert hinge_bounds(space, costs, noise, reach)[0] <= value + 1e-8
+
+
+def test_a_search_that_is_stopped_has_a_bound_and_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = truncated_search(FIFTEEN, **WORDS)
+    few = truncated_search(FIFTEEN, **WORDS, node_limit=9)
+    assert few.stop is StopReason.NODE_LIMIT
+    assert 0 < few.bound < whole.bound
+    assert few.objective >= whole.objective - 1e-12
+    none = truncated_search(FIFTEEN, **WORDS, time_limit=0.0)
+    assert none.stop is StopReason.TIME_LIMIT
+    assert 0 < none.bound <= few.bound + 1e-12
+    solve, count = searching._TruncatedSearch._solve, iter(range(100))
+
+    def interrupted(*arguments: Any) -> None:
+        if next(count) == 3:
+            raise KeyboardInterrupt
+        solve(*arguments)
+
+    monkeypatch.setattr(searching._TruncatedSearch, "_solve", interrupted)
+    broken = truncated_search(FIFTEEN, **WORDS)
+    assert broken.stop is StopReason.INTERRUPTED
+    assert 0 < broken.bound <= whole.objective
+
+
+def test_multipliers_that_cannot_be_balanced_pay_for_the_intercepts() -> None:
+    """A chain from class 0 to 1 to 2 and nothing back: without that price it proves too much."""
+    data = tm.MulticlassData([[0.34558419], [0.82161814], [0.33043708]], [0, 1, 2])
+    costs, chain = np.array([[1.0, 1.0, 0.0]]), np.zeros((1, 3, 3))
+    chain[0, 0, 1] = chain[0, 1, 2] = 1.0
+    value = Machine(data, "free", 0.3, top=50.0).value(costs[0])
+    space = machine_space(data, 0.3)
+    assert hinge_bounds(space, costs, chain, 0.0)[0] > value + 0.05
+    assert hinge_bounds(space, costs, chain, 50 * np.sqrt(3))[0] <= value

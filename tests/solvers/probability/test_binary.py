@@ -19,11 +19,7 @@ from tests.inside.solvers import (
     ClassProbabilities,
     Machines,
     SignReading,
-    WeightedMachine,
-    by_lemma,
-    checked_grid,
     hinge_machines,
-    point_by_formula,
     proven_bounds,
     weighted_machines,
 )
@@ -45,9 +41,6 @@ def data(overlapping: Callable[[int], TrainingData]) -> TrainingData:
 
 def costs(data: TrainingData | GramData, pi: float) -> Array:
     return np.where(data.y > 0, 1 - pi, pi) / data.n
-
-
-# --- the machines --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -110,15 +103,6 @@ def test_multipliers_from_anywhere_never_prove_too_much(data: TrainingData) -> N
     assert 2 * RIDGE * bound[0] <= expected * (1 + 1e-9)
 
 
-def test_a_time_limit_leaves_honest_rows_behind(data: TrainingData) -> None:
-    found = class_probabilities(data, ridge=RIDGE, grid=GRID, time_limit=1e-9)
-    assert not found.certified
-    for row in found.rows:
-        expected = reference_solutions.hinge(data, "free", RIDGE, costs(data, row.pi)).value
-        assert row.verdict is Verdict.NOT_CERTIFIED
-        assert row.bound <= expected <= row.objective * (1 + 1e-9)
-
-
 def test_ctrl_c_keeps_the_finished_values(data: TrainingData, monkeypatch: Any) -> None:
     calls = []
 
@@ -137,9 +121,6 @@ def test_ctrl_c_keeps_the_finished_values(data: TrainingData, monkeypatch: Any) 
     assert all(row.verdict is Verdict.CERTIFIED for row in found.rows)
     with pytest.raises(KeyboardInterrupt):
         class_probabilities(data, ridge=RIDGE, grid=GRID, method="interior")
-
-
-# --- the rule ------------------------------------------------------------------------------------
 
 
 def by_force(pis: Array, values: Array) -> Iterator[tuple[float, float]]:
@@ -166,15 +147,6 @@ def test_the_rule_is_the_published_one(table: list[list[float]]) -> None:
     assert (read.labels[read.probabilities < 0.5 - 1e-9] == -1).all()
 
 
-def test_grids() -> None:
-    np.testing.assert_allclose(checked_grid(19), np.arange(1, 20) * 0.05)
-    assert checked_grid([0.5, 0.25, 0.5]).tolist() == [0.25, 0.5]
-    assert checked_grid(np.array([0.5])).tolist() == [0.5]
-
-
-# --- as a document -------------------------------------------------------------------------------
-
-
 def written(found: ClassProbabilities) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(json.dumps(found.to_json(), allow_nan=False))
     return document
@@ -197,21 +169,6 @@ def test_a_document_gives_the_same_object(data: TrainingData) -> None:
         np.testing.assert_array_equal(again.intervals(data.X), found.intervals(data.X))
     with pytest.raises(ValueError, match="training data"):
         ClassProbabilities.from_document(written(found)).training_reading()
-
-
-def test_a_kernel_document_does_not_depend_on_the_factor(data: TrainingData) -> None:
-    """Eigenvectors are determined up to sign: w in their coordinates would mean nothing."""
-    kernel = gram_data(data, kernel="rbf", width=0.9)
-    found = class_probabilities(kernel, ridge=RIDGE, grid=GRID)
-    document = written(found)
-    assert all("w" not in row for row in document["rows"])
-    turned = gram_data(data, kernel="rbf", width=0.9)
-    turned.__dict__["_factor"] = -kernel.factor
-    again = ClassProbabilities.from_document(document, turned)
-    np.testing.assert_allclose(again.w, -found.w, atol=1e-9)
-    np.testing.assert_allclose(
-        again.decision_values(kernel.gram), found.decision_values(kernel.gram), atol=1e-9
-    )
 
 
 def test_a_forged_or_foreign_document_is_refused(data: TrainingData) -> None:
@@ -241,14 +198,6 @@ def test_a_forged_or_foreign_document_is_refused(data: TrainingData) -> None:
             ClassProbabilities.from_document(bad, at_hand)
 
 
-def machine_at(value: float, bound: float | None) -> WeightedMachine:
-    """A machine with proofs of these two numbers."""
-    lemma = None if bound is None else Lemma(bound, "for a test", {"said": True})
-    attained = point_by_formula("a test", value, 0.0, "for a test")
-    below = by_lemma("a test", lemma)
-    return WeightedMachine(0.5, np.zeros(2), 0.0, value, attained, below, "interior", 0.0)
-
-
 def test_a_bound_that_a_file_states_is_no_proof(data: TrainingData) -> None:
     document = written(class_probabilities(data, ridge=RIDGE, grid=GRID))
     for row in document["rows"]:
@@ -258,7 +207,3 @@ def test_a_bound_that_a_file_states_is_no_proof(data: TrainingData) -> None:
         assert set(again.verdicts) == {Verdict.SOLVER_BOUND}
         assert not again.certified
         assert [row.upper < np.inf for row in again.rows] == [at_hand is not None] * len(again.rows)
-    without = written(ClassProbabilities(data, RIDGE, "free", (machine_at(1.0, None),)))
-    assert without["rows"][0]["bound"] is None
-    row = ClassProbabilities.from_document(without).rows[0]
-    assert (row.bound, row.verdict) == (-np.inf, Verdict.NOT_CERTIFIED)

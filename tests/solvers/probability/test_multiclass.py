@@ -55,9 +55,6 @@ def gaussians(seed: int, n: int, m: int = 200) -> tuple[MulticlassData, Array, A
     return MulticlassData(centres[y] + rng.standard_normal((n, 2)), y), new, truth
 
 
-# --- the grid ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("K", "N"), [(2, 5), (3, 4), (5, 5)])
 def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
     grid = simplex_grid(K, N)
@@ -77,9 +74,6 @@ def test_the_cells_fill_the_simplex_once(K: int, N: int) -> None:
         assert ((inside > 0).all(axis=1)).sum() == 1
 
 
-# --- exact labels --------------------------------------------------------------------------------
-
-
 @given(
     K=st.integers(2, 4), N=st.integers(4, 20), seed=st.integers(0, 10**6), even=st.floats(0.3, 5)
 )
@@ -96,36 +90,6 @@ def test_the_intervals_hold_the_probabilities_that_made_the_labels(
     assert ((low <= truth + 1e-12) & (truth <= high + 1e-12)).all()
     p = probabilities_at(border_weights(grid, rainbow))
     assert ((low <= p + 1e-12) & (p <= high + 1e-12)).all()
-
-
-def test_two_classes_are_bracketed_between_neighbouring_weights() -> None:
-    """p_1 = 0.34: weights (6, 4) / 10 give class 0, (7, 3) / 10 do as well, (6.6, 3.4) is even."""
-    grid = simplex_grid(2, 10)
-    truth = np.array([[0.34, 0.66]])
-    labels = bayes_labels(grid, truth)
-    rainbow = rainbow_cells(grid, labels)
-    np.testing.assert_allclose(border_weights(grid, rainbow), [[0.65, 0.35]])
-    np.testing.assert_allclose(probabilities_at(border_weights(grid, rainbow)), [[0.35, 0.65]])
-    low, high = probability_intervals(grid, labels, rainbow)
-    np.testing.assert_allclose([low[0], high[0]], [[0.3, 0.6], [0.4, 0.7]])
-
-
-# --- fitted machines -----------------------------------------------------------------------------
-
-
-def test_gaussian_classes_are_read_with_small_errors_by_42_machines() -> None:
-    """n = 90 and N = 8; half the error of guessing 1/3, and most labels are those of the truth."""
-    data, new, truth = gaussians(1, 90)
-    for machine in ("hinge", "truncated"):
-        fit = direct_probabilities(data, ridge=0.01, grid=8, machine=machine)
-        reading = fit.reading(new)
-        error = np.abs(reading.probabilities - truth).mean()
-        assert error < 0.5 * np.abs(1 / 3 - truth).mean()
-        assert (reading.cells % 2 == 1).all()
-        assert (reading.low < reading.high).all()
-        np.testing.assert_array_equal(fit.rainbow_cells(new), reading.cells)
-        assert (fit.labels(new) == truth.argmax(axis=1)).mean() > 0.8
-    assert (len(fit.b), fit.truncation, fit.complete, fit.converged) == (45, -0.5, True, True)
 
 
 def test_exact_machines_are_those_of_brute_force() -> None:
@@ -171,9 +135,6 @@ def test_proofs_that_are_cut_short_keep_the_machines(monkeypatch: pytest.MonkeyP
     assert (fit.gaps[fit.grid.counts.max(axis=1) == 3] == 0).all()
     assert (fit.gaps == 1).sum() == 6
     np.testing.assert_array_equal(fit.B[fit.gaps == 1], local.B[fit.gaps == 1])
-
-
-# --- limits, Ctrl-C, bad input -------------------------------------------------------------------
 
 
 def test_ctrl_c_in_the_searches_keeps_the_hinge_machines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 from tests.inside.formulations import gram_data
 from tests.inside.solvers import (
@@ -25,7 +24,6 @@ from tests.inside.solvers import (
     subproblem,
     working_set,
 )
-from tests.inside.solvers import decomposition_run as runs
 from tests.inside.solvers import iterate as iterates
 from tests.inside.solvers import kernel_rows as rows
 from tests.references.reference_solutions import hinge, points
@@ -34,11 +32,6 @@ from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Verdict, decomposition
 
 Data = TrainingData | GramData
-
-EXACT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
-
-
-# --- problems with known answers -----------------------------------------------------------------
 
 
 def at_cost(data: Data, C: float) -> tuple[float, float]:
@@ -71,15 +64,6 @@ def rbf(balanced: bool) -> GramData:
     return gram_data(linear(balanced), kernel="rbf", width=0.5)
 
 
-def problem(kind: str, balanced: bool) -> Data:
-    match kind:
-        case "rbf":
-            return rbf(balanced)
-        case "poly":
-            return gram_data(linear(balanced), kernel="poly", degree=2, coef0=1.0)
-    return linear(balanced)
-
-
 def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
     found = decomposition(data, norm_bound=norm_bound, **options)
     assert found.stop is StopReason.CONVERGED
@@ -89,11 +73,10 @@ def converged(data: Data, norm_bound: float, **options: Any) -> Decomposition:
 
 
 @pytest.mark.parametrize(
-    ("kind", "balanced", "C", "q"),
-    covering(["linear", "rbf", "poly"], [True, False], [0.01, 0.3], [2, 4, 10]),
+    ("kind", "balanced", "C", "q"), covering([linear, rbf], [True, False], [0.01, 0.3], [2, 4, 10])
 )
-def test_the_optimum_is_that_of_c_svc(kind: str, balanced: bool, C: float, q: int) -> None:
-    data = problem(kind, balanced)
+def test_the_optimum_is_that_of_c_svc(kind: Any, balanced: bool, C: float, q: int) -> None:
+    data = kind(balanced)
     norm_bound, value = at_cost(data, C)
     point = converged(data, norm_bound, working_set=q).point
     assert point.objective == pytest.approx(value, rel=1e-7)
@@ -101,9 +84,6 @@ def test_the_optimum_is_that_of_c_svc(kind: str, balanced: bool, C: float, q: in
     # gamma may be an interval: then C-SVC has one hyperplane for an interval of costs.
     assert at_cost(data, 1 / point.gamma)[0] == pytest.approx(norm_bound, rel=1e-5)
     assert np.linalg.norm(point.w) == pytest.approx(norm_bound, rel=1e-8)
-
-
-# --- the step of two variables -------------------------------------------------------------------
 
 
 @given(
@@ -125,50 +105,23 @@ def test_no_other_step_of_two_variables_is_better(
 
     t = pair_step(H, S, p, eta, k, limit, max(eta, 1.0))
     assert 0 <= t <= limit
-    rounding = 1e-7 * H * math.sqrt(S) * 1e-8 + 1e-12 * (H * math.sqrt(S + eta) + 2)
+    rounding = 1e-12 * (H * math.sqrt(S + eta) + 2)
     if abs(share) == 1:
         rounding += 1e-7 * H * math.sqrt(S)  # the root of a difference that is 0
-    grid = np.linspace(0, limit, 101)
-    best = min(map(objective, grid))
-    if limit > 0:
-        around = grid[int(np.argmin([objective(s) for s in grid]))]
-        low, high = max(0.0, around - limit / 100), min(limit, around + limit / 100)
-        fine = minimize_scalar(
-            objective, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
-        )
-        best = min(best, float(fine.fun))
+    grid = np.linspace(0, limit, 101)  # the objective is convex
+    around = grid[int(np.argmin([objective(s) for s in grid]))]
+    near = np.linspace(max(0.0, around - limit / 100), min(limit, around + limit / 100), 1001)
+    best = min(map(objective, near))
     assert objective(t) <= best + rounding
-
-
-# --- working sets --------------------------------------------------------------------------------
-
-
-def moved(data: Data, norm_bound: float, steps: int = 25) -> Iterate:
-    iterate = Iterate(data, norm_bound, 2, even_start(data))
-    for _ in range(steps):
-        assert iterate.step()
-    return iterate
-
-
-@pytest.mark.parametrize("q", [4, 10])
-def test_equations_20_and_21_give_what_the_rest_adds(q: int) -> None:
-    data = rbf(True)
-    iterate = moved(data, at_cost(data, 1.0)[0])
-    index = working_set(iterate.pairs, q)
-    assert 2 <= len(index) <= q
-    B, N = index, np.setdiff1d(np.arange(data.n), index)
-    Q, alpha = np.outer(data.y, data.y) * data.gram, iterate.pairs.alpha
-    inner = subproblem(iterate.pairs, index, data.gram[np.ix_(B, B)])
-    assert inner.p == pytest.approx(Q[np.ix_(B, N)] @ alpha[N], abs=1e-10)
-    assert inner.rest == pytest.approx(alpha[N] @ Q[np.ix_(N, N)] @ alpha[N], abs=1e-10)
-    assert inner.S(alpha[B]) == pytest.approx(alpha @ Q @ alpha, abs=1e-10)
 
 
 def test_the_subproblem_is_solved_as_a_second_order_cone_program() -> None:
     """(19) as min H ||F_B'(y_B o a) + u|| - e'a with u = F_N'(y_N o alpha_N)."""
     data = rbf(False)
     norm_bound = at_cost(data, 1.0)[0]
-    pairs = moved(data, norm_bound).pairs
+    iterate = Iterate(data, norm_bound, 2, even_start(data))
+    assert all(iterate.step() for _ in range(25))
+    pairs = iterate.pairs
     B = working_set(pairs, 12)
     N = np.setdiff1d(np.arange(data.n), B)
     inner = subproblem(pairs, B, data.gram[np.ix_(B, B)])
@@ -181,22 +134,9 @@ def test_the_subproblem_is_solved_as_a_second_order_cone_program() -> None:
     cone = cp.norm(signed[B].T @ a + signed[N].T @ pairs.alpha[N])
     box = [a >= 0, a <= 1, data.y[B] @ a == -(data.y[N] @ pairs.alpha[N])]
     witness = cp.Problem(cp.Minimize(norm_bound * cone - cp.sum(a)), box)
-    witness.solve(solver="CLARABEL", **EXACT)
+    witness.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     assert inner.objective(solved) == pytest.approx(float(witness.value), rel=1e-8)
     assert inner.objective(solved) < inner.objective(inner.alpha) - 1e-6
-
-
-def test_a_working_set_holds_the_most_violating_pair_and_no_one_twice() -> None:
-    data = linear(False)
-    pairs = moved(data, at_cost(data, 1.0)[0]).pairs
-    up, low = pairs.candidates()
-    for q in (4, 10, 46):
-        index = working_set(pairs, q)
-        assert len(np.unique(index)) == len(index) <= q
-        assert {int(up.argmax()), int(low.argmin())} <= set(index.tolist())
-
-
-# --- the traps -----------------------------------------------------------------------------------
 
 
 def test_at_zero_no_pair_improves_and_so_such_a_start_is_replaced() -> None:
@@ -224,34 +164,19 @@ def test_a_corner_below_the_limit_is_left(seed: int, n: int, d: int, monkeypatch
     assert left_there.point.gap > 1e-3 * found.point.objective
     assert left_there.point.bound <= found.point.objective <= left_there.point.objective + 1e-9
     monkeypatch.undo()
-    assert left_there.point.bound > -found.trace[0].objective
-    again = converged(data, norm_bound, start=left_there.point.alpha)
-    assert again.trace == found.trace
+    assert converged(data, norm_bound, start=left_there.point.alpha).trace == found.trace
 
 
 def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
     data = points("overlapping", 4, n=40, d=4)
-    limit = limit_of(data)
     least = hinge(data, "free", 0.0, 1.0).value
-    found = decomposition(data, norm_bound=1.2 * limit)
+    found = decomposition(data, norm_bound=1.2 * limit_of(data))
     assert found.stop is StopReason.STALLED
     assert "norm_limit" in found.message
     assert found.point.bound <= least + 1e-9
     assert found.point.objective >= least - 1e-7
     assert found.point.gap <= 1e-2 * least
     assert all(b.gap <= a.gap for a, b in itertools.pairwise(found.trace))
-    assert found.steps < 200_000
-
-
-def test_converged_is_what_the_recomputed_gap_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run whose own numbers are wrong goes on until the recomputed ones agree."""
-    data = linear(True)
-    norm_bound, value = at_cost(data, 1.0)
-    monkeypatch.setattr(Iterate, "loss", lambda self: self.bound())
-    found = decomposition(data, norm_bound=norm_bound, steps=5)
-    assert found.stop is StopReason.STEP_LIMIT
-    assert found.point.gap > 1e-6
-    assert found.point.objective >= value - 1e-9
 
 
 @pytest.mark.parametrize("q", [2, 6])
@@ -274,9 +199,8 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     norm_bound = 0.99 * limit_of(data)
     iterate = Iterate(data, norm_bound, 2, even_start(data))
     go_to_start(iterate, None)
-    floors, seen = [0.0], [iterate.pairs.alpha]
+    floors = [0.0]
     for _ in range(2000):
-        seen.append(iterate.pairs.alpha.copy())
         stuck = not iterate.step()
         floors.append(iterate.pairs.floor)
         iterate.settle(iterate.loss(), stuck)
@@ -287,29 +211,6 @@ def test_a_smaller_floor_follows_until_none_is_needed() -> None:
     lowered = [x for x in changes if x > 0]
     assert 1 <= len(lowered) <= 5
     assert lowered == sorted(lowered, reverse=True)
-
-    # Back in the corner, the next floor is a lower one, from where the last was taken away.
-    corner, without = (seen[k] for k in (floors.index(lowered[0]), len(floors) - 1 -
-                                         floors[::-1].index(lowered[-1]) + 1))  # fmt: skip
-    iterate.place(corner)
-    assert iterate.cornered
-    assert iterate.step()
-    assert 0 < iterate.pairs.floor < lowered[-1]
-    assert np.count_nonzero(iterate.pairs.alpha != without) <= 2
-
-
-def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("LEAST_PATIENCE", 150), ("PATIENCE", 0), ("SHRINKS", 0), ("RISES", 1e9)):
-        monkeypatch.setattr(runs, name, value)
-    data = rbf(True)
-    found = decomposition(data, norm_bound=at_cost(data, 2.0)[0])
-    assert found.stop is StopReason.STALLED
-    assert 150 <= found.steps <= 250
-    assert "shrinks no further" in found.message
-    assert found.point.gap > 1e-9 * found.point.objective
-
-
-# --- rows of the kernel matrix -------------------------------------------------------------------
 
 
 def test_points_and_their_kernel_matrix_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,24 +226,11 @@ def test_points_and_their_kernel_matrix_agree(monkeypatch: pytest.MonkeyPatch) -
         assert found.point.alpha == pytest.approx(few.point.alpha, abs=1e-5)
 
 
-# --- starts, limits and bad arguments ------------------------------------------------------------
-
-
-def test_a_start_that_is_no_solution_of_the_equation_is_mended() -> None:
-    data = rbf(False)
-    norm_bound, value = at_cost(data, 1.0)
-    start = converged(data, norm_bound).point.alpha * np.where(data.y > 0, 1.0, 0.9)
-    found = converged(data, norm_bound, start=start)
-    assert found.point.objective == pytest.approx(value, rel=1e-7)
-    assert 0 < found.trace[0].gap < 0.5 * converged(data, norm_bound).trace[0].gap
-
-
 def bracketed(found: Decomposition, value: float) -> None:
     assert found.point.bound <= value * (1 + 1e-7)
     assert found.point.objective >= value * (1 - 1e-7)
     assert found.point.bound > 0
     assert found.trace[-1].steps <= found.steps
-    assert found.point.gap <= found.trace[0].gap + 1e-9
 
 
 def test_limits_and_ctrl_c_keep_the_best(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tightmargin as tm
 from tests.inside.formulations import gram_data, hinge_sum
 from tests.inside.solvers import (
     ExactHyperplane,
@@ -28,24 +26,9 @@ from tests.inside.solvers import (
     sides,
 )
 from tests.inside.solvers import norm_limit_search as search
-from tests.references.reference_solutions import least_loss, max_margin, points
-from tests.support.covering import FULL
+from tests.references.reference_solutions import least_loss, points
 from tightmargin.formulations import GramData, TrainingData
 from tightmargin.solvers import Claim, Status, Verdict, norm_limit
-
-Array = np.ndarray[Any, Any]
-
-
-LINE = TrainingData([[1], [-1], [0.25], [-0.25], [-0.25], [0.25]], [1, -1, 1, -1, 1, -1])
-
-
-def certified_at(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> None:
-    """The point at H is certified, with gamma = 0 and the least loss."""
-    point = rsvm_at_limit(data, norm_bound, limit)
-    assert point.verdict is Verdict.CERTIFIED
-    assert point.gamma == 0
-    assert point.objective == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
-    assert np.linalg.norm(point.w) <= norm_bound * (1 + 1e-14)
 
 
 def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
@@ -64,83 +47,12 @@ def consistent(data: TrainingData | GramData, limit: NormLimit) -> None:
         assert not limit.alpha.any()
         assert limit.least_loss == 0
         assert (data.y * (data.factor @ limit.w + limit.b)).min() >= 1 - 1e-9
-    if limit.value > 0:
-        certified_at(data, limit.value, limit)
-        certified_at(data, 2 * limit.value, limit)
-
-
-# --- examples with a known answer
-
-
-def test_a_line_with_solutions_from_1_to_4_has_the_limit_1() -> None:
-    for w in (1.0, 2.0, 3.0, 4.0):
-        assert min(hinge_sum(LINE, np.array([w]), b) for b in np.linspace(-2, 2, 81)) == 4.0
-    limit = norm_limit(LINE)
-    consistent(LINE, limit)
-    assert limit.value == pytest.approx(1, rel=1e-14)
-    assert limit.proven
-    assert not limit.separable
-    assert limit.least_loss == pytest.approx(4, rel=1e-14)
-    assert limit.least_loss_bound == pytest.approx(4, rel=1e-14)
-    assert rsvm_at_limit(LINE, 2.0, limit).length == 0.0
-
-
-# --- exact witnesses
-
-
-def least_norm_in_the_plane(X: Array, y: Array) -> tuple[Fraction, Fraction]:
-    """(H_lim^2, E0) in two dimensions, in fractions, by trying all sets of active rows.
-
-    The least hyperplane is the shortest with u = 1 at three points that lie on no line, or at two
-    points of different classes, or it is w = 0; its b is some y_i - <w, x_i>.
-    """
-    x = [(Fraction(p), Fraction(q)) for p, q in X.tolist()]
-    labels = [int(t) for t in y]
-    planes = {(Fraction(0), Fraction(0))}
-    for i, j in combinations(range(len(x)), 2):
-        p, q = x[i][0] - x[j][0], x[i][1] - x[j][1]
-        t, square = labels[i] - labels[j], p * p + q * q
-        if t and square:
-            planes.add((t * p / square, t * q / square))
-        for k in range(j + 1, len(x)):
-            r, s, u = x[i][0] - x[k][0], x[i][1] - x[k][1], labels[i] - labels[k]
-            if p * s != q * r:
-                planes.add(((t * s - q * u) / (p * s - q * r), (p * u - t * r) / (p * s - q * r)))
-
-    def loss(w: tuple[Fraction, Fraction]) -> Fraction:
-        scores = [w[0] * a + w[1] * b for a, b in x]
-        zero = Fraction(0)
-        return min(
-            sum((max(zero, 1 - t * (s + b)) for s, t in zip(scores, labels, strict=True)), zero)
-            for b in (t - s for s, t in zip(scores, labels, strict=True))
-        )
-
-    losses = {w: loss(w) for w in planes}
-    least = min(losses.values())
-    return min(a * a + b * b for (a, b), value in losses.items() if value == least), least
-
-
-@pytest.mark.parametrize("seed", range(25 if FULL else 8))
-def test_coarse_points_in_the_plane_agree_with_all_active_sets(seed: int) -> None:
-    rng = np.random.default_rng([9, seed])
-    n = int(rng.integers(4, 10))
-    X, y = np.round(1.5 * rng.standard_normal((n, 2))), rng.choice([-1.0, 1.0], n)
-    y[:2] = [1, -1]
-    square, loss = least_norm_in_the_plane(X, y)
-    limit = norm_limit(TrainingData(X, y))
-    assert limit.proven
-    assert limit.value**2 == pytest.approx(float(square), rel=1e-13)
-    assert Fraction(limit.lower) ** 2 <= square
-    assert Fraction(limit.upper) ** 2 >= square
-    assert limit.separable == (loss == 0)
-    assert (
-        Fraction(limit.least_loss_bound)
-        <= loss
-        <= Fraction(limit.least_loss) * (1 + Fraction(1, 10**15))
-    )
-
-
-# --- another modelling layer
+    for norm_bound in (limit.value, 2 * limit.value) if limit.value > 0 else ():
+        point = rsvm_at_limit(data, norm_bound, limit)
+        assert point.verdict is Verdict.CERTIFIED
+        assert point.gamma == 0
+        assert point.objective == pytest.approx(limit.least_loss, rel=1e-9, abs=1e-9)
+        assert np.linalg.norm(point.w) <= norm_bound * (1 + 1e-14)
 
 
 @given(st.integers(0, 10**6), st.integers(4, 14), st.integers(1, 3))
@@ -160,9 +72,6 @@ def test_less_norm_costs_loss_and_more_gains_none(seed: int, n: int, d: int) -> 
         assert least_loss(data, "free", H).value == pytest.approx(limit.least_loss, rel=1e-6)
         dearer = least_loss(data, "free", 0.98 * H).value - limit.least_loss
         assert dearer >= 0.02 * g * H**2 * (1 - 1e-4), "E is convex in H, with slope -g H at H_lim"
-
-
-# --- kernels
 
 
 @pytest.mark.parametrize("seed", [3, 20])
@@ -192,38 +101,6 @@ def test_a_dense_kernel_matrix_on_which_the_dual_simplex_gives_up() -> None:
     consistent(gram, limit)
     assert limit.least_loss == pytest.approx(10, rel=1e-9)
     assert not limit.separable
-
-
-# --- proofs
-
-
-@given(st.integers(0, 10**6))
-@settings(max_examples=15)
-def test_whatever_the_numbers_a_proof_is_on_the_right_side(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    data = points("overlapping", seed % 5, n=12)
-    limit = norm_limit(data)
-    assert limit.proven
-    proofs = Proofs(data)
-    size = 10.0 ** rng.uniform(-14, 0)
-    alpha = np.clip(limit.alpha + size * rng.standard_normal(data.n), 0, 1)
-    steep = np.clip(limit.alpha_at_limit + size * rng.standard_normal(data.n), 0, 1)
-    near = limit.w + size * rng.standard_normal(2), limit.b + size * rng.standard_normal()
-    plane = exact_hyperplane(*near, np.zeros(2))
-    loss = proofs.loss(plane)
-    assert (proofs.least_loss(alpha) or 0) <= limit.least_loss * (1 + 1e-15)
-    assert proofs.norm_below(steep, loss) <= limit.upper
-    assert loss >= limit.least_loss_bound
-    active = np.abs(data.y * (data.X @ limit.w + limit.b) - 1) < 1e-9
-    mended = proofs.on_active_rows(plane, active)
-    numerators, one = proofs.margins(mended)
-    assert all(u == one for u, met in zip(numerators, active, strict=True) if met)
-    assert proofs.loss(mended) >= limit.least_loss_bound
-    if proofs.loss(mended) == proofs.least_loss(limit.alpha):
-        assert mended.norm_above >= limit.lower
-
-
-# --- ends, refusals
 
 
 def test_without_time_there_is_no_value_and_no_wrong_one() -> None:
@@ -283,21 +160,6 @@ def test_libsvm_that_does_not_get_there_is_asked_first_and_quietly() -> None:
     assert limit.least_loss == pytest.approx(4, rel=1e-9)
 
 
-def test_separable_points_have_the_inverse_of_their_margin() -> None:
-    data = points("separable", 0, n=20, d=3)
-    limit = norm_limit(data)
-    consistent(data, limit)
-    assert limit.separable
-    assert limit.proven
-    assert limit.value == pytest.approx(-1 / max_margin(data, "free").value, rel=1e-6)
-    ours = tm.solve(tm.max_margin_svc(data)).objective
-    assert ours is not None
-    assert limit.value == pytest.approx(-1 / ours, rel=1e-6)
-
-
-# --- wrong numbers on purpose, and data that need exact arithmetic -------------------------------
-
-
 def line(x: list[float], y: list[int]) -> TrainingData:
     return TrainingData(np.array(x, dtype=float)[:, None], y)
 
@@ -351,9 +213,6 @@ def test_a_unit_of_the_points_that_is_a_power_of_2_changes_the_ends_by_it_alone(
         assert other.least_loss == limit.least_loss
 
 
-# --- the search for the least point
-
-
 def test_the_active_rows_name_the_least_point_and_others_never_a_wrong_one() -> None:
     data = points("separable", 3, n=30, d=4)
     limit = norm_limit(data)
@@ -369,11 +228,8 @@ def test_the_active_rows_name_the_least_point_and_others_never_a_wrong_one() -> 
             assert rows.points.T @ (data.y * point.mu) == pytest.approx(point.v, abs=1e-8)
 
 
-def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
-    return Rows(X, y, np.zeros(X.shape[1]), 1.0)
-
-
 def test_rows_that_contradict_one_another_have_no_least_point() -> None:
-    rows = rows_of(np.array([[0.5], [0.5], [-0.5]]), np.array([1.0, -1.0, -1.0]))
+    X, y = np.array([[0.5], [0.5], [-0.5]]), np.array([1.0, -1.0, -1.0])
+    rows = Rows(X, y, np.zeros(1), 1.0)
     for guess in (np.ones(3, dtype=bool), np.array([True, False, True])):
         assert least_on_face(rows, sides(np.zeros(3)), guess, 0.0) is None

@@ -1,33 +1,38 @@
-"""The rigorous SVM by every method: the same proven optimum, whatever the data and the H."""
+"""The rigorous SVM by every method, as a path and behind a model: the same proven optimum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.formulations import kernel_matrix
-from tests.inside.solvers import PATH_METHODS as METHODS
+from tests.inside.formulations import Lemma, kernel_matrix
 from tests.inside.solvers import (
+    FACTS,
     PointFound,
     RsvmRow,
     by_fits,
+    by_lemma,
     libsvm_fits,
     rsvm_point,
     single_bound,
 )
+from tests.inside.solvers import METHODS_SEARCHED as SEARCHED
+from tests.inside.solvers import PATH_METHODS as METHODS
 from tests.inside.solvers import path_path_rows as path_rows
+from tests.inside.solvers import rigorous_svm_methods as methods
 from tests.references.reference_solutions import capacity_dual, least_loss, points
 from tests.support.covering import covering
-from tightmargin.formulations import GramData, TrainingData
-from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve_rsvm
+from tightmargin.formulations import CATALOGUE, GramData, TrainingData
+from tightmargin.solvers import Status, Verdict, norm_limit, rsvm_path, solve, solve_rsvm
 
 XOR = TrainingData(np.array([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]), np.array([1.0, 1, -1, -1]))
 
@@ -227,41 +232,23 @@ def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fits) == 1
 
 
-def interrupted_after(count: int) -> Callable[..., PointFound]:
+def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, bounds = kernel("rbf"), (2.0, 2.5, 3.0)
     calls = []
 
-    def attempt(*given: Any, **named: Any) -> PointFound:
+    def pressed(*given: Any, **named: Any) -> PointFound:
         calls.append(given)
-        if len(calls) > count:
+        if len(calls) > 2:
             raise KeyboardInterrupt
         return single_bound.by_segments(*given, **named)
 
-    return attempt
-
-
-def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, bounds = kernel("rbf"), (2.0, 2.5, 3.0)
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(2))
+    monkeypatch.setattr(path_rows, "by_segments", pressed)
     path = rsvm_path(data, bounds, method="segments")
     assert [row.norm_bound for row in path.rows] == [2.0, 2.5]
     assert path.not_reached == (3.0,)
     assert not path.certified
-    monkeypatch.setattr(path_rows, "by_segments", interrupted_after(0))
     with pytest.raises(KeyboardInterrupt):
         rsvm_path(data, bounds, method="segments")
-
-
-@pytest.mark.parametrize("first", ["interior", "segments", "socp", "decomposition"])
-def test_another_method_helps_out_and_is_named(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = kernel("rbf")
-    failed = PointFound(None, 1, said="it failed")
-    monkeypatch.setattr(path_rows, f"by_{first}", lambda *given, **named: failed)
-    row = certified(solve_rsvm(data, norm_bound=2.0, method=first))
-    assert row.method == ("segments" if first == "interior" else "interior")
-    assert row.stop == ""
-
-
-# --- which method --------------------------------------------------------------------------------
 
 
 def test_segments_are_left_where_the_interior_point_is_faster(monkeypatch: Any) -> None:
@@ -319,9 +306,108 @@ def test_the_value_is_the_loss_in_fractions_however_far_from_0(far: float) -> No
         assert found.objective == pytest.approx(float(exact), rel=1e-12, abs=1e-11)
 
 
-def test_a_wrong_multiplier_is_not_certified() -> None:
-    data = points("overlapping", 5, n=14)
-    point = certified(solve_rsvm(data, norm_bound=0.7)).point
-    wrong = point.alpha - 1e-3 * (np.arange(data.n) == int(np.argmax(point.alpha)))
-    found = rsvm_point(data, 0.7, wrong, (point.w, point.b))
-    assert found.verdict is Verdict.NOT_CERTIFIED
+# --- models solved by these methods ---------------------------------------------------------------
+
+H = 0.7
+DATA = points("overlapping", 3, n=14)
+
+
+def model(name: str, data: TrainingData | GramData = DATA, bound: float = H) -> pyo.ConcreteModel:
+    return CATALOGUE[name].build(data, norm_bound=bound)
+
+
+def sign(name: str) -> float:
+    """The duals minimise minus their objective."""
+    return -1.0 if name in SEARCHED[1:] else 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [(SEARCHED[k % len(SEARCHED)], name) for k, name in enumerate(METHODS)]
+)
+def test_every_method_finds_the_proven_optimum_of_every_form(name: str, method: str) -> None:
+    built = model(name)
+    result = solve(built, method=method, threads=1, seed=4)
+    expected = sign(name) * least_loss(DATA, "free", H).value
+    assert (result.status, result.certificate.verdict) == (Status.OPTIMAL, Verdict.CERTIFIED)
+    assert result.objective == pytest.approx(expected, rel=1e-7)
+    assert result.bound <= result.objective + 1e-12 * abs(expected)
+    assert result.objective - result.bound <= 1e-8 * abs(expected)
+    assert max(result.certificate.primal_residual, result.certificate.dual_residual) <= 1e-12
+    assert (result.solver, result.threads, result.seed) == ("tightmargin", 1, 4)
+    assert set(result.certificate.facts) <= set(FACTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [(SEARCHED[0], DATA), (SEARCHED[1], points("separable", 3, n=14)), (SEARCHED[-1], DATA)],
+)
+def test_above_the_limit_the_linear_program_is_solved(name: str, data: TrainingData) -> None:
+    result = solve(model(name, data, 500.0))
+    expected = sign(name) * least_loss(data, "free").value
+    facts = result.certificate.facts
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.objective == pytest.approx(expected, abs=1e-6)
+    assert (facts["gamma"], facts["capacity_price"]) == (0.0, 0.0)
+    assert (facts["equivalence"]["C"], facts["equivalence"]["active"]) == (None, False)
+    entry = CATALOGUE[name]
+    origin = entry.build(data, **result.parameters).origin
+    w, b = entry.classifier(origin, result.values, result.duals)
+    assert np.linalg.norm(w) < 500
+    loss = np.maximum(0, 1 - data.y * (data.X @ w + b)).sum()
+    assert loss == pytest.approx(abs(expected), abs=1e-6)
+
+
+def test_nothing_is_believed_that_the_model_does_not_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = methods.solve_rsvm
+
+    def boaster(data: Any, **words: Any) -> Any:
+        found = honest(data, **words)
+        point = found.point
+        lemma = Lemma(point.objective * 1.01, "a boast", {"said": True})
+        return replace(found, point=replace(point, below=by_lemma(point.attained.subject, lemma)))
+
+    monkeypatch.setattr(methods, "solve_rsvm", boaster)
+    result = solve(model("rsvm"))
+    assert result.status is Status.INACCURATE
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "contradicts the bound" in result.certificate.reason
+
+
+@pytest.mark.parametrize(("said", "status", "stop"), [
+    ("interrupted", Status.INTERRUPTED, "interrupted"),
+    ("time limit: the gap is not closed", Status.FEASIBLE, "time_limit"),
+    ("the gap is not closed", Status.FEASIBLE, "open"),
+])  # fmt: skip
+def test_what_is_stopped_keeps_its_ends(
+    said: str, status: Status, stop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = methods.solve_rsvm
+
+    def stopped(data: Any, **words: Any) -> Any:
+        assert words["time_limit"] == 9.0
+        found = honest(data, **words)
+        early = rsvm_point(data, words["norm_bound"], found.point.alpha * 0.9)
+        return replace(found, point=early, stop=said)
+
+    monkeypatch.setattr(methods, "solve_rsvm", stopped)
+    monkeypatch.setattr("time.perf_counter", lambda: 0.0)  # reading the model takes no time
+    optimum = least_loss(DATA, "free", H).value
+    for name in SEARCHED:
+        result = solve(model(name), time_limit=9.0)
+        assert (result.status, result.certificate.facts["stop"]) == (status, stop)
+        assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+        ends = sorted(sign(name) * end for end in (result.bound, result.objective))
+        assert 0 < ends[0] < optimum * (1 + 1e-8)
+        assert optimum <= ends[1] * (1 + 1e-8)
+
+
+@pytest.mark.parametrize(("name", "bound"), [(SEARCHED[0], H), (SEARCHED[1], 500.0)])
+def test_a_method_stopped_at_its_start_says_nothing_else(name: str, bound: float) -> None:
+    """What it has is the even multipliers, or 0, of which gamma = 0 was said at any H."""
+    result = solve(model(name, bound=bound), time_limit=1e-9)
+    facts = result.certificate.facts
+    assert (result.status, facts["stop"]) == (Status.FEASIBLE, "time_limit")
+    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert "equivalence" not in facts
+    said = "gamma = 0: if alpha is optimal"
+    assert facts.get("degenerate", said).startswith(said)

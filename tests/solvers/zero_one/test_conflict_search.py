@@ -1,8 +1,11 @@
-"""The conflict search against enumeration and brute force over kept points, and its parts."""
+"""The conflict search, its parts and its workers, against enumeration and brute force."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import numpy as np
@@ -13,20 +16,26 @@ from numpy.typing import NDArray
 
 from tests.inside.formulations import margins, zero_one_objective
 from tests.inside.solvers import (
+    COVERED,
+    SHARED,
     ConflictSearch,
     StopReason,
     Tree,
     certified_norm2,
+    conflict_lemma,
     dual_active_set,
     empty_sets,
     grow,
     hyperplane,
     incumbents,
     kept_gram,
+    loans,
     probed_norm2,
     probing,
     zero_one_enumeration,
 )
+from tests.inside.solvers import conflict_search_parts as parts
+from tests.inside.solvers import conflict_search_search as searching
 from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import tree as growing
@@ -35,51 +44,12 @@ from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, least_norm2, ov
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import conflict_search
 
-GAP = 1e-6
 
-
-def from_scratch(
-    data: TrainingData, penalty: float, intercept: str, **words: Any
-) -> ConflictSearch:
-    """A search that has to find the optimum itself: a bound that is too high would prune it."""
-    nothing = (np.zeros(data.d), 0.0)
-    return conflict_search(data, penalty=penalty, intercept=intercept, incumbent=nothing, **words)
-
-
-def check_result(data: TrainingData, penalty: float, intercept: str, found: ConflictSearch) -> None:
-    """The result's own numbers agree with each other."""
-    value = zero_one_objective(data, found.w, found.b, penalty=penalty, intercept=intercept)
-    assert found.objective == value
-    assert found.bound <= found.objective
-    for name in ("seconds", "bound"):
-        numbers = [getattr(point, name) for point in found.trace]
-        assert numbers == sorted(numbers)
+def optimum(data: TrainingData, penalty: float, intercept: str) -> float:
+    return zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
 
 
 # --- against other ways --------------------------------------------------------------------------
-
-
-coordinates = st.integers(-3, 3)
-
-
-@given(
-    points=st.lists(
-        st.tuples(coordinates, coordinates, st.sampled_from([-1, 1])), min_size=3, max_size=8
-    ).filter(lambda rows: len({row[2] for row in rows}) == 2),
-    penalty=st.sampled_from([0.05, 1.0, 40.0]),
-    intercept=st.sampled_from(INTERCEPTS),
-)
-@settings(max_examples=40)
-def test_integer_points_with_ties_and_repetitions(
-    points: list[tuple[int, int, int]], penalty: float, intercept: str
-) -> None:
-    rows = np.array(points, dtype=float)
-    data = TrainingData(rows[:, :2], rows[:, 2])
-    found = from_scratch(data, penalty, intercept)
-    (optimum,) = zero_one_optima(data, (penalty,), intercept)
-    check_result(data, penalty, intercept, found)
-    assert found.objective == pytest.approx(optimum, rel=2 * GAP, abs=1e-9)
-    assert found.bound <= optimum * (1 + 1e-9) + 1e-12
 
 
 class Liar:
@@ -101,44 +71,22 @@ class Liar:
 def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypatch: Any) -> None:
     """Whatever multipliers come out of a numeric core that lies, no bound is too high."""
     data = overlapping(9, 2, 7)
+    words: dict[str, Any] = {"intercept": intercept, "incumbent": (np.zeros(2), 0.0)}
     penalties = (0.3, 5.0)
     optima = zero_one_optima(data, penalties, intercept)
-    for penalty, optimum in zip(penalties, optima, strict=True):
+    for penalty, best in zip(penalties, optima, strict=True):
         liar = Liar(noise)
         for module in (dual_active_set, probing):
             monkeypatch.setattr(module, "kept_gram", liar)
-        found = from_scratch(data, penalty, intercept, step_limit=5_000, compiled=False)
+        found = conflict_search(data, penalty=penalty, step_limit=5_000, compiled=False, **words)
         assert liar.calls > 0
-        assert found.bound <= optimum * (1 + 1e-9)
-        check_result(data, penalty, intercept, found)
-        assert found.objective >= optimum * (1 - 1e-9)
-
-
-# --- limits --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("at", "name"), [(1, "bounded"), (3, "bounded"), (1, "zero_one_incumbent")]
-)
-def test_an_interrupt_keeps_the_incumbent_and_the_bound(
-    at: int, name: str, monkeypatch: Any
-) -> None:
-    data, real, calls = overlapping(24, 3, 8), growing.bounded, itertools.count(1)
-    optimum = zero_one_enumeration(data, penalty=1.0, intercept="free").objective
-
-    def pressed(*args: Any, **kwargs: Any) -> Any:
-        if next(calls) == at:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(growing, name, pressed)
-    given_point = {"incumbent": (np.zeros(3), 1.0)} if name == "bounded" else {}
-    found = conflict_search(data, penalty=1.0, intercept="free", **given_point)
-    assert found.stop is StopReason.INTERRUPTED
-    check_result(data, 1.0, "free", found)
-    assert (0 < found.bound <= optimum) if at > 1 else found.bound == 0
-    if name != "bounded":
-        assert found.objective == min(data.n_pos, data.n_neg)
+        assert found.bound <= best * (1 + 1e-9)
+        assert found.objective >= best * (1 - 1e-9)
+        assert found.objective == zero_one_objective(
+            data, found.w, found.b, penalty=penalty, intercept=intercept
+        )
+        bounds = [point.bound for point in found.trace]
+        assert bounds == sorted(bounds)
 
 
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any) -> None:
@@ -146,10 +94,27 @@ def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any)
     data = overlapping(16, 2, 15)
     found = conflict_search(data, penalty=1.0, intercept="free", incumbent=(np.zeros(2), 1.0))
     assert found.stop is StopReason.NUMERICAL
-    assert found.bound <= zero_one_enumeration(data, penalty=1.0, intercept="free").objective
+    assert found.bound <= optimum(data, 1.0, "free")
 
 
-# --- parts ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
+def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, monkeypatch: Any) -> None:
+    """From the first node on, with few points free."""
+    for name, value in {"FIRST_LOOK": 1, "NEAREST": 4, "MORE": 1, "AGAIN": 2}.items():
+        monkeypatch.setattr(growing, name, value)
+    data = clustered(36, 3, seed, ties=seed == 1)
+    poor = np.random.default_rng(seed).normal(size=3), 0.0
+    real, looks = Tree.root, []
+    monkeypatch.setattr(Tree, "root", lambda tree: (looks.append(tree), real(tree)))
+    found = conflict_search(data, penalty=1.0, intercept=intercept, incumbent=poor)
+    exact = optimum(data, 1.0, intercept)
+    assert len(looks) > 1
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(exact, rel=2e-6)
+    assert found.bound <= exact * (1 + 1e-12)
+
+
+# --- what multipliers prove ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -207,34 +172,172 @@ def test_the_packing_bound_is_the_least_objective_the_heights_allow(
     assert packed(np.array(heights), own, penalty) == pytest.approx(max(own, expected))
 
 
-# --- looks around good hyperplanes ---------------------------------------------------------------
+# --- bounds that parts of the points prove together ----------------------------------------------
 
 
 @pytest.fixture
-def early(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Looks from the first node on, with few points free; how many points were decided in each."""
-    for name, value in {"FIRST_LOOK": 1, "NEAREST": 4, "MORE": 1, "AGAIN": 2}.items():
-        monkeypatch.setattr(growing, name, value)
-    decided: list[int] = []
-    real = Tree.root
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"POINTS": 10, "AFTER": 1, "OPEN": 0.01}.items():
+        monkeypatch.setattr(parts, name, value)
 
-    def counted(tree: Tree) -> None:
-        (root,) = tree.cover.taken
-        kept, given_up = tree.cover.masks([root])
-        decided.append(int((kept | given_up)[0, : tree.data.n].sum()))
+
+def points(seed: int, unit: float = 1.0) -> TrainingData:
+    data = clustered(36, 3, seed, ties=seed == 1)
+    return TrainingData(data.X * unit, data.y)
+
+
+def left_after_parts(
+    monkeypatch: pytest.MonkeyPatch, data: TrainingData, **words: Any
+) -> tuple[ConflictSearch, float]:
+    """A search that ends once the parts are done, and its bound before them."""
+    before: list[float] = []
+    real = searching._search_parts
+
+    def stopped(search: Tree, *rest: Any) -> None:
+        before.append(search.bound)
+        real(search, *rest)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(searching, "_search_parts", stopped)
+        found = conflict_search(data, **words)
+    assert found.stop is StopReason.INTERRUPTED
+    return found, before[0]
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
+def test_parts_prove_the_sum_of_their_optima_and_never_more_than_that_of_all(
+    seed: int, intercept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = (1.0, 2.0**-8, 2.0**20)[seed]
+    data, penalty = points(seed, unit), 1.0 / unit**2
+    exact = optimum(data, penalty, intercept)
+    found, before = left_after_parts(monkeypatch, data, penalty=penalty, intercept=intercept)
+    least = max(
+        sum(
+            optimum(TrainingData(data.X[own], data.y[own]), many * penalty, intercept)
+            for own in parts.split_points(data, found.w, found.b, many)
+        )
+        / many
+        for many in (2, 3)
+    )
+    assert before < 0.9 * least
+    assert least * (1 - 2e-6) <= found.bound <= exact * (1 + 1e-12)
+    lemma = conflict_lemma(found)
+    assert f"the points in {found.parts} parts" in lemma.words
+    assert (set(lemma.hypotheses), lemma.value) == ({COVERED, SHARED}, found.bound)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_limits_are_kept_with_parts_and_repeat_exactly() -> None:
+    words: dict[str, Any] = {"penalty": 1.0, "intercept": "free", "incumbent": (np.zeros(3), 1.0)}
+    first, second = (conflict_search(points(2), **words, step_limit=150) for _ in range(2))
+    assert first.stop is StopReason.STEP_LIMIT
+    assert 150 <= first.steps < 1_000
+    assert (first.bound, first.steps, first.nodes) == (second.bound, second.steps, second.nodes)
+    ticks = itertools.count()
+    late = conflict_search(points(2), **words, time_limit=20.0, clock=lambda: float(next(ticks)))
+    assert late.stop is StopReason.TIME_LIMIT
+    assert 20 <= late.seconds < 40
+    assert 0 < late.bound < late.objective
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_what_a_part_has_proven_when_it_is_interrupted_counts(monkeypatch: Any) -> None:
+    data = points(0)
+    real, sizes = Tree.expand, []
+
+    def pressed(tree: Tree) -> None:
+        sizes.append(tree.data.n)
+        if len(sizes) > 1 and sizes[-1] != sizes[-2] and sizes[-2] < 36:
+            raise KeyboardInterrupt  # the second part has begun
         real(tree)
 
-    monkeypatch.setattr(Tree, "root", counted)
-    return decided
+    monkeypatch.setattr(Tree, "expand", pressed)
+    found = conflict_search(data, penalty=1.0, intercept="free")
+    (own, *_) = parts.split_points(data, found.w, found.b, 3)
+    first = optimum(TrainingData(data.X[own], data.y[own]), 3.0, "free") / 3
+    assert found.stop is StopReason.INTERRUPTED
+    assert first < found.bound <= optimum(data, 1.0, "free")
 
 
-@pytest.mark.parametrize(("seed", "intercept"), list(enumerate(INTERCEPTS)))
-def test_looks_leave_the_enumerated_optimum(seed: int, intercept: str, early: list[int]) -> None:
-    data = clustered(36, 3, seed, ties=seed == 1)
-    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept).objective
-    poor = np.random.default_rng(seed).normal(size=3), 0.0
-    found = conflict_search(data, penalty=1.0, intercept=intercept, incumbent=poor)
-    assert max(early[1:]) >= 30
+# --- other processes: nothing is lost with one ---------------------------------------------------
+
+WORDS: dict[str, Any] = {
+    "penalty": 10.0, "intercept": "free", "compiled": False, "incumbent": (np.zeros(4), 1.0),
+}  # fmt: skip
+
+
+def hard(n: int = 26) -> TrainingData:
+    rng = np.random.default_rng(1)
+    return TrainingData(rng.normal(size=(n, 4)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
+
+
+class Here:
+    """Workers that are this process; `lost` may lose a call, or end it in another way."""
+
+    def __init__(self, lost: Callable[[int], bool]) -> None:
+        self.count, self.lost, self.calls = 2, lost, itertools.count(1)
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            if self.lost(next(self.calls)):
+                raise BrokenProcessPool("killed")
+            future.set_result(function(*arguments))
+        except (BrokenProcessPool, ZeroDivisionError) as error:
+            future.set_exception(error)
+        return future
+
+
+def with_workers(monkeypatch: Any, workers: Here, data: TrainingData) -> ConflictSearch:
+    monkeypatch.setattr(searching, "opened_workers", lambda count, scheduler: workers)
+    monkeypatch.setattr(searching, "FRONTIER", 0.0)
+    monkeypatch.setattr(loans, "SECONDS", 0.02)
+    return conflict_search(data, **WORDS, workers=2)
+
+
+LOSSES = {
+    "nobody": lambda call: False,
+    "every second": lambda call: call % 2 == 0,
+    "all": lambda call: True,
+}
+
+
+@pytest.fixture(scope="module")
+def own() -> ConflictSearch:
+    return conflict_search(hard(), **WORDS)
+
+
+@pytest.mark.parametrize("lost", LOSSES)
+def test_lost_workers_leave_the_optimum(lost: str, own: ConflictSearch, monkeypatch: Any) -> None:
+    workers = Here(LOSSES[lost])
+    found = with_workers(monkeypatch, workers, hard())
+    assert next(workers.calls) > 3
     assert found.stop is StopReason.PROVEN
-    assert found.objective == pytest.approx(exact, rel=2e-6)
-    assert found.bound <= exact * (1 + 1e-12)
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+    assert found.bound == pytest.approx(own.bound, rel=4e-6)
+
+
+@pytest.mark.parametrize("at", [1, 5])
+def test_an_interrupt_counts_lent_nodes(at: int, own: ConflictSearch, monkeypatch: Any) -> None:
+    def pressed(call: int) -> bool:
+        if call == at:
+            raise KeyboardInterrupt
+        return False
+
+    found = with_workers(monkeypatch, Here(pressed), hard())
+    assert found.stop is StopReason.INTERRUPTED
+    assert 0 < found.bound < own.objective * (1 - 1e-5)
+
+
+def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(monkeypatch: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with_workers(monkeypatch, Here(lambda call: bool(1 / 0)), hard())
