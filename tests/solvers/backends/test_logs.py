@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import io
 import os
-import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 
 import pyomo.environ as pyo
@@ -20,13 +20,12 @@ from tests.inside.solvers import (
     SOLVERS,
     TIGHTENED,
     Limits,
+    quiet_highs,
     silenced,
-    supervised,
     without_lines,
 )
 from tests.solvers.backends.test_translations import installed
-from tests.support import long_runs
-from tests.support.long_runs import claim_of, data
+from tests.support.long_runs import claim_of, data, finish, start
 from tightmargin.solvers import Status
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
@@ -35,15 +34,6 @@ WORD = {
     "highs": "Running HiGHS", "clarabel": "Clarabel.rs", "scip": "SCIP Status", "scs": "SCS v",
     "piqp": "PIQP v", "gurobi": "Gurobi Optimizer version",
 }  # fmt: skip
-
-
-def spoken(script: str) -> subprocess.CompletedProcess[str]:
-    """What a process of its own writes."""
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=100, check=True,
-    )  # fmt: skip
 
 
 ALL = """
@@ -72,9 +62,9 @@ for solver in {solvers}:
 def test_a_log_is_written_when_it_is_asked_for_in_its_place_and_kept_to_the_letter() -> None:
     """Of all solvers one after the other, in a process that shows every byte."""
     solvers = [solver for solver in (*SOLVES, "mosek") if SOLVERS[solver].installed]
-    done = spoken(ALL.format(solvers=solvers))
-    assert done.stderr == ""
-    said = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
+    code, stdout, stderr = finish(start(script=ALL.format(solvers=solvers)))
+    assert (code, stderr) == (0, "")
+    said = dict(part.split("\n", 1) for part in stdout.split("== ")[1:])
     assert list(said) == solvers
     for solver, words in said.items():
         if solver == "mosek":
@@ -137,14 +127,14 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
             leave.wait(60)
             print("dropped as well")
 
-    thread = threading.Thread(target=first)
-    thread.start()
-    inside.wait(60)
-    print("heard", flush=True)
-    with silenced():
-        leave.set()
-        thread.join(60)
-        print("not this")
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(first)
+        inside.wait(60)
+        print("heard", flush=True)
+        with silenced():
+            leave.set()
+            done.result(60)
+            print("not this")
     assert sys.stdout is before
     print("and again", flush=True)
     assert capfd.readouterr().out == "heard\nand again\n"
@@ -153,37 +143,18 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
 # --- the transcript -------------------------------------------------------------------------------
 
 
-def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
-    before = sys.stdout
-
-    def work() -> None:
-        print("so far", flush=True)
-        raise ValueError("no further")
-
-    with pytest.raises(ValueError, match="no further"):
-        supervised(work, log=True)
-    assert sys.stdout is before
-    os.write(1, b"descriptor\n")
-    assert capfd.readouterr().out == "so far\ndescriptor\n"
-
-
 def test_outside_the_main_thread_the_log_is_written_and_not_kept(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    logs: list[str] = []
-
-    def solve() -> None:
-        logs.append(claim_of("scip", tm.c_svc(data(20, 2), C=1.0), Limits(log=True))[0].log)
-
-    thread = threading.Thread(target=solve)
-    thread.start()
-    thread.join(60)
+    with ThreadPoolExecutor(1) as pool:
+        model = tm.c_svc(data(20, 2), C=1.0)
+        claim, _ = pool.submit(claim_of, "scip", model, Limits(log=True)).result(60)
     ctypes.CDLL(None).fflush(None)
-    assert logs == [""]
+    assert claim.log == ""
     assert WORD["scip"] in capfd.readouterr().out
 
 
-def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
+def test_lines_that_no_switch_of_a_solver_stops_are_left_out(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Other lines of standard error come through, whoever writes them, and so does a last half."""
@@ -196,16 +167,34 @@ def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
         os.write(2, b"from C\n" + line + b"[not.c] ERROR\nhalf")
     os.write(2, b" and on")
     assert capfd.readouterr().err == "from Python\nfrom C\n[not.c] ERROR\nhalf and on"
-
-
-def test_a_panic_of_clarabel_leaves_nothing_on_the_screen(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    said = (
+    panic = (
         b"\nthread '<unnamed>' panicked at src/solver/core/cones/psdtrianglecone.rs:453:35:\n"
         b"Eigval error: Eigen(1)\n"
         b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
     )
     with without_lines(PANIC):
-        os.write(2, said + b"an error of somebody else\n")
+        os.write(2, panic + b"an error of somebody else\n")
     assert capfd.readouterr().err == "an error of somebody else\n"
+
+
+def test_the_banner_of_the_first_highs_of_a_process_is_dropped(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HiGHS prints who it is from 1.16 on."""
+    made: list[int] = []
+
+    def highs() -> object:
+        if not made:
+            os.write(1, b"Running HiGHS\n")
+        made.append(1)
+        return object()
+
+    monkeypatch.setitem(sys.modules, "highspy", type("highspy", (), {"Highs": staticmethod(highs)}))
+    quiet_highs._first.cache_clear()
+    print("before")
+    first, second = quiet_highs.quiet_highs(), quiet_highs.quiet_highs()
+    print("after")
+    quiet_highs._first.cache_clear()
+    assert first is not second
+    assert len(made) == 3
+    assert capfd.readouterr().out == "before\nafter\n"

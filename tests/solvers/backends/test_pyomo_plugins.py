@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyomo.environ as pyo
 import pytest
-from pyomo.common.errors import ApplicationError
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondition
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
@@ -16,10 +13,8 @@ from tests.cases import CONVEX
 from tests.conformance.problems import PROBLEMS
 from tightmargin.solvers import ProblemClassError
 
-Model = pyo.ConcreteModel
 
-
-def lp() -> Model:
+def lp() -> pyo.ConcreteModel:
     """The diet of textbooks: min 2 x + 3 y, x + y >= 4, x + 3 y >= 6; 9 at (3, 1)."""
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
@@ -120,30 +115,14 @@ def test_models_without_optimum_are_named_and_load_nothing(
 # --- refusals ------------------------------------------------------------------------------------
 
 
-def integer(m: Model) -> None:
-    m.n = pyo.Var(within=pyo.Binary)
-    m.goal.expr += m.n
-
-
-def concave(m: Model) -> None:
-    m.goal.expr -= m.x**2
-
-
-def reverse(m: Model) -> None:
-    m.hole = pyo.Constraint(expr=m.x**2 + m.y**2 >= 1)
-
-
-def reverse_exponential(m: Model) -> None:
-    m.curve = pyo.Constraint(expr=pyo.exp(m.x) >= 2)
-
-
-@pytest.mark.parametrize("edit", [integer, concave, reverse, reverse_exponential])
-def test_models_of_other_classes_are_refused(edit: Callable[[Model], None]) -> None:
-    m, kind = lp(), {integer: "MILP", reverse: "LRCP"}.get(edit, "NONCONVEX")
-    edit(m)
+@pytest.mark.parametrize(
+    "name", ["milp_fixed_charge", "miqp_nearest", "lrcp_corners", "nonconvex_circle"]
+)
+def test_models_of_other_classes_are_refused(name: str) -> None:
+    kind = BY_NAME[name].problem_class
     for factory in (pyo.SolverFactory, SolverFactory):
         with pytest.raises(ProblemClassError, match=f"clarabel cannot take (this )?{kind} model"):
-            factory("clarabel").solve(m)
+            factory("clarabel").solve(BY_NAME[name].build())
 
 
 def test_it_is_available_and_says_so() -> None:
@@ -151,17 +130,3 @@ def test_it_is_available_and_says_so() -> None:
     import clarabel
 
     assert ".".join(map(str, SolverFactory("clarabel").version())) == clarabel.__version__
-
-
-def test_other_interfaces_refuse_semidefinite_rows() -> None:
-    """The row is an ordinary constraint that only we can read: nobody may drop it in silence."""
-    for name in ("highs", "appsi_highs", "scip_direct", "gurobi_direct", "gurobi_direct_minlp"):
-        try:
-            solver = pyo.SolverFactory(name)
-            available = bool(solver.available(exception_flag=False))
-        except ApplicationError:
-            available = False
-        if not available:
-            continue
-        with pytest.raises(Exception, match=r".+"):  # each interface has its own refusal
-            solver.solve(BY_NAME["sdp_hyperbola"].build())

@@ -226,36 +226,6 @@ def test_an_indicator_held_in_a_disjunctive_model_counts() -> None:
         assert not hasattr(model, "_pyomo_gdp_bigm_reformulation")
 
 
-def test_bounds_of_a_logic_model_follow_the_penalty() -> None:
-    """Its box on (w, b) is derived from the penalty: raising it must not cut the optimum off."""
-    data = points("overlapping", 4, n=7)
-    for name in ("zero_one_bilinear", "zero_one_disjunctive"):
-        model = CATALOGUE[name].build(data, penalty=0.05)
-        model.penalty = 5.0
-        expected = reference_solutions.zero_one_optimum(data, "penalised", 5.0)
-        assert solve(model).objective == pytest.approx(expected, rel=1e-5), name
-
-
-def test_undoing_an_edit_brings_the_paper_back() -> None:
-    model = built("c_svc")
-    model.margin[3].deactivate()
-    assert solve(model).certificate.level == "model"
-    model.margin[3].activate()
-    assert solve(model).certificate.level == "paper"
-    model.w[0].fix(0.0)
-    assert solve(model).certificate.level == "model"
-    model.w[0].unfix()
-    model.extra = pyo.Constraint(expr=model.w[0] <= 0.1)
-    assert solve(model).certificate.level == "model"
-    model.del_component("extra")
-    assert solve(model).certificate.level == "paper"
-    old = model.xi[0].lb
-    model.xi[0].setlb(0.5)
-    assert solve(model).certificate.level == "model"
-    model.xi[0].setlb(old)
-    assert solve(model).certificate.level == "paper"
-
-
 # --- copies --------------------------------------------------------------------------------------
 
 

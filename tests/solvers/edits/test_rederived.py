@@ -66,15 +66,6 @@ def test_no_point_below_the_cutoff_asks_for_more(entry: str, price: str, interce
     assert checked > 20, "a statement that is never made is not tested"
 
 
-def test_with_a_free_intercept_nothing_is_said_where_a_class_may_be_given_up() -> None:
-    model = build("zero_one_big_m", penalty=1.0, big_m=1.0, intercept="free")
-    rule = big_m_rule(model.origin)
-    assert rule is not None
-    fewest = min(DATA.n_pos, DATA.n_neg)
-    assert np.isfinite(rule.everywhere(fewest - 0.01)).all()
-    assert np.isinf(rule.everywhere(float(fewest))).any()
-
-
 # --- the point and its cutoff --------------------------------------------------------------------
 
 

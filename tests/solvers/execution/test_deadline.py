@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.formulations import Array
 from tests.inside.solvers import (
     SHORTEST,
     SOLVERS,
@@ -146,36 +145,6 @@ def test_what_a_limit_cut_short_stands_for_nothing_else(
         with ends_within(limit):
             tm.build("zero_one_big_m", data, **WORDS)
     assert given == [0.25, None]
-
-
-def test_deriving_counts_towards_the_limit_of_a_row(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = zero_one.zero_one_incumbent
-    asked: list[float | None] = []
-
-    def slow(*args: Any, time_limit: float | None = None, **words: Any) -> Any:
-        clock.now += 3.0
-        return found(*args, **words)
-
-    def run(name: str, model: Any, form: Any, kind: Any, limits: Limits) -> Claim:
-        asked.append(limits.time_limit)
-        clock.now += 2.0
-        return clarabel.run(form, kind, Limits())
-
-    monkeypatch.setattr(zero_one, "zero_one_incumbent", slow)
-    monkeypatch.setattr(attempts, "_run", run)
-    both: Any = "zero_one_hinge"
-    table = tm.compare(points(), [both], exact=both, parameters=WORDS, time_limit=10.0)
-    assert asked == [7.0, 10.0]
-    assert (table.exact_seconds, table.rows[0].seconds) == (5.0, 2.0)
-    assert table.to_frame()["seconds"].tolist() == [2.0, 5.0]
-    asked.clear()
-    X: Array = np.asarray(points().X)
-    machine = tm.FormulationClassifier("zero_one_hinge", **WORDS, time_limit=10.0)
-    machine.fit(X, np.asarray(points().y))
-    assert asked == [7.0]
-    assert machine.result_.time_limit == 10.0
 
 
 def test_the_kind_of_a_dense_matrix_decides_who_takes_it() -> None:

@@ -16,7 +16,6 @@ from tests.inside.solvers import (
     highs,
     primal_residual,
     scip,
-    scs,
     standard_form,
 )
 from tests.references import reference_solutions
@@ -77,20 +76,6 @@ def test_a_millisecond_ends_in_no_error(solver: str, model: str) -> None:
 # --- SCS in parts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", [40])
-def test_parts_of_a_run_of_scs_reach_the_same_optimum(
-    part: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed("scs")
-    monkeypatch.setattr(scs, "PART", part)
-    given = points("overlapping", 1, n=10)
-    claim, objective, _ = after("scs", tm.c_svc(given, C=0.7), Limits())
-    assert claim.status is Status.OPTIMAL
-    assert objective == pytest.approx(
-        reference_solutions.hinge(given, "free", 0.5, 0.7).value, abs=1e-6
-    )
-
-
 def test_the_iterations_of_all_parts_of_scs_stay_within_the_limit() -> None:
     limits = Limits(options={"max_iters": 1200, "eps_abs": 0.0, "eps_rel": 0.0})
     claim, _, _ = after("scs", tm.c_svc(data(20, 3), C=1.0), limits)
@@ -104,24 +89,7 @@ def test_the_clock_of_scs_runs_through_all_parts() -> None:
     assert claim.message.startswith("solved (inaccurate - reached time_limit_secs)")
 
 
-# --- seeds and threads ----------------------------------------------------------------------------
-
-
-def test_the_number_of_threads_of_highs_may_change_from_solve_to_solve() -> None:
-    """HiGHS fixes it once for every thread that calls it, and then ends without a status."""
-    for threads in (1, 2, 1):
-        claim, _, _ = after("highs", milp(24, 3), Limits(threads=threads))
-        assert claim.status is Status.OPTIMAL
-
-
 # --- bounds that solvers read as infinite, and HiGHS' quadratic code ------------------------------
-
-
-def test_a_bounded_qp_that_highs_calls_unbounded_is_solved() -> None:
-    model = tm.c_svc_dual(points("overlapping", 4, n=8), C=0.7)
-    model.objective.set_value(model.objective.expr + 0.3 * model.alpha[0])
-    assert tm.solve(model, "clarabel").objective == pytest.approx(-4.4859, abs=1e-4)
-    assert tm.solve(model, "highs").objective == pytest.approx(-4.4859, abs=1e-4)
 
 
 def test_a_qp_that_highs_leaves_without_a_status_is_solved() -> None:

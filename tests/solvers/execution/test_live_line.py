@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from threading import Thread
 
 import numpy as np
 import pyomo.environ as pyo
@@ -133,34 +132,6 @@ def test_numbers_that_are_not_known_are_left_out(lines: list[str]) -> None:
     ]  # fmt: skip
 
 
-def test_only_the_innermost_search_is_due_and_none_in_another_thread(lines: list[str]) -> None:
-    with live_line("outer") as outer:
-        assert outer.is_due
-        with live_line("inner") as inner:
-            assert inner.is_due
-            assert not outer.is_due
-        assert outer.is_due
-        seen: list[bool] = []
-
-        def elsewhere() -> None:
-            with live_line("thread") as line:
-                seen.append(line.is_due)
-
-        thread = Thread(target=elsewhere)
-        thread.start()
-        thread.join()
-        assert seen == [False]
-    with live_line("beside a log", quiet=True) as line:
-        assert not line.is_due
-
-
-def test_a_solve_shows_nothing_where_it_is_told_so(lines: list[str]) -> None:
-    for live in (True, False):
-        lines.clear()
-        tm.solve(tm.conic_sdp(POINTS, penalty=1.0), "clarabel", live=live)
-        assert bool(lines) is live
-
-
 def test_nothing_is_shown_where_the_variable_says_so(
     lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,17 +193,6 @@ def test_the_line_is_cut_where_the_terminal_ends_and_brackets_stay() -> None:
     assert str(text).startswith("row margin[red] xxx")
     assert len(str(text)) == 37
     assert "\n" not in str(text)
-
-
-def test_a_search_that_fails_leaves_no_line(lines: list[str]) -> None:
-    def fails() -> None:
-        with live_line("search") as line:
-            line.show()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    assert module._lines == []
 
 
 def test_nothing_is_shown_in_the_first_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

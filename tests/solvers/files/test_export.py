@@ -187,15 +187,3 @@ def test_a_file_warns_of_what_is_another_model_in_it(
         with pytest.warns(UserWarning, match=said) if said else contextlib.nullcontext():
             tm.export(model, file)
         assert tm.same_model(model, tm.read_model(file))
-
-
-@pytest.mark.parametrize("suffix", [".lp", ".mps", ".cbf"])
-def test_a_row_that_is_scaled_to_doubles_comes_back(suffix: str, tmp_path: Path) -> None:
-    """A lp file has it as it was written, others as the arrays have it: the same row."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(-50, 50)), pyo.Var(bounds=(-50, 3))
-    m.c = pyo.Constraint(expr=0.1 * (m.x + 3 * m.y) >= 0)
-    m.o = pyo.Objective(expr=m.x + 2 * m.y)
-    again = tm.read_model(tm.export(m, tmp_path / f"model{suffix}"))
-    assert tm.same_model(m, again)
-    assert tm.solve(again).objective == pytest.approx(-3, rel=1e-6)

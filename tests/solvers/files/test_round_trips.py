@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -71,18 +70,6 @@ def test_a_small_model_comes_back(k: int, tmp_path: Path) -> None:
         found = same(problem.build(), file)
         assert found, f"{suffix}: {found}"
         assert found.largest <= EXACT
-
-
-def test_a_convex_row_that_is_written_as_a_cone_comes_back_alone(tmp_path: Path) -> None:
-    """4 x^2 <= (x + 3)^2 - (x + 1)^2: the difference of the sides is 2, so that x >= -3 follows."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(2))
-    m.bent = pyo.Constraint(expr=(m.x[0] - 1) ** 2 + m.x[0] <= 3)
-    m.row = pyo.Constraint(expr=m.x[0] + m.x[1] >= 1)
-    m.objective = pyo.Objective(expr=m.x[0] + 2 * m.x[1])
-    for suffix in (".dat-s", ".cbf", ".task"):
-        found = same(m, tm.export(m, tmp_path / f"model{suffix}"))
-        assert found, str(found)
 
 
 def test_the_sign_of_a_cone_stays_where_its_row_does_not_say_it(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -108,28 +107,6 @@ def test_one_change_makes_another_model(name: str) -> None:
         assert not found
         assert found.differences
         assert len(repr(found).splitlines()) <= 12
-
-
-def test_rows_near_each_other_are_told_apart_by_the_tolerance() -> None:
-    """Many rows whose values at one point are nearly equal: each finds its own partner."""
-    draw = np.random.default_rng(2)
-    rows = draw.normal(size=(40, 3))
-
-    def model(numbers: np.ndarray) -> pyo.ConcreteModel:
-        m = pyo.ConcreteModel()
-        m.x = pyo.Var(range(3))
-        m.rows = pyo.Constraint(
-            range(len(numbers)),
-            rule=lambda m, i: sum(float(numbers[i, j]) * m.x[j] for j in range(3)) >= 1,
-        )
-        m.goal = pyo.Objective(expr=m.x[0])
-        return m
-
-    moved = rows[draw.permutation(40)] * draw.uniform(1 - 1e-11, 1 + 1e-11, size=(40, 3))
-    found = tm.same_model(model(rows), model(moved))
-    assert found
-    assert 1e-13 < found.largest < 1e-10
-    assert len(tm.same_model(model(rows), model(moved), tolerance=1e-13).differences) > 40
 
 
 def test_other_names_go_by_position() -> None:

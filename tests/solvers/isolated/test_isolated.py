@@ -6,8 +6,6 @@ import functools
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -22,7 +20,7 @@ import tightmargin as tm
 from tests.inside.solvers import ChildAnswer as Answer
 from tests.inside.solvers import child_packed as packed
 from tests.inside.solvers import load_snapshot, snapshot, unpacked
-from tests.support import command_line, long_runs
+from tests.support import command_line
 from tests.support.long_runs import finish, press, start, wait_for
 from tests.support.lying_solver import DATA, SUBJECTS, telling
 from tightmargin.solvers import ProblemClassError, SolveResult, Status, Verdict, solve_isolated
@@ -208,19 +206,6 @@ print(json.dumps([found.status, found.objective, found.certificate.solver_bound,
 """
 
 
-@pytest.mark.full("a process whose child solves for a while and is pressed")
-def test_ctrl_c_reaches_the_child_and_its_incumbent_comes_back() -> None:
-    process = start("scip", script=PARENT)
-    wait_for(r"\|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+e[+-]\d+ \|\s*[\d.]+%", process.stdout)
-    press(process)
-    code, stdout, stderr = finish(process)
-    assert code == 0, stderr
-    status, objective, bound, message = json.loads(stdout.splitlines()[-1])
-    assert status == "interrupted"
-    assert 0 < bound < objective
-    assert "interrupted" in message
-
-
 def test_a_child_that_is_deaf_to_ctrl_c_is_ended_after_the_grace(tmp_path: Path) -> None:
     """The hanging liar holds the solver's thread, which nothing can stop."""
     mark = tmp_path / "pid"
@@ -272,68 +257,6 @@ def test_the_command_line_isolates_when_asked_to(
 
 
 # --- what travels ---------------------------------------------------------------------------------
-
-
-SCRIPT = """
-import functools
-import pyomo.environ as pyo
-import tightmargin as tm
-
-print("the script runs")
-
-class OwnError(Exception):
-    pass
-
-class Costs:
-    def __init__(self, *values):
-        self.values = values
-
-@functools.cache
-def cost(i):
-    return m.costs.values[i]
-
-def greet():
-    print("in the child", flush=True)
-
-def fail():
-    raise OwnError("of the script")
-
-m = pyo.ConcreteModel()
-m.costs = Costs(3.0, 1.0)
-m.x = pyo.Var([0, 1], bounds=lambda m, i: (0, 1))
-m.row = pyo.Constraint(rule=lambda m: m.x[0] + m.x[1] >= 1.5)
-m.goal = pyo.Objective(rule=lambda m: sum(cost(i) * m.x[i] for i in m.x))
-result = tm.solve_isolated(m, "highs", setup=greet)
-print(f"{result.status} {result.objective:.9f} {m.x[0].value:.9f}")
-try:
-    tm.solve_isolated(m, "highs", setup=fail)
-except OwnError as error:
-    print("caught", error)
-"""
-# min 3 x0 + x1, x0 + x1 >= 1.5 in the unit square: x1 = 1, x0 = 1/2.
-SAID = [
-    "the script runs",
-    "in the child",
-    "optimal 2.500000000 0.500000000",
-    "caught of the script",
-]
-
-
-def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path: Path) -> None:
-    """Rules, a cached function, a class and an error of the script itself."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    file = tmp_path / "script.py"
-    file.write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, file],
-        env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "TMPDIR": str(folder)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == SAID
-    assert done.stderr == ""
-    assert list(folder.iterdir()) == []
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:
