@@ -32,14 +32,9 @@ from tightmargin.solvers import Verdict, rederive, solve
 # --- every other kind of edit --------------------------------------------------------------------
 
 
-def replace_row(m: pyo.ConcreteModel) -> None:
-    m.margin[3] = m.w[0] + m.z[3] >= 0
-
-
 def relax_integers(m: pyo.ConcreteModel) -> None:
     for z in m.z.values():
-        z.domain = pyo.NonNegativeReals
-        z.setub(1)
+        z.domain = pyo.UnitInterval
 
 
 def widen(m: pyo.ConcreteModel) -> None:
@@ -68,7 +63,7 @@ def swap_variable(m: pyo.ConcreteModel) -> None:
 
 
 ROWS_AND_INDICATORS: list[Callable[[Any], None]] = [
-    replace_row,
+    lambda m: m.margin[3].set_value(m.w[0] + m.z[3] >= 0),
     lambda m: m.margin[3].set_value((0.5, m.margin[3].body, None)),
     relax_integers,
     widen,

@@ -6,6 +6,7 @@ Random edits are those of test_derived.py.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -16,12 +17,11 @@ from tests.inside.formulations import big_m_rule
 from tests.inside.solvers import Limits, completed, standard_form, switched_rows
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL
-from tests.support.edited_models import build, is_relaxation, of_the_problem, steep
-from tightmargin.formulations import Origin
-from tightmargin.solvers import rederive, solve
+from tests.support.edited_models import CLOSE, build, is_relaxation, of_the_problem, steep
+from tightmargin.formulations import Origin, TrainingData, formulation
+from tightmargin.solvers import Verdict, rederive, solve
 
 DATA = points("overlapping", 4, n=8)
-CLOSE = {"numerics/feastol": 1e-9}
 
 
 # --- the statement about every point -------------------------------------------------------------
@@ -72,9 +72,8 @@ def test_no_point_below_the_cutoff_asks_for_more(entry: str, price: str, interce
 def test_what_cannot_be_derived_is_said() -> None:
     with pytest.raises(ValueError, match="no big_m of the catalogue"):
         rederive(build("c_svc", C=1.0))
-    foreign = pyo.ConcreteModel()
     with pytest.raises(ValueError, match="no big_m of the catalogue"):
-        rederive(foreign)
+        rederive(pyo.ConcreteModel())
     model = build("zero_one_big_m", penalty=0.6, big_m="derived")
     model.z[1].domain = pyo.NonNegativeReals
     with pytest.raises(ValueError, match=r"bounds of z\[1\] are wider"):
@@ -110,6 +109,40 @@ def test_a_fixed_fraction_is_no_indicator() -> None:
     assert "was not derived again" in solve(exact).message
 
 
+# --- of a builder that changes a model of the catalogue -----------------------------------------
+
+
+def steep_zero_one(data: TrainingData, *, big_m: Any, steepness: float = 20.0) -> Any:
+    """Steeper than any point as good as the one that the M of the catalogue is derived from."""
+    m = build("zero_one_big_m", data, penalty=1.0, big_m=big_m)
+    m.steep = pyo.Constraint(expr=m.w[0] >= steepness)
+    return m
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+def test_m_is_that_of_the_problem_of_the_builder() -> None:
+    """With the M of the problem without its row the model has no point at all."""
+    data = outlier_data("clustered", n=16, d=2, sigma=0.3, seed=1)
+    model = steep_zero_one(data, big_m=2000.0)
+    truth = float(solve(model, "scip", prove=False, options=CLOSE).objective)
+    built = formulation("MIQP", "here")(steep_zero_one)
+    model = built(data, big_m="derived")
+    with pytest.raises(ValueError, match="no option"):
+        solve(model, "scip", options={"no/such/option": 1})
+    assert model.origin.entry == "steep_zero_one"
+    before = max(model.big_m.extract_values().values())
+    found = solve(model)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.interval[0] <= truth * (1 + 1e-6)
+    assert found.objective == pytest.approx(truth, rel=1e-6)
+    assert (found.formulation, found.parameters["steepness"]) == ("steep_zero_one", 20.0)
+    assert rederive(model).values.max() > before
+    assert solve(model).objective == pytest.approx(truth, rel=1e-6)
+    small = solve(built(data, big_m=20.0, steepness=3.0))
+    assert "rows margin: big_m is stated and not proven" in small.certificate.unproven
+    assert solve(built(data, big_m=2000.0, steepness=3.0), time_limit=20).certificate.unproven == ""
+
+
 # --- the generic lemma ---------------------------------------------------------------------------
 
 
@@ -118,7 +151,7 @@ def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_for
     seed: int,
 ) -> None:
     """What is added is at least 0 by a margin row of the model, and not in the problem."""
-    data = outlier_data("clustered", n=8, d=2, sigma=0.3, seed=seed + 40)
+    data = outlier_data("clustered", n=6, d=2, sigma=0.3, seed=seed + 40)
     former = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
     sizes = former.big_m_proof.values
 

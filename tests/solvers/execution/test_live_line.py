@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from select import select
 
 import numpy as np
 import pyomo.environ as pyo
@@ -161,10 +161,10 @@ def test_workers_of_a_study_show_nothing(lines: list[str], monkeypatch: pytest.M
         assert not line.is_due
 
 
-def test_a_stream_that_is_no_terminal_shows_nothing_though_its_descriptor_is_one(
+def test_a_line_is_shown_on_a_terminal_and_not_on_a_stream_with_the_descriptor_of_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As in a notebook, whose server was started from a terminal."""
+    """The stream is that of a notebook, whose server was started from a terminal."""
     ours, theirs = pty.openpty()
 
     class Stream:
@@ -177,12 +177,23 @@ def test_a_stream_that_is_no_terminal_shows_nothing_though_its_descriptor_is_one
         def isatty(self) -> bool:
             return self.terminal
 
+    monkeypatch.setattr(module, "AFTER", 0.0)
     try:
         for terminal in (False, True):
             monkeypatch.setattr(sys, "stderr", Stream(terminal=terminal))
             assert module.terminal() == (theirs if terminal else None)
             with module.standard_error_at(None):
                 assert module.terminal() is None
+        for kind in ("dumb", "xterm"):  # the first cannot take a line back
+            monkeypatch.setenv("TERM", kind)
+            with live_line("search") as line:
+                line.show(1.0, 2.0, "3 nodes")
+                assert bool(module._shown) == (kind == "xterm")
+        assert not module._shown
+        seen, wanted = b"", b"search: bound 1, best 2, gap 50 %, 3 nodes"
+        while wanted not in seen and select([ours], [], [], 30)[0]:
+            seen += os.read(ours, 65536)
+        assert wanted in seen
     finally:
         os.close(ours)
         os.close(theirs)
@@ -207,41 +218,3 @@ def test_nothing_is_shown_in_the_first_two_seconds(monkeypatch: pytest.MonkeyPat
         assert not line.is_due
         now[0] += 0.3
         assert line.is_due
-
-
-def on_terminal(code: str, **variables: str) -> bytes:
-    """All that a script writes to a terminal."""
-    ours, theirs = pty.openpty()
-    environment = os.environ | variables
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stderr=theirs, stdout=theirs, close_fds=True, env=environment
-    ) as process:
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # the terminal is gone with its last writer
-                break
-            if not part:
-                break
-            seen += part
-        assert process.wait(timeout=60) == 0
-    os.close(ours)
-    return seen
-
-
-SOON = """
-from tightmargin.solvers.execution import live_line as module
-module.AFTER = 0.0
-with module.live_line("search") as line:
-    line.show(1.0, 2.0, "3 nodes")
-print("done")
-"""
-
-
-@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
-def test_a_terminal_that_takes_no_line_back_gets_none(terminal: str) -> None:
-    seen = on_terminal(SOON, TERM=terminal)
-    assert (b"search: bound 1, best 2, gap 50 %, 3 nodes" in seen) == (terminal == "xterm")
-    assert b"done" in seen
