@@ -23,11 +23,6 @@ def two(edit: Edit) -> pyo.ConcreteModel:
     return model
 
 
-def logs(m: Any) -> None:
-    m.room = pyo.Constraint(expr=m.x + 2 * m.y <= 4)
-    m.gain = pyo.Objective(expr=pyo.log(m.x) + pyo.log(m.y), sense=pyo.maximize)
-
-
 def fixed_inside(m: Any) -> None:
     m.y.fix(2.0)
     m.cost = pyo.Objective(expr=pyo.exp(m.x * m.y) - m.x)
@@ -44,7 +39,6 @@ def entropy_of_a_sum(m: Any) -> None:
 
 # More of them, with the files of their proofs: tests/conformance/exponential_problems.py.
 CLOSED_FORMS: list[tuple[Edit, float]] = [
-    (logs, math.log(2.0)),
     (fixed_inside, (1 + math.log(2.0)) / 2),
     (named_term, 1 + math.log(3.0)),
     (entropy_of_a_sum, -3 * math.exp(-4 / 3) - 1),
@@ -57,12 +51,9 @@ def test_a_convex_term_is_solved_and_proven(edit: Edit, optimum: float) -> None:
     assert found.solver == "clarabel"
     assert found.objective == pytest.approx(optimum, rel=1e-6, abs=1e-6)
     assert found.certificate.verdict is Verdict.CERTIFIED
-    sense = -1 if edit is logs else 1
-    assert found.bound is not None
-    assert found.certificate.upper is not None
     rounding = 1e-15 * abs(optimum)
-    assert sense * found.bound <= sense * optimum + rounding
-    assert sense * found.certificate.upper >= sense * optimum - rounding
+    assert found.bound <= optimum + rounding
+    assert found.certificate.upper >= optimum - rounding
     assert "exponential cone" in found.message
     assert found.problem_class == "EXP"
 

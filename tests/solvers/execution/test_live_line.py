@@ -73,7 +73,6 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
         "matrix_svc_bilinear", outlier_data("clustered", n=10, d=4, sigma=0.4, seed=1), ridge=0.1,
         shape=(2, 2), rank=1), method="matrix-search")),
     "conic path": ("2 of 2 to go", lambda: tm.paths.conic_path(POINTS, penalties=[0.5, 1.0])),
-    "path of the rigorous SVM": ("1 of 2 to go", lambda: tm.paths.rsvm_path(POINTS, [0.2, 0.4])),
     "class probabilities": ("to go", lambda: tm.paths.class_probabilities(
         POINTS, ridge=0.1, grid=3)),
     "extended nu path": ("1 of 1 to go", lambda: tm.paths.extended_nu_path(POINTS, [0.3])),

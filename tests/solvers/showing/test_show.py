@@ -28,7 +28,7 @@ def line(shown: Any, name: str) -> Any:
     return next(found for found in shown.statements if found.name == name)
 
 
-def test_a_model_is_shown_as_its_paper_states_it() -> None:
+def test_a_model_is_shown_as_its_paper_states_it_and_in_latex_and_html() -> None:
     assert str(tm.show(c_svc())).splitlines() == [
         "c_svc (QP): C-SVC, the soft margin with a cost on every slack.",
         "  min        1/2 ||w||^2 + C sum_i s_i xi_i",
@@ -37,9 +37,6 @@ def test_a_model_is_shown_as_its_paper_states_it() -> None:
         "  free       w, b",
         "  data       TrainingData: 4 points, 2 features; C = 2; intercept = free",
     ]
-
-
-def test_it_is_shown_in_latex_and_in_html() -> None:
     shown = tm.show(c_svc())
     row = r"y_{i}\,\left(\langle w, x_{i}\rangle + b\right) + \xi_{i} \ge 1"
     assert row in shown.to_latex()
@@ -105,14 +102,7 @@ def test_every_edit_is_marked() -> None:
     assert (marks["extra"], marks["objective"]) == ("+", "~")
 
 
-def test_rows_are_written_out_on_request() -> None:
-    shown = tm.show(c_svc(), rows=2)
-    assert line(shown, "margin[0]").text == "-0.5 w[0] + 2 w[1] - b + xi[0] >= 1"
-    assert line(shown, "margin[1]").text == "w[0] + 3 w[1] + b + xi[1] >= 1"
-    assert line(shown, "margin[1]").where == "and 2 more"
-    assert "margin[2]" not in str(shown)
-
-
+@pytest.mark.usefixtures("catalogue_as_it_was")
 def test_a_formulation_of_ones_own_is_shown_by_its_docstring() -> None:
     @formulation(ProblemClass.QP, "here")
     def shown_by_docstring(data: tm.TrainingData, *, intercept: str = "free") -> Any:
@@ -127,10 +117,7 @@ def test_a_formulation_of_ones_own_is_shown_by_its_docstring() -> None:
         model.objective = pyo.Objective(expr=model.w[0] ** 2 + model.w[1] ** 2)
         return model
 
-    try:
-        text = str(tm.show(shown_by_docstring(DATA)))
-    finally:
-        del CATALOGUE["shown_by_docstring"]
+    text = str(tm.show(shown_by_docstring(DATA)))
     assert text.splitlines()[0] == "shown_by_docstring (QP): The least norm at all."
     assert "  min   ||w||^2" in text
     assert "  s.t.  floor w_0 >= 1" in text
@@ -166,9 +153,9 @@ def test_a_foreign_model_is_shown_by_the_first_row_of_each_family() -> None:
     assert line(shown, "r").text == "1 <= x[1] + (p x[2])/(x[3] + 1) <= 4"
     assert line(shown, "y").text == "0 <= y <= 1, in Binary"
     assert line(shown, "data").text == "p = 3.5"
-    assert [found.name for found in tm.show(model, rows=2).statements if "c[" in found.name] == [
-        "c[1]", "c[2]",
-    ]  # fmt: skip
+    two = tm.show(model, rows=2)
+    assert line(two, "c[2]").where == "and 28 more"
+    assert "c[3]" not in str(two)
 
 
 def test_fixed_variables_and_prices_before_variables() -> None:
