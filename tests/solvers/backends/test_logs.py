@@ -10,7 +10,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -24,9 +23,7 @@ from tests.inside.solvers import (
     silenced,
     without_lines,
 )
-from tests.solvers.backends.test_translations import installed
 from tests.support.long_runs import claim_of, data, finish, start
-from tightmargin.solvers import Status
 
 SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
 # A word that only the solver's own log has.
@@ -83,36 +80,6 @@ def test_the_log_goes_where_sys_stdout_leads() -> None:
             claim, _ = claim_of(solver, tm.c_svc(data(20, 2), C=1.0), Limits(log=True))
         assert WORD[solver] in claim.log
         assert elsewhere.getvalue() == claim.log
-
-
-def undecided() -> pyo.ConcreteModel:
-    """A linear program over which SCS gives up after three iterations and says so."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.objective = pyo.Objective(expr=m.x + 3 * m.y)
-    m.rows = pyo.ConstraintList()
-    for expression, right in (
-        (-3e5 * m.y, -2e-6), (-1e5 * m.x - 2e5 * m.y, 1e-6), (-2e5 * m.x + 2e5 * m.y, -3e-6),
-        (-1e5 * m.x, -1e-6), (3e5 * m.y, -2e-6),
-    ):  # fmt: skip
-        m.rows.add(expression >= right)
-    return m
-
-
-GIVES_UP = "ERROR: could not determine problem status."
-
-
-def test_a_solver_that_fails_is_silent_too(capfd: pytest.CaptureFixture[str]) -> None:
-    """SCS prints the reason through sys.stdout whatever its switch for the log says."""
-    installed("scs")
-    before = sys.stdout
-    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}))
-    assert claim.status is Status.ERROR
-    assert capfd.readouterr() == ("", "")
-    assert sys.stdout is before
-    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}, log=True))
-    assert GIVES_UP in claim.log
-    assert capfd.readouterr().out == claim.log
 
 
 def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[str]) -> None:

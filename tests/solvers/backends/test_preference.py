@@ -22,9 +22,7 @@ from tests.inside.solvers import (
     standard_form,
 )
 from tests.inside.solvers import backends_registry as registry
-from tests.inside.solvers import preference as choosing
-from tests.references.reference_solutions import points
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations import ProblemClass
 from tightmargin.solvers import SolverNotInstalledError, export
 
 LP, QP = ProblemClass.LP, ProblemClass.QP
@@ -74,20 +72,6 @@ def test_the_size_decides(
     choice = choose("auto", problem_class, long_model(columns, square=problem_class is QP))
     assert choice.info.name == name
     assert reason in choice.reason
-
-
-@pytest.mark.parametrize(("more", "name"), [(0, "highs"), (1, "clarabel")])
-def test_simplex_keeps_a_larger_lp_when_its_dual_form_is_small(
-    monkeypatch: pytest.MonkeyPatch, more: int, name: str
-) -> None:
-    """A nu machine with 600 points in the plane, the limits moved down to it."""
-    data = points("overlapping", 1, n=600)
-    form = standard_form(
-        CATALOGUE["extended_nu_svc_linearised"].build(data, nu=0.05, w_ref="mean_difference")
-    )
-    monkeypatch.setattr(choosing, "SIMPLEX_SIZE", 100)
-    monkeypatch.setattr(choosing, "DUAL_SIMPLEX_SIZE", form.n - more)
-    assert choose("auto", LP, form).info.name == name
 
 
 def test_why_the_next_is_taken_is_said(only: Any) -> None:

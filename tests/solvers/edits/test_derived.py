@@ -11,45 +11,20 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.experiments import outlier_data
 from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
 from tests.support.covering import FULL
 from tests.support.edited_models import (
-    CLUSTERED,
     build,
     is_relaxation,
     says_nothing,
     stands_for_itself,
-    steep,
 )
 from tests.support.random_edits import draw
 from tightmargin.formulations import CATALOGUE
-from tightmargin.solvers import SolveResult, Status, Verdict, compare, rederive, solve
+from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
-
-
-# --- the edit that excludes the known point ------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", [4, 5, 10] if FULL else [4])
-def test_a_stated_m_that_is_too_small_is_about_the_written_model(seed: int) -> None:
-    data = outlier_data("clustered", **CLUSTERED, seed=seed)
-    small = build("zero_one_big_m", data, penalty=1.0, big_m="derived").big_m_proof.values
-    best = solve(steep(build("zero_one_big_m", data, penalty=1.0, big_m=500.0)), "scip").objective
-    for name in ("zero_one_big_m", "zero_one_relaxed"):
-        model = steep(build(name, data, penalty=1.0, big_m=small))
-        result = solve(model)
-        assert result.certificate.unproven.startswith("rows margin: big_m is stated")
-        table = compare(data, [model], exact="zero_one_big_m", parameters={"penalty": 1.0, "big_m":
-                        "derived"}, edit=steep)  # fmt: skip
-        assert table.rows[0].bound is None
-        assert table.exact.objective == pytest.approx(best, rel=1e-5)
-        rederive(model)
-        again = solve(model)
-        assert again.certificate.unproven == ""
-        assert again.bound <= best * (1 + 1e-6)
 
 
 # --- random edits ------------------------------------------------------------------------------

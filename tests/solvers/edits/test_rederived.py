@@ -1,27 +1,47 @@
-"""M of an edited model, derived again from a point of it; the truth is SCIP's with M = 500.
+"""M of an edited model, derived again from a point of it, and every kind of edit.
 
-Random edits are those of test_derived.py.
+The truth is SCIP's with M = 500, or brute force. Random edits are those of test_derived.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
 
-from tests.inside.experiments import outlier_data
-from tests.inside.formulations import big_m_rule
+from tests.inside.experiments import load, outlier_data
+from tests.inside.formulations import big_m_rule, closed_slack_bounds
 from tests.inside.solvers import Limits, completed, standard_form, switched_rows
+from tests.references import reference_solutions
 from tests.references.reference_solutions import points
-from tests.support.covering import FULL
-from tests.support.edited_models import CLOSE, build, is_relaxation, of_the_problem, steep
+from tests.support.command_line import run
+from tests.support.covering import FULL, in_turn
+from tests.support.edited_models import (
+    CLOSE,
+    CLUSTERED,
+    DATA,
+    build,
+    is_relaxation,
+    of_the_problem,
+    says_nothing,
+    stands_for_itself,
+    steep,
+)
 from tightmargin.formulations import TrainingData, formulation
 from tightmargin.solvers import Verdict, rederive, solve
 
-DATA = points("overlapping", 4, n=8)
+
+def truth_of(edit: Callable[[Any], Any], data: TrainingData = DATA, **settings: Any) -> float:
+    """What SCIP finds with an M that is large enough for anything here."""
+    paid = build("zero_one_big_m", data, big_m=500.0, **settings)
+    edit(paid)
+    return float(solve(paid, "scip", options=CLOSE).objective)
 
 
 # --- the statement about every point -------------------------------------------------------------
@@ -73,15 +93,16 @@ def test_what_cannot_be_derived_is_said() -> None:
 
 
 def test_after_rederive_a_stated_m_is_a_rule_too() -> None:
+    def tilt(m: pyo.ConcreteModel) -> None:
+        m.objective.set_value(m.objective.expr + 0.1 * m.w[0])
+
     model = build("zero_one_big_m", penalty=0.6, big_m=1.5)
-    model.objective.set_value(model.objective.expr + 0.1 * model.w[0])
+    tilt(model)
     assert solve(model).certificate.unproven.startswith("rows margin: big_m is stated")
     rederive(model)
     result = solve(model)
     assert result.certificate.unproven == ""
-    paid = build("zero_one_big_m", penalty=0.6, big_m=500.0)
-    paid.objective.set_value(paid.objective.expr + 0.1 * paid.w[0])
-    assert result.objective == pytest.approx(solve(paid, "scip").objective, rel=1e-5)
+    assert result.objective == pytest.approx(truth_of(tilt, penalty=0.6), rel=1e-5)
 
 
 def test_a_fixed_fraction_is_no_indicator() -> None:
@@ -107,7 +128,7 @@ def steep_zero_one(data: TrainingData, *, big_m: Any, steepness: float = 20.0) -
 
 @pytest.mark.usefixtures("catalogue_as_it_was")
 def test_m_is_that_of_the_problem_of_the_builder() -> None:
-    """With the M of the problem without its row the model has no point at all."""
+    """The M of the problem without its row is too small for it."""
     data = outlier_data("clustered", n=16, d=2, sigma=0.3, seed=1)
     model = steep_zero_one(data, big_m=2000.0)
     truth = float(solve(model, "scip", prove=False, options=CLOSE).objective)
@@ -147,9 +168,7 @@ def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_for
             m.objective.set_value(m.objective.expr + 0.5 * (u + sizes[i] * m.z[i] - 1))
         m.edit = pyo.Constraint(expr=m.w[0] >= 3.0)
 
-    paid = build("zero_one_big_m", data, penalty=1.0, big_m=500.0)
-    add_row(paid)
-    best = solve(paid, "scip", options=CLOSE).objective
+    best = truth_of(add_row, data, penalty=1.0)
     for name in ("zero_one_big_m", "zero_one_relaxed"):
         model = build(name, data, penalty=1.0, big_m="derived")
         add_row(model)
@@ -163,13 +182,14 @@ def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_for
 
 
 def test_what_is_added_and_proven_to_be_positive_leaves_the_formulations_argument() -> None:
-    model = steep(build("zero_one_big_m", penalty=0.6, big_m="derived"))
-    model.objective.set_value(model.objective.expr + 0.3 * model.w[0] + 0.1 * model.w[1] ** 2)
-    paid = steep(build("zero_one_big_m", penalty=0.6, big_m=500.0))
-    paid.objective.set_value(paid.objective.expr + 0.3 * paid.w[0] + 0.1 * paid.w[1] ** 2)
+    def add(m: pyo.ConcreteModel) -> None:
+        steep(m).objective.set_value(m.objective.expr + 0.3 * m.w[0] + 0.1 * m.w[1] ** 2)
+
+    model = build("zero_one_big_m", penalty=0.6, big_m="derived")
+    add(model)
     result = solve(model)
     assert "the formulation's own argument" in result.message
-    assert result.objective == pytest.approx(solve(paid, "scip").objective, rel=1e-5)
+    assert result.objective == pytest.approx(truth_of(add, penalty=0.6), rel=1e-5)
 
 
 def test_what_a_row_is_proven_to_be_contains_every_point_below_the_cutoff() -> None:
@@ -195,3 +215,202 @@ def test_what_a_row_is_proven_to_be_contains_every_point_below_the_cutoff() -> N
             closest = min(closest, float(np.min(values[out] / (1 - u[out]), initial=np.inf)))
     assert below > 100
     assert closest < 2, "and it is not much larger than the largest that occurs"
+
+
+# --- every other kind of edit --------------------------------------------------------------------
+
+
+def relax_integers(m: pyo.ConcreteModel) -> None:
+    for z in m.z.values():
+        z.domain = pyo.UnitInterval
+
+
+def widen(m: pyo.ConcreteModel) -> None:
+    m.z[2].domain = pyo.Integers
+    m.z[2].setub(2)
+
+
+def replace_objective(m: pyo.ConcreteModel) -> None:
+    m.objective.deactivate()
+    m.goal = pyo.Objective(expr=m.w[0] ** 2 + m.w[1] ** 2 + m.b**2 + sum(m.z.values()))
+
+
+def flip(m: pyo.ConcreteModel) -> None:
+    m.objective.deactivate()
+    m.goal = pyo.Objective(expr=-m.objective.expr, sense=pyo.maximize)
+
+
+def swap_variable(m: pyo.ConcreteModel) -> None:
+    other = pyo.ConcreteModel()
+    other.w = pyo.Var([0])
+    m.objective.set_value(m.objective.expr + other.w[0] ** 2 - 3 * m.w[0])
+
+
+ROWS_AND_INDICATORS: list[Callable[[Any], None]] = [
+    lambda m: m.margin[3].set_value(m.w[0] + m.z[3] >= 0),
+    lambda m: m.margin[3].set_value((0.5, m.margin[3].body, None)),
+    relax_integers,
+    widen,
+    swap_variable,
+]
+ANY_OTHER: list[Callable[[Any], None]] = [
+    lambda m: m.margin[3].deactivate(),
+    lambda m: m.del_component(m.margin),
+    lambda m: m.objective.set_value(m.objective.expr + 0.1 * m.w[0]),
+    replace_objective,
+    flip,
+]
+
+
+@pytest.mark.parametrize("edit", ROWS_AND_INDICATORS)
+def test_an_edit_of_rows_or_indicators_or_by_another_model_leaves_no_bound(
+    edit: Callable[[Any], None],
+) -> None:
+    for big_m, nothing in (("derived", True), (500.0, False)):
+        model = build("zero_one_big_m", penalty=0.6, big_m=big_m)
+        edit(model)
+        result = solve(model)
+        assert result.certificate.unproven.startswith("rows margin")
+        assert says_nothing(result) is nothing
+
+
+@pytest.mark.parametrize(("edit", "intercept"), in_turn(ANY_OTHER, ["penalised", "none", "free"]))
+def test_m_of_any_other_edit_is_derived_again_from_the_edited_model(
+    edit: Callable[[Any], None], intercept: str
+) -> None:
+    if edit is replace_objective and intercept == "none":
+        return  # it names b
+    best = truth_of(edit, penalty=0.6, intercept=intercept)
+    for name in ("zero_one_big_m", "zero_one_relaxed"):
+        model = build(name, penalty=0.6, big_m="derived", intercept=intercept)
+        edit(model)
+        result = of_the_problem(model)
+        if intercept != "free" or edit is replace_objective:  # which has a price on b
+            assert result.certificate.unproven == "", name
+        if result.certificate.unproven:
+            assert says_nothing(result) or is_relaxation(model)
+        elif edit is flip:
+            assert result.bound >= best - 1e-6 * max(1.0, abs(best))
+        else:
+            assert result.bound <= best + 1e-6 * max(1.0, abs(best))
+        if name == "zero_one_big_m" and not result.certificate.unproven:
+            assert result.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
+
+
+def test_an_unfixed_variable_and_its_rows() -> None:
+    """Two points far on the right side are kept for sure; letting go of one is an edit."""
+    data = points("overlapping", 4, n=8)
+    bounds = closed_slack_bounds(data, penalty=0.05, intercept="penalised")
+    model = build("conic_sdp_strengthened", data, penalty=0.05, slack_bounds=bounds)
+    model.z[0].fix(0.5)
+    assert stands_for_itself(solve(model))
+
+
+def test_an_edit_inside_a_block_or_a_disjunction_of_the_users_counts() -> None:
+    """Of seed 4 with w_0 >= 3, whose optimum is 13.995 by SCIP with M = 500."""
+    data = outlier_data("clustered", **CLUSTERED, seed=4)
+    model = build("zero_one_relaxed", data, penalty=1.0, big_m="derived")
+    model.inner = pyo.Block()
+    model.inner.row = pyo.Constraint(expr=model.w[0] >= 3.0)
+    assert stands_for_itself(solve(model))
+    assert rederive(model).upper_bound >= 13.994
+    result = solve(model)
+    assert result.certificate.unproven == ""
+    assert 0.5 * 13.995 < result.bound <= 13.995
+    either = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
+    for x in either.w.values():
+        x.setlb(-100)
+        x.setub(100)
+    either.choice = Disjunction(expr=[either.w[0] >= 3.0, either.w[0] <= -3.0])
+    found = solve(either)
+    assert found.certificate.unproven == ""
+    assert "big_m derived again" in repr(found).splitlines()[2]
+    assert found.bound <= 13.995
+
+
+@pytest.mark.parametrize("transformation", ["bigm", "hull", "indicator"])
+def test_a_disjunctive_model_is_edited_before_it_is_transformed(transformation: str) -> None:
+    data = outlier_data("clustered", n=8, d=2, sigma=0.3, seed=4)
+    settings = {"penalty": 1.0, "transformation": transformation}
+
+    def edit(m: pyo.ConcreteModel) -> None:
+        m.edit = pyo.Constraint(expr=m.w[0] <= 0.3)
+
+    model = build("zero_one_disjunctive", data, **settings)
+    edit(model)
+    result = solve(model, "scip")
+    assert result.certificate.unproven == ""
+    assert result.objective == pytest.approx(truth_of(edit, data, penalty=1.0), rel=1e-4)
+    far = steep(build("zero_one_disjunctive", data, **settings))
+    found = solve(far, "scip")
+    assert found.bound is None
+    assert "bounds of w and b" in found.certificate.unproven
+
+
+def test_a_model_inside_another_one_says_what_it_rests_on() -> None:
+    outer = pyo.ConcreteModel()
+    outer.inner = build("zero_one_relaxed", penalty=0.6, big_m="derived")
+    result = solve(outer)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "block inner is zero_one_relaxed with its big_m" in result.certificate.unproven
+
+
+# --- prices --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("factor", "intercept"), in_turn([0.1, 0.5, 4.0, 20.0], ["penalised", "none", "free"])
+)
+def test_m_of_another_price_is_derived_again(factor: float, intercept: str) -> None:
+    data = points("overlapping", 4, n=7)
+    expected = reference_solutions.zero_one_optimum(data, intercept, 0.6 * factor)
+    for name in ("zero_one_big_m", "zero_one_relaxed"):
+        model = build(name, data, penalty=0.6, big_m="derived", intercept=intercept)
+        model.penalty = 0.6 * factor
+        result = of_the_problem(model)
+        assert result.certificate.unproven == ""
+        assert result.certificate.level == "paper"
+        assert result.bound <= expected * (1 + 1e-6)
+        if name == "zero_one_big_m":
+            assert result.certificate.verdict is Verdict.CERTIFIED
+            assert result.objective == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "optimum", [{"penalty": 0.05}, {"penalty": 0.6, "most": 2}], ids=["price", "row"]
+)
+def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
+    optimum: dict[str, Any],
+) -> None:
+    bounds = closed_slack_bounds(DATA, penalty=0.6, intercept="penalised")
+    model = build("zero_one_big_m", penalty=0.6, big_m="derived", slack_bounds=bounds)
+    assert solve(model).certificate.unproven == ""
+    model.penalty = optimum["penalty"]
+    if "most" in optimum:
+        model.budget = pyo.Constraint(expr=sum(model.z.values()) <= optimum["most"])
+    result = solve(model)
+    truth = reference_solutions.zero_one_optimum(DATA, "penalised", **optimum)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.unproven == ""
+    assert result.objective == pytest.approx(truth, rel=1e-5)
+    assert result.certificate.facts["solved_copy"].endswith("slack_bounds left out")
+
+
+# --- no point ------------------------------------------------------------------------------------
+
+
+def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "four.csv"
+    table.write_text("y,a\n1,0.1\n-1,0.2\n1,-0.1\n-1,-0.2\n")
+    saved = tmp_path / "saved.json"
+    words = ["zero_one_big_m", "--data", str(table), "--set", "penalty=1", "big_m=0.001"]
+    assert run("solve", *words, "--out", str(saved)).code == 3
+    again = run("certify", str(saved))
+    assert again.code == 3
+    assert "infeasible proven again" in again.stdout
+    model = build("zero_one_relaxed", load(str(table)), penalty=1.0, big_m="derived")
+    model.w[0].fix(1000.0)
+    solve(model).save(saved)
+    refused = run("certify", str(saved))
+    assert refused.code not in (0, 3)
+    assert "model that was edited" in refused.stdout + refused.stderr

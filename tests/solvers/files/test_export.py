@@ -13,9 +13,8 @@ import pytest
 
 import tightmargin as tm
 from tests.references import reference_solutions
-from tests.support import cbf_reader
 from tests.support.command_line import run, write_csv
-from tests.support.covering import FULL, covering
+from tests.support.covering import in_turn
 
 DATA = reference_solutions.points("overlapping", 4, n=9)
 C, PENALTY = 0.7, 1.3
@@ -65,22 +64,13 @@ def test_highs_reads_a_quadratic_program(suffix: str, train: Path) -> None:
         assert highs_optimum(file) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "name", "settings"),
-    covering(
-        (".lp", ".mps", ".nl"),
-        ("zero_one_big_m", "zero_one_disjunctive", "zero_one_bilinear"),
-        ("big_m=derived", "transformation=bigm", "transformation=hull", "both_sides=false"),
-        allowed=lambda suffix, name, settings: settings in {
-            "zero_one_big_m": ("big_m=derived",),
-            "zero_one_disjunctive": ("transformation=bigm", "transformation=hull"),
-            "zero_one_bilinear": ("both_sides=false",),
-        }[name] and (FULL or suffix != ".mps" or name == "zero_one_big_m"),
-    ),
-)  # fmt: skip
-def test_scip_reads_mixed_integer_programs(
-    suffix: str, name: str, settings: str, train: Path
-) -> None:
+MODELS = ["zero_one_big_m big_m=derived", "zero_one_disjunctive transformation=bigm",
+          "zero_one_disjunctive transformation=hull", "zero_one_bilinear both_sides=false"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "suffix"), in_turn(MODELS, [".lp", ".mps", ".nl"]))
+def test_scip_reads_mixed_integer_programs(model: str, suffix: str, train: Path) -> None:
+    name, settings = model.split()
     file = exported(name, suffix, train, f"penalty={PENALTY}", settings)
     expected = reference_solutions.zero_one_optimum(DATA, "penalised", PENALTY)
     assert scip_optimum(file) == pytest.approx(expected, rel=1e-5)
@@ -91,12 +81,6 @@ def test_scip_reads_second_order_cones(suffix: str, train: Path) -> None:
     file = exported("max_margin_svc", suffix, train, "intercept=penalised")
     expected = reference_solutions.max_margin(DATA, "penalised").value
     assert scip_optimum(file) == pytest.approx(expected, abs=1e-5)
-
-
-def test_conic_files_state_the_semidefinite_row(train: Path) -> None:
-    file = exported("conic_sdp", ".cbf", train, f"penalty={PENALTY}")
-    expected = reference_solutions.theorem_2(DATA, "penalised", penalty=PENALTY).value
-    assert cbf_reader.read(file).solved().objective == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_refusal_and_the_document_of_the_command(train: Path) -> None:
@@ -111,24 +95,6 @@ def test_a_refusal_and_the_document_of_the_command(train: Path) -> None:
         "schema": "tightmargin/1", "command": "export",
         "formulation": "c_svc", "file": str(file), "format": "mps",
     }  # fmt: skip
-
-
-def test_ranges_that_round_become_two_rows_of_an_mps_file(tmp_path: Path) -> None:
-    """-1e17 + (1.5 - -1e17) is 0: the width of a row need not give its upper side back."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.far = pyo.Constraint(expr=pyo.inequality(-1e17, m.x + m.y, 1.5))
-    m.near = pyo.Constraint(expr=pyo.inequality(-1, m.x - m.y, 2))
-    m.goal = pyo.Objective(expr=m.x)
-    file = tm.export(m, tmp_path / "model.mps")
-    assert file.read_text().count("RNG") == 1
-    highs = highspy.Highs()
-    highs.silent()
-    highs.readModel(str(file))
-    lp = highs.getLp()
-    sides = set(zip(lp.row_lower_, lp.row_upper_, strict=True))
-    assert sides == {(-1e17, np.inf), (-np.inf, 1.5), (-1.0, 2.0)}
-    assert tm.same_model(m, tm.read_model(file))
 
 
 def open_bound() -> pyo.ConcreteModel:

@@ -374,23 +374,6 @@ def test_the_sides_of_a_row_come_back_where_their_difference_is_rounded(tmp_path
     assert found, found
 
 
-def test_names_that_python_lacks(tmp_path: Path) -> None:
-    file = tmp_path / "model.lp"
-    file.write_text(
-        "min a.b + for + w(0) + w(a) + x~1 + model + W(0_1) + W(0_2) + q + q(1)\n"
-        "st\n a.b: a.b + q >= 1\n a.b: q(1) >= 2\n objective: w(0) + for + x~1 >= 2\nend\n"
-    )
-    model = tm.read_model(file)
-    names = {v.name for v in model.component_data_objects(pyo.Var)}
-    assert {"a_b", "W[0,1]", "W[0,2]", "x_1", "column[for]"} <= names
-    assert len(names) == 10
-    assert model.W[0, 2].lb == 0
-    assert {row.name for row in model.component_data_objects(pyo.Constraint)} == {
-        "row['a.b']", "row[1]", "objective_"
-    }  # fmt: skip
-    assert pyo.value(model.row[1].lower) == 2
-
-
 def test_without_mosek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Text files need nobody; others say whom they need."""
     file = tm.export(tm.c_svc(DATA, C=0.7), tmp_path / "model.task")

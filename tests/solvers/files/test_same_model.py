@@ -14,7 +14,7 @@ from tests.cases import CASES
 from tests.conformance.problems import PROBLEMS
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, ProblemClass
-from tightmargin.solvers import NumberError, ProblemClassError, SameModel
+from tightmargin.solvers import NumberError, ProblemClassError
 
 
 def small(order: int = 1, scale: float = 1.0) -> pyo.ConcreteModel:
@@ -198,10 +198,6 @@ def holds(suffix: str, problem_class: ProblemClass) -> bool:
     return problem_class in CONVEX or (suffix != ".dat-s" and problem_class not in BENT)
 
 
-def comes_back(model: object, file: Path) -> SameModel:
-    return tm.same_model(model, tm.read_model(file))
-
-
 # The formats of each entry and of each problem: some of them, all in turn, and with FULL all.
 ENTRIES = [
     (name, suffix)
@@ -217,7 +213,7 @@ def test_a_formulation_comes_back_from_every_format_that_holds_it(
 ) -> None:
     model, file = CASES[name].build(CASES[name].intercepts[0]), tmp_path / f"model{suffix}"
     if holds(suffix, CATALOGUE[name].problem_class) and name not in BEYOND_QUADRATIC:
-        found = comes_back(model, tm.export(model, file))
+        found = tm.same_model(model, tm.read_model(tm.export(model, file)))
         assert found, found
         assert (found.columns_by, found.largest <= EXACT) == ("name", True)
     else:
@@ -237,7 +233,7 @@ def test_a_small_model_comes_back(k: int, tmp_path: Path) -> None:
         except (ValueError, ProblemClassError, NumberError):
             assert not holds(suffix, problem.problem_class)
             continue
-        found = comes_back(problem.build(), file)
+        found = tm.same_model(problem.build(), tm.read_model(file))
         assert found, f"{suffix}: {found}"
         assert found.largest <= EXACT
 
@@ -256,7 +252,7 @@ def test_a_file_with_a_number_changed_is_another_model(tmp_path: Path) -> None:
     data = tm.data.outlier_data("clustered", n=4, d=2, sigma=0.5, seed=3)
     model = tm.conic_sdp(data, penalty=1.3)
     file = tm.export(model, tmp_path / "model.dat-s")
-    assert comes_back(model, file)
+    assert tm.same_model(model, tm.read_model(file))
     lines = file.read_text().splitlines()
     entries = {k: line.split() for k, line in enumerate(lines) if line.count(" ") == 4}
     places = [tuple(words[1:4]) for words in entries.values()]
@@ -267,4 +263,4 @@ def test_a_file_with_a_number_changed_is_another_model(tmp_path: Path) -> None:
         changed = [*lines[:k], " ".join([*words[:4], number]), *lines[k + 1 :]]
         file.write_text("\n".join(changed))
         is_scale = words[1] == "1" and places.count(tuple(words[1:4])) == 1
-        assert bool(comes_back(model, file)) == is_scale, lines[k]
+        assert bool(tm.same_model(model, tm.read_model(file))) == is_scale, lines[k]

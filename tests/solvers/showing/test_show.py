@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from typing import Any
 
 import pyomo.environ as pyo
@@ -14,7 +13,6 @@ import tightmargin as tm
 from tests.cases import CASES
 from tests.inside.formulations import formulas
 from tests.inside.solvers import expression_node, of_text, relation_node
-from tests.support.printed_examples import points
 from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
 
 DATA = tm.TrainingData([[0.5, -2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [-1, 1, 1, -1])
@@ -220,12 +218,3 @@ def test_what_is_no_expression_is_upright() -> None:
     assert of_text("row", "a matrix of order 3").latex == r"\text{a matrix of order 3}"
     assert of_text("row", "xi[0] >= 1").html == "ξ<sub>0</sub> ≥ 1"
     assert "&lt;b&gt;" in of_text("row", "<b>").html
-
-
-def test_large_models_are_shown_at_once() -> None:
-    """And nothing is made of what is kept as arrays."""
-    model = tm.c_svc(points(569, 30), C=1.0)
-    shown = tm.show(model, rows=3)
-    assert len(repr(shown).splitlines()) <= 12
-    assert re.search(r"\.\.\. \(\d+ terms\)", line(shown, "margin[0]").text)
-    assert len(model.margin._data) == len(model.xi.touched()) == 0
