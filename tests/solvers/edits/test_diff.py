@@ -13,12 +13,11 @@ import pytest
 import tightmargin as tm
 from tests.inside.solvers import Effect
 from tests.inside.solvers import ModelDifferenceAnswer as Answer
-from tests.references.reference_solutions import points, zero_one_optimum
+from tests.references.reference_solutions import zero_one_optimum
 from tests.support.covering import FULL
-from tests.support.edited_models import build
+from tests.support.edited_models import DATA, build
 from tightmargin.solvers import ModelDifference, SolveResult, Verdict
 
-DATA = points("overlapping", 4, n=8)
 PRICE = {"penalty": 0.6, "big_m": "derived"}
 
 # --- every point of a grid -----------------------------------------------------------------------

@@ -64,8 +64,10 @@ def test_highs_reads_a_quadratic_program(suffix: str, train: Path) -> None:
         assert highs_optimum(file) == pytest.approx(expected, rel=1e-5)
 
 
-MODELS = ["zero_one_big_m big_m=derived", "zero_one_disjunctive transformation=bigm",
-          "zero_one_disjunctive transformation=hull", "zero_one_bilinear both_sides=false"]  # fmt: skip
+MODELS = [
+    "zero_one_big_m big_m=derived", "zero_one_disjunctive transformation=bigm",
+    "zero_one_disjunctive transformation=hull", "zero_one_bilinear both_sides=false",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("model", "suffix"), in_turn(MODELS, [".lp", ".mps", ".nl"]))

@@ -47,16 +47,6 @@ def test_a_model_is_shown_as_its_paper_states_it_and_in_latex_and_html() -> None
     )
 
 
-def test_the_intercept_is_that_of_the_model() -> None:
-    none = tm.show(tm.c_svc(DATA, C=1.0, intercept="none"))
-    assert line(none, "margin[i]").text == "y_i <w, x_i> + xi_i >= 1"
-    priced = tm.show(tm.c_svc(DATA, C=1.0, intercept="penalised"))
-    assert line(priced, "min").text.startswith("1/2 ||(w, b)||^2 + C")
-    dual = tm.show(tm.c_svc_dual(DATA, C=1.0, intercept="penalised"))
-    assert {found.name for found in dual.statements} >= {"weight[j]", "weight_b"}
-    assert "balance" not in str(dual)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_every_entry_is_shown(name: str) -> None:
     model = CASES[name].build(CASES[name].intercepts[0])
