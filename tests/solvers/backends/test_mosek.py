@@ -47,7 +47,7 @@ SOLVABLE = [
 
 def near(expected: float, tolerance: float = 1e-6) -> Any:
     """Equal relative to the size of the expected number, absolutely below 1."""
-    return pytest.approx(expected, abs=tolerance * max(1.0, abs(expected)))
+    return pytest.approx(expected, rel=tolerance, abs=tolerance)
 
 
 def small_lp() -> pyo.ConcreteModel:
@@ -105,16 +105,19 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 # --- without a licence ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def unlicensed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No licence, whatever this machine has."""
-    info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
+def set_licence(monkeypatch: pytest.MonkeyPatch, problem: str) -> None:
+    """What the probe says of a licence, whatever this machine has."""
+    info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: problem)
     monkeypatch.setitem(registry.SOLVERS, "mosek", info)
 
 
-def test_auto_never_picks_mosek_without_a_licence(
-    unlicensed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def licensed(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_licence(monkeypatch, "")
+
+
+def test_auto_never_picks_mosek_without_a_licence(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_licence(monkeypatch, "A license cannot be located")
     assert tm.solve(small_lp()).solver == "highs"
     assert "mosek" not in choice.capable(registry.LP)
     found = registry.importlib.util.find_spec
@@ -137,13 +140,6 @@ def test_a_licence_lost_between_probe_and_solve_is_the_same_refusal(
 
 
 # --- solutions come back -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def licensed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the probe find a licence."""
-    info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: "")
-    monkeypatch.setitem(registry.SOLVERS, "mosek", info)
 
 
 def linear_parts(task: Any) -> Iterator[tuple[str, list[int], cbf_reader.Cone]]:

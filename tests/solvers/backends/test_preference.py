@@ -42,17 +42,12 @@ def long_model(columns: int, square: bool = False) -> StandardForm:
     return standard_form(m)
 
 
-@pytest.fixture
-def only(monkeypatch: pytest.MonkeyPatch) -> Any:
+def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Pretend that these solvers alone are installed."""
-
-    def pretend(*names: str) -> None:
-        there = {SOLVERS[name].package for name in names}
-        util = registry.importlib.util
-        found = util.find_spec
-        monkeypatch.setattr(util, "find_spec", lambda name: found(name) if name in there else None)
-
-    return pretend
+    there = {SOLVERS[name].package for name in names}
+    util = registry.importlib.util
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: found(name) if name in there else None)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +69,12 @@ def test_the_size_decides(
     assert reason in choice.reason
 
 
-def test_why_the_next_is_taken_is_said(only: Any) -> None:
+def test_why_the_next_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     form = long_model(PIQP_SIZE + 1, square=True)
     timed = choose("auto", QP, form, timed=True)
     assert timed.info.name == "clarabel"
     assert "no time limit can stop piqp" in timed.reason
-    only("highs", "clarabel", "scip")
+    only(monkeypatch, "highs", "clarabel", "scip")
     choice = choose("auto", QP, form)
     assert choice.info.name == "clarabel"
     assert "piqp is not installed (pip install piqp)" in choice.reason
@@ -87,7 +82,7 @@ def test_why_the_next_is_taken_is_said(only: Any) -> None:
 
 @pytest.mark.parametrize("problem_class", FIRST)
 def test_the_first_choice_and_no_commercial_solver_unless_it_is_named(
-    problem_class: ProblemClass, only: Any
+    problem_class: ProblemClass, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not SOLVERS["gurobi"].installed:
         pytest.skip("gurobi is not installed")
@@ -96,7 +91,7 @@ def test_the_first_choice_and_no_commercial_solver_unless_it_is_named(
     first = choose("auto", problem_class, form)
     assert first.info.name == FIRST[problem_class]
     assert len(first.reason.split()) > 3, "a reason, not a word"
-    only("gurobi", "mosek")
+    only(monkeypatch, "gurobi", "mosek")
     with pytest.raises(SolverNotInstalledError) as refusal:
         choose("auto", problem_class, form)
     free = next(name for name in ORDER[problem_class] if SOLVERS[name].free)

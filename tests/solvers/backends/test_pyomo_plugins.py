@@ -14,17 +14,6 @@ from tests.cases import CONVEX
 from tests.conformance.problems import PROBLEMS
 from tightmargin.solvers import ProblemClassError
 
-
-def lp() -> pyo.ConcreteModel:
-    """The diet of textbooks: min 2 x + 3 y, x + y >= 4, x + 3 y >= 6; 9 at (3, 1)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
-    m.first = pyo.Constraint(expr=m.x + m.y >= 4)
-    m.second = pyo.Constraint(expr=m.x + 3 * m.y >= 6)
-    m.goal = pyo.Objective(expr=2 * m.x + 3 * m.y)
-    return m
-
-
 BY_NAME = {problem.name: problem for problem in PROBLEMS}
 SOLVABLE = [
     p.name
@@ -65,15 +54,18 @@ def test_both_interfaces_report_optimum_bound_and_multipliers(name: str) -> None
 
 
 def test_dual_signs_are_those_of_pyomos_highs() -> None:
-    """Reduced costs too."""
+    """Reduced costs too; the diet of textbooks as a maximum, beside something worth a half."""
     duals = []
     for solver in ("clarabel", "highs"):
-        m = lp()
+        m = pyo.ConcreteModel()
+        m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+        m.extra = pyo.Var(bounds=(0, 1))
+        m.first = pyo.Constraint(expr=m.x + m.y >= 4)
+        m.second = pyo.Constraint(expr=m.x + 3 * m.y >= 6)
+        cost = 2 * m.x + 3 * m.y + 0.5 * m.extra
+        m.goal = pyo.Objective(expr=-cost, sense=pyo.maximize)
         m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         m.rc = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-        m.extra = pyo.Var(bounds=(0, 1))
-        m.goal.set_value(-m.goal.expr - 0.5 * m.extra)
-        m.goal.sense = pyo.maximize
         pyo.SolverFactory(solver).solve(m)
         rows = {row.name: m.dual[row] for row in m.component_data_objects(pyo.Constraint)}
         duals.append(rows | {"rc": m.rc[m.extra]})

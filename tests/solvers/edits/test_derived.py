@@ -43,10 +43,17 @@ from tightmargin.solvers import SolveResult, Status, Verdict, rederive, solve
 AS_WRITTEN = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
 
 
+def edited(
+    edit: Callable[[Any], Any], name: str, data: TrainingData = DATA, **settings: Any
+) -> pyo.ConcreteModel:
+    model = build(name, data, **settings)
+    edit(model)
+    return model
+
+
 def truth_of(edit: Callable[[Any], Any], data: TrainingData = DATA, **settings: Any) -> float:
     """What SCIP finds with an M that is large enough for anything here."""
-    paid = build("zero_one_big_m", data, big_m=500.0, **settings)
-    edit(paid)
+    paid = edited(edit, "zero_one_big_m", data, big_m=500.0, **settings)
     return float(solve(paid, "scip", options=CLOSE).objective)
 
 
@@ -102,8 +109,7 @@ def test_after_rederive_a_stated_m_is_a_rule_too() -> None:
     def tilt(m: pyo.ConcreteModel) -> None:
         m.objective.set_value(m.objective.expr + 0.1 * m.w[0])
 
-    model = build("zero_one_big_m", penalty=0.6, big_m=1.5)
-    tilt(model)
+    model = edited(tilt, "zero_one_big_m", penalty=0.6, big_m=1.5)
     assert solve(model).certificate.unproven.startswith("rows margin: big_m is stated")
     rederive(model)
     result = solve(model)
@@ -176,8 +182,7 @@ def test_that_the_objective_is_nowhere_lower_is_not_taken_from_rows_with_the_for
 
     best = truth_of(add_row, data, penalty=1.0)
     for name in ("zero_one_big_m", "zero_one_relaxed"):
-        model = build(name, data, penalty=1.0, big_m="derived")
-        add_row(model)
+        model = edited(add_row, name, data, penalty=1.0, big_m="derived")
         result = of_the_problem(model)
         if result.certificate.unproven:
             assert result.bound is None or is_relaxation(model)
@@ -191,8 +196,7 @@ def test_what_is_added_and_proven_to_be_positive_leaves_the_formulations_argumen
     def add(m: pyo.ConcreteModel) -> None:
         steep(m).objective.set_value(m.objective.expr + 0.3 * m.w[0] + 0.1 * m.w[1] ** 2)
 
-    model = build("zero_one_big_m", penalty=0.6, big_m="derived")
-    add(model)
+    model = edited(add, "zero_one_big_m", penalty=0.6, big_m="derived")
     result = solve(model)
     assert "the formulation's own argument" in result.message
     assert result.objective == pytest.approx(truth_of(add, penalty=0.6), rel=1e-5)
@@ -273,8 +277,7 @@ def test_an_edit_of_rows_or_indicators_or_by_another_model_leaves_no_bound(
     edit: Callable[[Any], None],
 ) -> None:
     for big_m, nothing in (("derived", True), (500.0, False)):
-        model = build("zero_one_big_m", penalty=0.6, big_m=big_m)
-        edit(model)
+        model = edited(edit, "zero_one_big_m", penalty=0.6, big_m=big_m)
         result = solve(model)
         assert result.certificate.unproven.startswith("rows margin")
         assert says_nothing(result) is nothing
@@ -288,8 +291,7 @@ def test_m_of_any_other_edit_is_derived_again_from_the_edited_model(
         return  # it names b
     best = truth_of(edit, penalty=0.6, intercept=intercept)
     for name in ("zero_one_big_m", "zero_one_relaxed"):
-        model = build(name, penalty=0.6, big_m="derived", intercept=intercept)
-        edit(model)
+        model = edited(edit, name, penalty=0.6, big_m="derived", intercept=intercept)
         result = of_the_problem(model)
         if intercept != "free" or edit is replace_objective:  # which has a price on b
             assert result.certificate.unproven == "", name
@@ -333,8 +335,7 @@ def test_a_disjunctive_model_is_edited_before_it_is_transformed(transformation: 
     def edit(m: pyo.ConcreteModel) -> None:
         m.edit = pyo.Constraint(expr=m.w[0] <= 0.3)
 
-    model = build("zero_one_disjunctive", data, **settings)
-    edit(model)
+    model = edited(edit, "zero_one_disjunctive", data, **settings)
     result = solve(model, "scip")
     assert result.certificate.unproven == ""
     assert result.objective == pytest.approx(truth_of(edit, data, penalty=1.0), rel=1e-4)
@@ -476,8 +477,7 @@ def hold_w(m: pyo.ConcreteModel) -> None:
 def test_so_does_a_machine_of_several_classes_unless_its_violations_are_held(name: str) -> None:
     data = class_points(2, n=7)
     settings = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived", "intercept": "penalised"}
-    model = build(name, data, **settings)
-    hold_w(model)
+    model = edited(hold_w, name, data, **settings)
     assert solve(model).certificate.unproven == ""
     # v_i costs nothing: a row that lifts it asks for more than M of a point that is given up.
     model.lifted = pyo.Constraint(expr=model.v[0] >= 0.1)
@@ -501,8 +501,7 @@ LOST = [
 def test_what_holds_at_some_optimum_is_lost_with_any_edit(
     name: str, intercept: str, settings: dict[str, Any]
 ) -> None:
-    model = build(name, penalty=0.6, intercept=intercept, **settings)
-    hold_w(model)
+    model = edited(hold_w, name, penalty=0.6, intercept=intercept, **settings)
     result = solve(model, time_limit=30)
     assert (stands_for_itself if is_relaxation(model) else says_nothing)(result)
     if "slack_bounds" in settings:
@@ -537,6 +536,5 @@ def test_ranges_and_frame_of_the_matrix_machine() -> None:
         ("none", lambda m: m.U[1, 0].setub(0.5), False),
         ("free", lambda m: m.w[0].setub(0.05), False),
     ):
-        model = build("matrix_svc_bilinear", data, **settings, intercept=intercept)
-        edit(model)
+        model = edited(edit, "matrix_svc_bilinear", data, **settings, intercept=intercept)
         assert (solve(model, "scip").certificate.unproven == "") is kept, intercept

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -141,25 +142,18 @@ def test_an_unbounded_qp_stays_unbounded() -> None:
 # --- on a clock that the tests move --------------------------------------------------------------
 
 
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(deadline.time, "perf_counter", found)
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Seconds that pass when the test says so."""
+    found = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: found.now)
     return found
 
 
 @pytest.mark.parametrize(("limit", "grace"), [(1.0, 1.0), (10.0, 1.0), (40.0, 4.0)])
-def test_a_proof_gets_a_second_or_a_tenth_more(limit: float, grace: float, clock: Clock) -> None:
+def test_a_proof_gets_a_second_or_a_tenth_more(
+    limit: float, grace: float, clock: SimpleNamespace
+) -> None:
     with ends_within(limit) as ends:
         assert (limit_left(), seconds_left()) == (limit, limit + grace)
         clock.now += limit + grace - 0.25
@@ -175,7 +169,9 @@ def test_a_proof_gets_a_second_or_a_tenth_more(limit: float, grace: float, clock
     assert within_limit(Limits(limit)) == Limits(limit)
 
 
-def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(clock: Clock) -> None:
+def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(
+    clock: SimpleNamespace,
+) -> None:
     with ends_within(10.0) as outer:
         clock.now += 4.0
         with ends_within(20.0) as inner:
@@ -189,9 +185,10 @@ def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(clock: Cl
         assert outer.words == "the time limit was passed by 12.0 s: two cannot be stopped"
 
 
-@pytest.fixture
-def sleepy(clock: Clock) -> Iterator[str]:
-    """A solver that ignores its limit: half a minute passes in one call."""
+def test_a_solver_that_cannot_be_interrupted_is_named_and_none_is_asked_after_it(
+    clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ignores its limit: half a minute passes in one call."""
 
     def run(form: Any, classification: Any, limits: Limits) -> Claim:
         def work() -> None:
@@ -200,25 +197,18 @@ def sleepy(clock: Clock) -> Iterator[str]:
         supervised(work, name="sleepy")
         return Claim(Status.OPTIMAL, x=np.zeros(form.n), bound=0.0)
 
-    kinds = frozenset({ProblemClass.SDP})
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked after the end")
+
+    kinds, sleepy = frozenset({ProblemClass.SDP}), "sleepy"
     info = SolverInfo("sleepy", "numpy", "numpy", kinds, (0.0, np.inf), "BSD", 1e-6, "a test's")
-    attempts.register_solver(info, run)
-    yield "sleepy"
-    del SOLVERS["sleepy"], attempts._REGISTERED["sleepy"]
-
-
-def test_a_solver_that_cannot_be_interrupted_is_named_and_none_is_asked_after_it(
-    sleepy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setitem(SOLVERS, sleepy, info)
+    monkeypatch.setitem(attempts._REGISTERED, sleepy, run)
     late = tm.solve(max_cut(3, 0), sleepy, time_limit=5.0)
     said = "the time limit was passed by 25.0 s: sleepy cannot be stopped"
     assert said in late.message
     assert late.time_limit == 5.0
     assert "passed" not in tm.solve(max_cut(3, 0), sleepy, time_limit=40.0).message
-
-    def refuse(*args: Any, **words: Any) -> Any:
-        raise AssertionError("a solver was asked after the end")
-
     monkeypatch.setattr(clarabel, "run_conic", refuse)
     result = tm.solve(max_cut(4, 1), sleepy, time_limit=5.0)
     assert result.objective is None  # y = 0 is no point, and no other was looked for

@@ -62,7 +62,6 @@ SEARCHES: dict[str, tuple[str, Callable[[], object]]] = {
     "conic path": ("2 of 2 to go", lambda: tm.paths.conic_path(POINTS, penalties=[0.5, 1.0])),
     "class probabilities": ("to go", lambda: tm.paths.class_probabilities(
         POINTS, ridge=0.1, grid=3)),
-    "extended nu path": ("1 of 1 to go", lambda: tm.paths.extended_nu_path(POINTS, [0.3])),
     "study sizes": ("2 of 2 runs done", lambda: tm.studies.run_study(
         abs, [(1,), (2,)], name="sizes")),
     "local search": ("of 3 starts", lambda: tm.search.extended_nu_local(POINTS, nu=0.3, starts=3)),
