@@ -106,9 +106,6 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
     assert capfd.readouterr().out == "heard\nand again\n"
 
 
-# --- the transcript -------------------------------------------------------------------------------
-
-
 def test_lines_that_no_switch_of_a_solver_stops_are_left_out(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

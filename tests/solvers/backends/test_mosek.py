@@ -91,9 +91,6 @@ def test_cones_of_two_rows_are_written(tmp_path: Path) -> None:
     assert program.solved().objective == near(5.0)
 
 
-# --- refusals ------------------------------------------------------------------------------------
-
-
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in .ptf, .task, .cbf, .jtask, got 'm.lp'"):
         fusion.export_conic(small_lp(), tmp_path / "m.lp")

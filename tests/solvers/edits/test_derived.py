@@ -57,9 +57,6 @@ def truth_of(edit: Callable[[Any], Any], data: TrainingData = DATA, **settings: 
     return float(solve(paid, "scip", options=CLOSE).objective)
 
 
-# --- the statement about every point -------------------------------------------------------------
-
-
 @pytest.mark.parametrize("intercept", ["penalised", "none", "free"])
 def test_no_point_below_the_cutoff_asks_for_more(intercept: str) -> None:
     """Hyperplanes at their best indicators, against the M of the rule for what each costs."""
@@ -353,9 +350,6 @@ def test_a_model_inside_another_one_says_what_it_rests_on() -> None:
     assert "block inner is zero_one_relaxed with its big_m" in result.certificate.unproven
 
 
-# --- prices --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("factor", "intercept"), in_turn([0.1, 0.5, 4.0, 20.0], ["penalised", "none", "free"])
 )
@@ -394,9 +388,6 @@ def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
     assert result.certificate.facts["solved_copy"].endswith("slack_bounds left out")
 
 
-# --- no point ------------------------------------------------------------------------------------
-
-
 def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "four.csv"
     table.write_text("y,a\n1,0.1\n-1,0.2\n1,-0.1\n-1,-0.2\n")
@@ -412,9 +403,6 @@ def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path
     refused = run("certify", str(saved))
     assert refused.code not in (0, 3)
     assert "model that was edited" in refused.stdout + refused.stderr
-
-
-# --- random edits ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow("twelve edited problems, and SCIP on each of them for the truth")

@@ -44,10 +44,8 @@ def _points(rows: dict[str, Row], tops: list[int]) -> set[tuple[int, ...]]:
 
 
 def _draw_rows(rng: np.random.Generator, names: str) -> dict[str, Row]:
-    drawn = {
-        n: (tuple(rng.integers(-2, 3, size=3).tolist()), int(rng.integers(0, 5))) for n in names
-    }
-    return {name: row for name, row in drawn.items() if any(row[0])}
+    drawn = [(tuple(rng.integers(-2, 3, size=3).tolist()), int(rng.integers(0, 5))) for _ in names]
+    return {name: row for name, row in zip(names, drawn, strict=True) if any(row[0])}
 
 
 def test_no_verdict_on_a_small_grid_is_false() -> None:

@@ -79,9 +79,6 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
         assert claim.bound is None, "the dual objective of an iterate is no bound"
 
 
-# --- supervised() itself --------------------------------------------------------------------------
-
-
 def test_the_second_press_raises_and_gives_the_handler_back() -> None:
     released = threading.Event()
     presses: list[int] = []

@@ -143,7 +143,7 @@ def test_an_unbounded_qp_stays_unbounded() -> None:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Seconds that pass when the test says so."""
     found = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(deadline.time, "perf_counter", lambda: found.now)
@@ -151,9 +151,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(("limit", "grace"), [(1.0, 1.0), (10.0, 1.0), (40.0, 4.0)])
-def test_a_proof_gets_a_second_or_a_tenth_more(
-    limit: float, grace: float, clock: SimpleNamespace
-) -> None:
+def test_a_proof_gets_a_second_or_a_tenth_more(limit: float, grace: float, clock: Any) -> None:
     with ends_within(limit) as ends:
         assert (limit_left(), seconds_left()) == (limit, limit + grace)
         clock.now += limit + grace - 0.25
@@ -169,9 +167,7 @@ def test_a_proof_gets_a_second_or_a_tenth_more(
     assert within_limit(Limits(limit)) == Limits(limit)
 
 
-def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(
-    clock: SimpleNamespace,
-) -> None:
+def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(clock: Any) -> None:
     with ends_within(10.0) as outer:
         clock.now += 4.0
         with ends_within(20.0) as inner:
@@ -186,7 +182,7 @@ def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(
 
 
 def test_a_solver_that_cannot_be_interrupted_is_named_and_none_is_asked_after_it(
-    clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+    clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ignores its limit: half a minute passes in one call."""
 

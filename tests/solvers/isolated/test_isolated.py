@@ -197,9 +197,6 @@ def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
     assert not is_running(int(mark.read_text()))
 
 
-# --- the command line -----------------------------------------------------------------------------
-
-
 def test_the_command_line_isolates_when_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
