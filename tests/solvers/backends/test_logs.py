@@ -21,6 +21,7 @@ from tests.inside.solvers import (
     Limits,
     quiet_highs,
     silenced,
+    supervised,
     without_lines,
 )
 from tests.support.long_runs import claim_of, data, finish, start
@@ -104,6 +105,20 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
     assert sys.stdout is before
     print("and again", flush=True)
     assert capfd.readouterr().out == "heard\nand again\n"
+
+
+def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+
+    def work() -> None:
+        print("so far", flush=True)
+        raise ValueError("no further")
+
+    with pytest.raises(ValueError, match="no further"):
+        supervised(work, log=True)
+    assert sys.stdout is before
+    os.write(1, b"descriptor\n")
+    assert capfd.readouterr().out == "so far\ndescriptor\n"
 
 
 def test_lines_that_no_switch_of_a_solver_stops_are_left_out(

@@ -99,9 +99,6 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-# --- without a licence ---------------------------------------------------------------------------
-
-
 def set_licence(monkeypatch: pytest.MonkeyPatch, problem: str) -> None:
     """What the probe says of a licence, whatever this machine has."""
     info = replace(registry.SOLVERS["mosek"], unlicensed=lambda: problem)

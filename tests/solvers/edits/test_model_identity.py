@@ -159,9 +159,6 @@ def test_edited_mixed_integer_model_is_the_same_through_scip_alone(name: str, wo
     assert abs(ours.objective - before(name)) > 1e-4, "the edit changes nothing"
 
 
-# --- against brute force and fresh builds --------------------------------------------------------
-
-
 def test_an_indicator_held_in_a_disjunctive_model_counts() -> None:
     data, penalty = points("overlapping", 4, n=5), 0.6
     kept = reference_solutions.zero_one_optimum(data, "penalised", penalty, keep=(0,))

@@ -168,9 +168,6 @@ def test_edits_in_any_order_lead_to_the_optimum_of_a_cold_solve(
     record.check(live)
 
 
-# --- the cut loop of a nu-LP ---------------------------------------------------------------------
-
-
 def nu_lp(n: int, d: int = 4, seed: int = 0) -> pyo.ConcreteModel:
     """Takeda & Sugiyama's nu-LP with |w_j| <= 1 in place of the norm, and a list for cuts."""
     rng = np.random.default_rng([n, d, seed])
@@ -475,6 +472,23 @@ def test_a_point_needs_more_than_a_word(
     assert answer.status is meant
     with_point = (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE)
     assert (answer.x is not None) == (meant in with_point)
+
+
+def test_the_seconds_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS compares its limit with the seconds of all runs of a handle together."""
+    left, honest = [], highspy.Highs.setOptionValue
+
+    def watched(self: Any, name: str, value: Any) -> Any:
+        if name == "time_limit":
+            left.append(value - self.getRunTime())
+        return honest(self, name, value)
+
+    monkeypatch.setattr(highspy.Highs, "setOptionValue", watched)
+    live = LiveLP(nu_lp(300), time_limit=60)
+    for k in range(3):
+        g, side = cut_off(live.resolve()["w"], k)
+        live.add_cut({"w": g}, upper=side)
+    assert left == pytest.approx([60.0] * 3, abs=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -13,7 +13,7 @@ import tightmargin as tm
 from tests.cases import CASES
 from tests.inside.formulations import formulas
 from tests.inside.solvers import expression_node, of_text, relation_node
-from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
+from tightmargin.formulations import CATALOGUE
 
 DATA = tm.TrainingData([[0.5, -2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [-1, 1, 1, -1])
 
@@ -88,23 +88,6 @@ def test_every_edit_is_marked() -> None:
     model.objective.set_value(model.objective.expr + model.extra)
     marks = {edit.name: edit.mark for edit in tm.show(model).edits}
     assert (marks["extra"], marks["objective"]) == ("+", "~")
-
-
-@pytest.mark.usefixtures("catalogue_as_it_was")
-def test_a_formulation_of_ones_own_is_shown_by_its_docstring() -> None:
-    @formulation(ProblemClass.QP, "here")
-    def shown_by_docstring(data: tm.TrainingData, *, intercept: str = "free") -> Any:
-        """The least norm at all.
-
-        min   ||w||^2
-        s.t.  floor   w_0 >= 1
-        """
-        return tm.c_svc(data, C=1.0)
-
-    text = str(tm.show(shown_by_docstring(DATA)))
-    assert text.splitlines()[0] == "shown_by_docstring (QP): The least norm at all."
-    assert "  min   ||w||^2" in text
-    assert "  s.t.  floor w_0 >= 1" in text
 
 
 def foreign() -> Any:
