@@ -73,9 +73,6 @@ def test_cones_of_small_numbers_are_kept() -> None:
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
 
 
-# --- ends of a run -------------------------------------------------------------------------------
-
-
 def test_scs_tells_infeasible_and_unbounded_models_apart() -> None:
     installed("scs")
     m = scaled(1.0)

@@ -125,9 +125,6 @@ def test_a_fixed_fraction_is_no_indicator() -> None:
     assert "was not derived again" in solve(exact).message
 
 
-# --- of a builder that changes a model of the catalogue -----------------------------------------
-
-
 def steep_zero_one(data: TrainingData, *, big_m: Any, steepness: float = 20.0) -> Any:
     """Steeper than any point as good as the one that the M of the catalogue is derived from."""
     m = build("zero_one_big_m", data, penalty=1.0, big_m=big_m)

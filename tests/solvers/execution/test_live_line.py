@@ -7,6 +7,7 @@ import pty
 import re
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from select import select
 
 import pyomo.environ as pyo
@@ -92,6 +93,19 @@ def test_a_search_tells_how_far_it_has_come(lines: list[str], name: str) -> None
             size = max(abs(low), abs(high), 1e-300)
             assert abs(gap - 100 * abs(high - low) / size) <= 0.01 * gap + 0.1
     assert module._lines == []
+
+
+def test_only_the_innermost_search_is_due_and_none_in_another_thread(lines: list[str]) -> None:
+    with live_line("outer") as outer:
+        with live_line("inner") as inner:
+            assert inner.is_due
+            assert not outer.is_due
+            inner.show(0.0, 0.0)
+        assert outer.is_due
+        outer.show(None, 2.0, "3 nodes")
+    assert lines == ["inner: bound 0, best 0, gap 0 %, 0 s", "outer: best 2, 3 nodes, 0 s"]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(module._is_silent).result()
 
 
 def test_nothing_is_shown_where_the_variable_says_so(
