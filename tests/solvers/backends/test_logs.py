@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 import io
 import os
-import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -20,30 +19,18 @@ from tests.inside.solvers import (
     SOLVERS,
     TIGHTENED,
     Limits,
+    quiet_highs,
     silenced,
     supervised,
     without_lines,
 )
-from tests.solvers.backends.test_translations import installed
-from tests.support import long_runs
-from tests.support.long_runs import claim_of, data
-from tightmargin.solvers import Status
+from tests.support.long_runs import claim_of, data, finish, start
 
-SOLVES = ("highs", "clarabel", "scip", "scs", "piqp", "gurobi")
 # A word that only the solver's own log has.
 WORD = {
     "highs": "Running HiGHS", "clarabel": "Clarabel.rs", "scip": "SCIP Status", "scs": "SCS v",
     "piqp": "PIQP v", "gurobi": "Gurobi Optimizer version",
 }  # fmt: skip
-
-
-def spoken(script: str) -> subprocess.CompletedProcess[str]:
-    """What a process of its own writes."""
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONPATH": str(long_runs.ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=100, check=True,
-    )  # fmt: skip
 
 
 ALL = """
@@ -71,10 +58,10 @@ for solver in {solvers}:
 
 def test_a_log_is_written_when_it_is_asked_for_in_its_place_and_kept_to_the_letter() -> None:
     """Of all solvers one after the other, in a process that shows every byte."""
-    solvers = [solver for solver in (*SOLVES, "mosek") if SOLVERS[solver].installed]
-    done = spoken(ALL.format(solvers=solvers))
-    assert done.stderr == ""
-    said = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
+    solvers = [solver for solver in (*WORD, "mosek") if SOLVERS[solver].installed]
+    code, stdout, stderr = finish(start(script=ALL.format(solvers=solvers)))
+    assert (code, stderr) == (0, "")
+    said = dict(part.split("\n", 1) for part in stdout.split("== ")[1:])
     assert list(said) == solvers
     for solver, words in said.items():
         if solver == "mosek":
@@ -95,36 +82,6 @@ def test_the_log_goes_where_sys_stdout_leads() -> None:
         assert elsewhere.getvalue() == claim.log
 
 
-def undecided() -> pyo.ConcreteModel:
-    """A linear program over which SCS gives up after three iterations and says so."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.objective = pyo.Objective(expr=m.x + 3 * m.y)
-    m.rows = pyo.ConstraintList()
-    for expression, right in (
-        (-3e5 * m.y, -2e-6), (-1e5 * m.x - 2e5 * m.y, 1e-6), (-2e5 * m.x + 2e5 * m.y, -3e-6),
-        (-1e5 * m.x, -1e-6), (3e5 * m.y, -2e-6),
-    ):  # fmt: skip
-        m.rows.add(expression >= right)
-    return m
-
-
-GIVES_UP = "ERROR: could not determine problem status."
-
-
-def test_a_solver_that_fails_is_silent_too(capfd: pytest.CaptureFixture[str]) -> None:
-    """SCS prints the reason through sys.stdout whatever its switch for the log says."""
-    installed("scs")
-    before = sys.stdout
-    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}))
-    assert claim.status is Status.ERROR
-    assert capfd.readouterr() == ("", "")
-    assert sys.stdout is before
-    claim, _ = claim_of("scs", undecided(), Limits(options={"max_iters": 3}, log=True))
-    assert GIVES_UP in claim.log
-    assert capfd.readouterr().out == claim.log
-
-
 def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[str]) -> None:
     """Two overlap, and whoever leaves last gives sys.stdout back."""
     before = sys.stdout
@@ -137,20 +94,17 @@ def test_other_threads_write_while_one_is_silenced(capfd: pytest.CaptureFixture[
             leave.wait(60)
             print("dropped as well")
 
-    thread = threading.Thread(target=first)
-    thread.start()
-    inside.wait(60)
-    print("heard", flush=True)
-    with silenced():
-        leave.set()
-        thread.join(60)
-        print("not this")
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(first)
+        inside.wait(60)
+        print("heard", flush=True)
+        with silenced():
+            leave.set()
+            done.result(60)
+            print("not this")
     assert sys.stdout is before
     print("and again", flush=True)
     assert capfd.readouterr().out == "heard\nand again\n"
-
-
-# --- the transcript -------------------------------------------------------------------------------
 
 
 def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
@@ -167,23 +121,7 @@ def test_an_error_leaves_standard_output_as_it_was(capfd: pytest.CaptureFixture[
     assert capfd.readouterr().out == "so far\ndescriptor\n"
 
 
-def test_outside_the_main_thread_the_log_is_written_and_not_kept(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    logs: list[str] = []
-
-    def solve() -> None:
-        logs.append(claim_of("scip", tm.c_svc(data(20, 2), C=1.0), Limits(log=True))[0].log)
-
-    thread = threading.Thread(target=solve)
-    thread.start()
-    thread.join(60)
-    ctypes.CDLL(None).fflush(None)
-    assert logs == [""]
-    assert WORD["scip"] in capfd.readouterr().out
-
-
-def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
+def test_lines_that_no_switch_of_a_solver_stops_are_left_out(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Other lines of standard error come through, whoever writes them, and so does a last half."""
@@ -196,16 +134,34 @@ def test_a_line_that_no_switch_of_a_solver_stops_is_left_out(
         os.write(2, b"from C\n" + line + b"[not.c] ERROR\nhalf")
     os.write(2, b" and on")
     assert capfd.readouterr().err == "from Python\nfrom C\n[not.c] ERROR\nhalf and on"
-
-
-def test_a_panic_of_clarabel_leaves_nothing_on_the_screen(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    said = (
+    panic = (
         b"\nthread '<unnamed>' panicked at src/solver/core/cones/psdtrianglecone.rs:453:35:\n"
         b"Eigval error: Eigen(1)\n"
         b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
     )
     with without_lines(PANIC):
-        os.write(2, said + b"an error of somebody else\n")
+        os.write(2, panic + b"an error of somebody else\n")
     assert capfd.readouterr().err == "an error of somebody else\n"
+
+
+def test_the_banner_of_the_first_highs_of_a_process_is_dropped(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HiGHS prints who it is from 1.16 on."""
+    made: list[int] = []
+
+    def highs() -> object:
+        if not made:
+            os.write(1, b"Running HiGHS\n")
+        made.append(1)
+        return object()
+
+    monkeypatch.setitem(sys.modules, "highspy", type("highspy", (), {"Highs": staticmethod(highs)}))
+    quiet_highs._first.cache_clear()
+    print("before")
+    first, second = quiet_highs.quiet_highs(), quiet_highs.quiet_highs()
+    print("after")
+    quiet_highs._first.cache_clear()
+    assert first is not second
+    assert len(made) == 3
+    assert capfd.readouterr().out == "before\nafter\n"

@@ -1,17 +1,19 @@
-"""Sizes, options, ends and breakdowns of single solvers.
+"""Sizes, options, ends and breakdowns of single solvers; Clarabel's exponential cone.
 
 Optima and multipliers of each solver: tests/conformance.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from pyomo.contrib.solver.common.factory import SolverFactory
 
 import tightmargin as tm
 from tests.inside.solvers import ORDER, QP, SOLVERS, clarabel, scip
@@ -58,53 +60,6 @@ def test_without_the_scaling_the_row_is_lost_and_the_certificate_says_so(
     assert "row c" in result.certificate.reason
 
 
-def test_multipliers_of_scs_are_derivatives_by_the_right_hand_side() -> None:
-    """min (x - 3)^2 + y, x <= 1, y >= 2, x + y <= 9, z = x + 5, 0 <= z: 4 + 2."""
-    installed("scs")
-    m = pyo.ConcreteModel()
-    m.x, m.y, m.z = pyo.Var(), pyo.Var(), pyo.Var(within=pyo.NonNegativeReals)
-    m.top = pyo.Constraint(expr=10 * m.x <= 10)
-    m.floor = pyo.Constraint(expr=0.01 * m.y >= 0.02)
-    m.slack = pyo.Constraint(expr=(None, m.x + m.y, 9))
-    m.tie = pyo.Constraint(expr=m.z - m.x == 5)
-    m.objective = pyo.Objective(expr=(m.x - 3) ** 2 + m.y + 0.5 * m.z)
-    result = tm.solve(m, "scs")
-    assert result.objective == pytest.approx(4 + 2 + 3, abs=1e-7)
-    # d/dx = -4 + 1/2 through z, over 10; d/dy = 1 over 0.01; z moves with the side of the tie.
-    expected = {"top": -0.35, "floor": 100.0, "slack": 0.0, "tie": 0.5}
-    for name, number in expected.items():
-        assert float(result.duals[name]) == pytest.approx(number, abs=1e-5), name
-
-
-SYMMETRIC = np.array([[2, -1, 3, 0.5], [-1, 4, 1, -2], [3, 1, -3, 0.25], [0.5, -2, 0.25, 1]])
-
-
-def test_a_semidefinite_block_keeps_the_place_of_every_entry() -> None:
-    """min <S, X> over trace 1 and X semidefinite: no two entries of S may trade places."""
-    installed("scs")
-    m = pyo.ConcreteModel()
-    m.L = pyo.Set(initialize=[(i, j) for i in range(4) for j in range(i + 1)], dimen=2)
-    m.X = pyo.Var(m.L)
-    psd(m, "cone", [[m.X[i, j] for j in range(i + 1)] for i in range(4)])
-    m.trace = pyo.Constraint(expr=sum(m.X[i, i] for i in range(4)) == 1)
-    m.objective = pyo.Objective(
-        expr=sum((1 if i == j else 2) * float(SYMMETRIC[i, j]) * m.X[i, j] for i, j in m.L)
-    )
-    values, vectors = np.linalg.eigh(SYMMETRIC)
-    result = tm.solve(m, "scs")
-    assert result.objective == pytest.approx(values[0], abs=1e-7)
-    assert result.values["X"] == pytest.approx(np.outer(vectors[:, 0], vectors[:, 0]), abs=1e-6)
-    assert result.duals["cone"] == pytest.approx(SYMMETRIC - values[0] * np.eye(4), abs=1e-5)
-    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    found = pyo.SolverFactory("scs").solve(m)
-    assert found.solver.termination_condition == pyo.TerminationCondition.optimal
-    assert pyo.value(m.objective) == pytest.approx(values[0], abs=1e-6)
-    assert m.dual[m.trace] == pytest.approx(values[0], abs=1e-5)
-    import scs
-
-    assert SolverFactory("scs").version() == tuple(int(part) for part in scs.__version__.split("."))
-
-
 def test_cones_of_small_numbers_are_kept() -> None:
     """max x + y over a disc of radius 1e-4 and a semidefinite row in units of 1e-6."""
     installed("scs")
@@ -116,9 +71,6 @@ def test_cones_of_small_numbers_are_kept() -> None:
     result = tm.solve(m, "scs")
     assert result.objective == pytest.approx(np.sqrt(2) - 0.5, abs=1e-6)
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-
-
-# --- ends of a run -------------------------------------------------------------------------------
 
 
 def test_scs_tells_infeasible_and_unbounded_models_apart() -> None:
@@ -146,24 +98,6 @@ def test_piqp_gives_an_infeasible_model_no_objective(intercept: str) -> None:
     assert result.objective is None
     proven = result.certificate.verdict is Verdict.CERTIFIED
     assert proven == (result.status is Status.INFEASIBLE)
-
-
-@pytest.mark.parametrize(
-    ("solver", "limits"),
-    [
-        ("clarabel", {"options": {"max_iter": 3}}),
-        ("piqp", {"options": {"max_iter": 2}}),
-        ("scs", {"options": {"max_iters": 5}}),
-        ("scs", {"time_limit": 1e-9}),
-    ],
-)
-def test_a_run_cut_short_is_not_called_optimal(solver: str, limits: dict[str, Any]) -> None:
-    installed(solver)
-    model = tm.conic_sdp(DATA, penalty=1.3) if solver == "scs" else tm.c_svc(DATA, C=0.7)
-    result = tm.solve(model, solver, **limits)
-    assert result.status in (Status.INACCURATE, Status.LIMIT_NO_SOLUTION)
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
-    assert solver != "clarabel" or "gap" in result.certificate.reason
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -217,33 +151,30 @@ def panic() -> BaseException:
     return type("PanicException", (BaseException,), {})("Eigval error")
 
 
-def mixed_integer() -> Any:
-    return tm.zero_one_big_m(DATA, penalty=1.0, big_m=60.0)
-
-
 @pytest.mark.parametrize(
-    ("module", "build", "error", "words"),
+    ("module", "name", "error"),
     [
-        (clarabel, lambda: tm.conic_sdp(DATA, penalty=1.0), panic(), "Eigval error"),
-        (scip, mixed_integer, Exception("SCIP: error in LP solver!"), "SCIP: error in LP solver!"),
+        (clarabel, "c_svc", panic()),
+        (scip, "zero_one_hinge", Exception("SCIP: error in LP solver!")),
     ],
 )
 def test_a_breakdown_is_an_error_of_the_solver_with_its_words(
-    module: Any, build: Any, error: BaseException, words: str, monkeypatch: pytest.MonkeyPatch
+    module: Any, name: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def build() -> Any:
+        mixed = name != "c_svc"
+        return tm.zero_one_big_m(DATA, penalty=1.0, big_m=60.0) if mixed else tm.c_svc(DATA, C=1.0)
+
     solver = module.__name__.rpartition(".")[2]
     monkeypatch.setattr(module, "supervised", raising(error))
     result = tm.solve(build(), solver)
     assert result.status is Status.ERROR
     assert result.certificate.verdict is Verdict.NOT_CERTIFIED
     assert result.objective is None
-    assert f"broke down: {words}" in result.message
+    assert f"broke down: {error}" in result.message
     assert result.version.startswith(("0.", "9.", "10.", "11."))
-    for other in (
-        KeyboardInterrupt(),
-        RuntimeError("SCIP: else"),
-        *[Exception("x")] * (solver == "scip"),
-    ):
+    others = [Exception("x")] if solver == "scip" else []
+    for other in (KeyboardInterrupt(), RuntimeError("SCIP: else"), *others):
         monkeypatch.setattr(module, "supervised", raising(other))
         with pytest.raises(type(other)):
             tm.solve(build(), solver)
@@ -266,14 +197,6 @@ def test_where_merging_cliques_breaks_down_they_are_not_merged(
     assert "its cliques were not merged" in result.message
 
 
-@pytest.mark.full("the least pattern on which Clarabel 0.11 breaks down is of order 230")
-def test_clarabel_breaks_down_where_it_merges_cliques() -> None:
-    """Its merge indexes beyond its end, before any iteration."""
-    result = tm.solve(max_cut(230, 1), live=False)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.solver == "clarabel"
-
-
 def test_auto_asks_the_next_solver_where_one_broke_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clarabel, "supervised", raising(panic()))
     result = tm.solve(max_cut(3, 0), live=False)
@@ -281,3 +204,83 @@ def test_auto_asks_the_next_solver_where_one_broke_down(monkeypatch: pytest.Monk
     assert "clarabel broke down: Eigval error" in result.message
     # A graph without odd cycles: the bound is the cut of all its edges, two here.
     assert result.objective == pytest.approx(2.0, abs=1e-6)
+
+
+# --- exp, log and entropy ------------------------------------------------------------------------
+
+Edit = Callable[[pyo.ConcreteModel], None]
+
+
+def two(edit: Edit) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(), pyo.Var()
+    edit(model)
+    return model
+
+
+def fixed_inside(m: Any) -> None:
+    m.y.fix(2.0)
+    m.cost = pyo.Objective(expr=pyo.exp(m.x * m.y) - m.x)
+
+
+def named_term(m: Any) -> None:
+    m.term = pyo.Expression(expr=pyo.exp(m.x))
+    m.cost = pyo.Objective(expr=3 * m.term - m.x + (m.y - 1) ** 2)
+
+
+def entropy_of_a_sum(m: Any) -> None:
+    m.cost = pyo.Objective(expr=(3 * m.x + 3) * pyo.log(m.x + 1) + m.x + m.y**2)
+
+
+# More of them, with the files of their proofs: tests/conformance/exponential_problems.py.
+CLOSED_FORMS: list[tuple[Edit, float]] = [
+    (fixed_inside, (1 + math.log(2.0)) / 2),
+    (named_term, 1 + math.log(3.0)),
+    (entropy_of_a_sum, -3 * math.exp(-4 / 3) - 1),
+]
+
+
+@pytest.mark.parametrize(("edit", "optimum"), CLOSED_FORMS)
+def test_a_convex_term_is_solved_and_proven(edit: Edit, optimum: float) -> None:
+    found = tm.solve(two(edit))
+    assert found.solver == "clarabel"
+    assert found.objective == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    rounding = 1e-15 * abs(optimum)
+    assert found.bound <= optimum + rounding
+    assert found.certificate.upper >= optimum - rounding
+    assert "exponential cone" in found.message
+    assert found.problem_class == "EXP"
+
+
+def test_integers_beside_exp_go_to_scip() -> None:
+    model = two(lambda m: None)
+    model.cost = pyo.Objective(expr=pyo.exp(model.x) + pyo.exp(-model.x))
+    model.k = pyo.Var(within=pyo.Integers, bounds=(1, 5))
+    model.row = pyo.Constraint(expr=model.x >= 0.5 * model.k)
+    assert tm.solve(model).objective == pytest.approx(2 * math.cosh(0.5), rel=1e-5)
+
+
+def test_where_a_logarithm_has_no_value_only_the_result_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(logging.getLogger("pyomo.common.numeric_types"), "error", told.append)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 0.5))
+    model.cost = pyo.Objective(expr=-model.x * pyo.log(model.x))
+    found = tm.solve(model, time_limit=10)
+    assert found.objective is None
+    assert "the objective is nan at the point" in found.certificate.reason
+    assert not told
+
+
+def test_the_plugin_of_pyomo_takes_it_too_and_leaves_the_model_as_it_was() -> None:
+    model = two(lambda m: None)
+    model.row = pyo.Constraint(expr=model.x + model.y >= 1)
+    model.cost = pyo.Objective(expr=pyo.log(pyo.exp(model.x) + pyo.exp(model.y)))
+    before = str(model.cost.expr), [part.name for part in model.component_objects()]
+    results = pyo.SolverFactory("clarabel").solve(model)
+    assert pyo.value(model.cost) == pytest.approx(0.5 + math.log(2.0), rel=1e-6)
+    assert results.problem.upper_bound == pytest.approx(0.5 + math.log(2.0), rel=1e-6)
+    assert (str(model.cost.expr), [part.name for part in model.component_objects()]) == before

@@ -26,9 +26,8 @@ from tests.inside.solvers import (
 )
 from tests.solvers.backends.test_translations import installed
 from tests.support import long_runs
-from tests.support.covering import FULL
 from tests.support.long_runs import claim_of
-from tightmargin.solvers import Claim, SolveResult, Status
+from tightmargin.solvers import Claim, Status
 
 
 def interrupt_this_process() -> None:
@@ -80,26 +79,6 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
         assert claim.bound is None, "the dual objective of an iterate is no bound"
 
 
-# --- the second press, and exits ------------------------------------------------------------------
-
-
-# --- supervised() itself --------------------------------------------------------------------------
-
-
-def test_the_first_press_asks_the_work_to_stop_and_its_value_is_returned() -> None:
-    asked = threading.Event()
-
-    def work() -> str:
-        interrupt_this_process()
-        assert asked.wait(30)
-        return "what there is"
-
-    before = signal.getsignal(signal.SIGINT)
-    found = supervised(work, asked.set)
-    assert (found.value, found.interrupted) == ("what there is", True)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_the_second_press_raises_and_gives_the_handler_back() -> None:
     released = threading.Event()
     presses: list[int] = []
@@ -120,16 +99,6 @@ def test_the_second_press_raises_and_gives_the_handler_back() -> None:
     released.set()
 
 
-def test_a_process_that_ignores_the_signal_goes_on_ignoring_it() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        found = supervised(lambda: interrupt_this_process() or 3, pytest.fail)
-        assert (found.value, found.interrupted) == (3, False)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def test_solve_after_solve_runs_on_the_same_thread() -> None:
     """SCIP's automatic differentiation has room for some fifty threads and crashes beyond."""
     before = threading.active_count()
@@ -138,43 +107,12 @@ def test_solve_after_solve_runs_on_the_same_thread() -> None:
     assert len(threads) <= 2, "a thread may be a moment late in becoming idle"
 
 
-@pytest.mark.parametrize(
-    "solver", ["highs", "clarabel", "scip", "scs", "piqp"] if FULL else ["scip"]
-)
-def test_a_solve_outside_the_main_thread_sets_no_handler(
-    solver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed(solver)
-
-    def refused(*_: object) -> None:
-        raise AssertionError("signal handlers belong to the main thread")
-
-    monkeypatch.setattr(signal, "signal", refused)
-    found: list[SolveResult] = []
-    model = tm.c_svc(long_runs.data(12, 2), C=1.0)
-    thread = threading.Thread(target=lambda: found.append(tm.solve(model, solver)))
-    thread.start()
-    thread.join(60)
-    (result,) = found
-    assert result.objective is not None
-    assert result.status in (Status.OPTIMAL, Status.INACCURATE)
+UNFINISHED = (Status.FEASIBLE, Status.LIMIT_NO_SOLUTION, Status.INACCURATE)
 
 
-@pytest.mark.parametrize(
-    ("claimed", "becomes"),
-    [
-        (Status.FEASIBLE, Status.INTERRUPTED),
-        (Status.LIMIT_NO_SOLUTION, Status.INTERRUPTED),
-        (Status.INACCURATE, Status.INTERRUPTED),
-        (Status.OPTIMAL, Status.OPTIMAL),
-        (Status.INFEASIBLE, Status.INFEASIBLE),
-    ],
-)
-def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status, becomes: Status) -> None:
+@pytest.mark.parametrize("claimed", [*UNFINISHED, Status.OPTIMAL, Status.INFEASIBLE])
+def test_only_an_unfinished_solve_becomes_interrupted(claimed: Status) -> None:
     claim = reported(Claim(claimed, message="word"), Finished(None, interrupted=True))
-    assert claim.status is becomes
+    assert claim.status is (Status.INTERRUPTED if claimed in UNFINISHED else claimed)
     assert claim.message == "interrupted, word"
     assert reported(Claim(claimed, message="word"), Finished(None)).status is claimed
-
-
-# --- the command line and the notebook ------------------------------------------------------------

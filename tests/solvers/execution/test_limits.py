@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,34 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import (
+    SHORTEST,
+    SOLVERS,
     Limits,
+    attempts,
+    choose,
+    clarabel,
     classify,
+    deadline,
+    ends_within,
     highs,
+    is_over,
+    limit_left,
     primal_residual,
     scip,
-    scs,
+    seconds_left,
     standard_form,
-)
+    supervised,
+    uninterrupted,
+    within_deadline,
+    within_limit,
+)  # fmt: skip
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.solvers.backends.test_translations import installed
 from tests.support.long_runs import claim_of, data, lp, milp
-from tightmargin.solvers import Claim, Status
+from tests.support.semidefinite_models import max_cut
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import Claim, SolverInfo, Status
 
 
 def after(solver: str, model: pyo.ConcreteModel, limits: Limits) -> tuple[Claim, float, Any]:
@@ -49,24 +65,19 @@ def test_without_the_time_for_a_point_there_is_none(solver: str) -> None:
     assert claim.bound is None or claim.bound <= 1
 
 
-SMALL: dict[str, Callable[[], pyo.ConcreteModel]] = {
-    "lp": lambda: lp(400, 10),
-    "milp": milp,
-    "miqp": lambda: tm.zero_one_big_m(data(60, 5), penalty=1.0, big_m=60.0),
-    "qp": lambda: tm.c_svc(data(200, 5), C=1.0),
-    "sdp": lambda: tm.conic_sdp(data(30, 10), penalty=1.0),
-}
-
-
 @pytest.mark.parametrize(
-    ("solver", "model"),
+    ("solver", "build"),
     [
-        ("highs", "milp"), ("highs", "lp"), ("scip", "miqp"), ("gurobi", "miqp"),
-        ("clarabel", "sdp"), ("scs", "sdp"),
+        ("highs", milp),
+        ("highs", lambda: lp(400, 10)),
+        ("scip", lambda: tm.zero_one_big_m(data(60, 5), penalty=1.0, big_m=60.0)),
+        ("clarabel", lambda: tm.conic_sdp(data(30, 10), penalty=1.0)),
     ],
-)  # fmt: skip
-def test_a_millisecond_ends_in_no_error(solver: str, model: str) -> None:
-    claim, objective, form = after(solver, SMALL[model](), Limits(1e-3))
+)
+def test_a_millisecond_ends_in_no_error(
+    solver: str, build: Callable[[], pyo.ConcreteModel]
+) -> None:
+    claim, objective, form = after(solver, build(), Limits(1e-3))
     assert claim.status in (Status.FEASIBLE, Status.LIMIT_NO_SOLUTION, Status.INACCURATE)
     if claim.status is Status.FEASIBLE:
         assert claim.x is not None
@@ -75,20 +86,6 @@ def test_a_millisecond_ends_in_no_error(solver: str, model: str) -> None:
 
 
 # --- SCS in parts ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("part", [40])
-def test_parts_of_a_run_of_scs_reach_the_same_optimum(
-    part: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed("scs")
-    monkeypatch.setattr(scs, "PART", part)
-    given = points("overlapping", 1, n=10)
-    claim, objective, _ = after("scs", tm.c_svc(given, C=0.7), Limits())
-    assert claim.status is Status.OPTIMAL
-    assert objective == pytest.approx(
-        reference_solutions.hinge(given, "free", 0.5, 0.7).value, abs=1e-6
-    )
 
 
 def test_the_iterations_of_all_parts_of_scs_stay_within_the_limit() -> None:
@@ -104,24 +101,7 @@ def test_the_clock_of_scs_runs_through_all_parts() -> None:
     assert claim.message.startswith("solved (inaccurate - reached time_limit_secs)")
 
 
-# --- seeds and threads ----------------------------------------------------------------------------
-
-
-def test_the_number_of_threads_of_highs_may_change_from_solve_to_solve() -> None:
-    """HiGHS fixes it once for every thread that calls it, and then ends without a status."""
-    for threads in (1, 2, 1):
-        claim, _, _ = after("highs", milp(24, 3), Limits(threads=threads))
-        assert claim.status is Status.OPTIMAL
-
-
 # --- bounds that solvers read as infinite, and HiGHS' quadratic code ------------------------------
-
-
-def test_a_bounded_qp_that_highs_calls_unbounded_is_solved() -> None:
-    model = tm.c_svc_dual(points("overlapping", 4, n=8), C=0.7)
-    model.objective.set_value(model.objective.expr + 0.3 * model.alpha[0])
-    assert tm.solve(model, "clarabel").objective == pytest.approx(-4.4859, abs=1e-4)
-    assert tm.solve(model, "highs").objective == pytest.approx(-4.4859, abs=1e-4)
 
 
 def test_a_qp_that_highs_leaves_without_a_status_is_solved() -> None:
@@ -153,34 +133,82 @@ def test_an_unbounded_qp_stays_unbounded() -> None:
     assert scip.run(form, Limits()).status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
-# --- cuts of SCIP below the root ------------------------------------------------------------------
+# --- on a clock that the tests move --------------------------------------------------------------
 
 
-def rounds_of_cuts(
-    model: pyo.ConcreteModel, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> int:
-    """What SCIP was told about rounds of cuts below the root."""
-    told = []
-    read = scip._claim
-    monkeypatch.setattr(
-        scip,
-        "_claim",
-        lambda solved, *rest: (
-            told.append(solved.getParam("separating/maxrounds")) or read(solved, *rest)
-        ),
-    )
-    scip.run(standard_form(model), Limits(options=options))
-    return told[0]
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Seconds that pass when the test says so."""
+    found = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: found.now)
+    return found
 
 
-def test_big_m_models_are_cut_at_the_root_only_unless_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("limit", "grace"), [(1.0, 1.0), (10.0, 1.0), (40.0, 4.0)])
+def test_a_proof_gets_a_second_or_a_tenth_more(limit: float, grace: float, clock: Any) -> None:
+    with ends_within(limit) as ends:
+        assert (limit_left(), seconds_left()) == (limit, limit + grace)
+        clock.now += limit + grace - 0.25
+        assert (limit_left(), seconds_left()) == (0.0, 0.25)
+        assert not is_over()
+        assert within_deadline(Limits(limit)).time_limit == 0.25
+        assert within_deadline(Limits()).time_limit == 0.25
+        assert within_limit(Limits(limit)).time_limit == SHORTEST
+        assert ends.words == ""
+        clock.now += 0.25
+        assert is_over()
+    assert limit_left() is None
+    assert within_limit(Limits(limit)) == Limits(limit)
+
+
+def test_of_two_deadlines_the_earlier_counts_and_names_travel_outwards(clock: Any) -> None:
+    with ends_within(10.0) as outer:
+        clock.now += 4.0
+        with ends_within(20.0) as inner:
+            assert (limit_left(), seconds_left()) == (6.0, 7.0)
+            with uninterrupted("one"):
+                clock.now += 2.0
+            for name in ("two", "three"):  # the first of them passes the end
+                with uninterrupted(name):
+                    clock.now += 8.0
+        assert inner.passed == ["two"]
+        assert outer.words == "the time limit was passed by 12.0 s: two cannot be stopped"
+
+
+def test_a_solver_that_cannot_be_interrupted_is_named_and_none_is_asked_after_it(
+    clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = tm.zero_one_big_m(data(8, 2), penalty=1.0, big_m=20.0)
-    assert rounds_of_cuts(model, monkeypatch) == 0
-    assert rounds_of_cuts(model, monkeypatch, **{"separating/maxrounds": 3}) == 3
-    choice = pyo.ConcreteModel()
-    choice.z = pyo.Var(range(4), within=pyo.Binary)
-    choice.two = pyo.Constraint(expr=pyo.quicksum(choice.z.values()) == 2)
-    choice.objective = pyo.Objective(expr=(choice.z[0] + 2 * choice.z[1] - choice.z[2]) ** 2)
-    assert rounds_of_cuts(choice, monkeypatch) == -1
+    """It ignores its limit: half a minute passes in one call."""
+
+    def run(form: Any, classification: Any, limits: Limits) -> Claim:
+        def work() -> None:
+            clock.now += 30.0
+
+        supervised(work, name="sleepy")
+        return Claim(Status.OPTIMAL, x=np.zeros(form.n), bound=0.0)
+
+    def refuse(*args: Any, **words: Any) -> Any:
+        raise AssertionError("a solver was asked after the end")
+
+    kinds, sleepy = frozenset({ProblemClass.SDP}), "sleepy"
+    info = SolverInfo("sleepy", "numpy", "numpy", kinds, (0.0, np.inf), "BSD", 1e-6, "a test's")
+    monkeypatch.setitem(SOLVERS, sleepy, info)
+    monkeypatch.setitem(attempts._REGISTERED, sleepy, run)
+    late = tm.solve(max_cut(3, 0), sleepy, time_limit=5.0)
+    said = "the time limit was passed by 25.0 s: sleepy cannot be stopped"
+    assert said in late.message
+    assert late.time_limit == 5.0
+    assert "passed" not in tm.solve(max_cut(3, 0), sleepy, time_limit=40.0).message
+    monkeypatch.setattr(clarabel, "run_conic", refuse)
+    result = tm.solve(max_cut(4, 1), sleepy, time_limit=5.0)
+    assert result.objective is None  # y = 0 is no point, and no other was looked for
+
+
+def test_the_kind_of_a_dense_matrix_decides_who_takes_it() -> None:
+    """Of order 130 Clarabel would fill gigabytes, but where a pattern lets it split the matrix."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4, 130))
+    dense = tm.conic_sdp(tm.TrainingData(X, np.array([1.0, 1.0, -1.0, -1.0])), penalty=1.0)
+    for model, taken in ((dense, "scs"), (max_cut(130, 0), "clarabel")):
+        form = standard_form(model)
+        assert choose("auto", classify(form).problem_class, form).info.name == taken

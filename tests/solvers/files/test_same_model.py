@@ -1,4 +1,4 @@
-"""Models that say the same, and the smallest changes that make them different."""
+"""Models that say the same, the smallest changes that make another, and files read back."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.cases import CASES
+from tests.conformance.problems import PROBLEMS
+from tests.support.covering import FULL
+from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.solvers import NumberError, ProblemClassError
 
 
 def small(order: int = 1, scale: float = 1.0) -> pyo.ConcreteModel:
@@ -43,15 +47,12 @@ def small(order: int = 1, scale: float = 1.0) -> pyo.ConcreteModel:
 
 
 @pytest.mark.parametrize(("order", "scale"), [(1, 1e-7), (-1, 1.0), (-1, 3.0)])
-def test_order_and_scale_say_nothing(order: int, scale: float) -> None:
-    found = tm.same_model(small(), small(order, scale))
+def test_order_scale_and_what_no_point_can_tell_apart_say_nothing(order: int, scale: float) -> None:
+    other = small(order, scale)
+    found = tm.same_model(small(), other)
     assert found, found
     assert found.columns_by == "name"
     assert found.largest < 1e-15
-
-
-def test_what_no_point_can_tell_apart_is_the_same() -> None:
-    other = small()
     other.again = pyo.Constraint(expr=2 * other.x[0] + 4 * other.x[1] - 2 * other.k >= 1)
     other.weaker = pyo.Constraint(expr=other.x[0] + 2 * other.x[1] - other.k >= 0.4)
     other.bound = pyo.Constraint(expr=5 * other.x[0] <= 15)
@@ -110,49 +111,17 @@ def test_one_change_makes_another_model(name: str) -> None:
         assert len(repr(found).splitlines()) <= 12
 
 
-def test_rows_near_each_other_are_told_apart_by_the_tolerance() -> None:
-    """Many rows whose values at one point are nearly equal: each finds its own partner."""
-    draw = np.random.default_rng(2)
-    rows = draw.normal(size=(40, 3))
-
-    def model(numbers: np.ndarray) -> pyo.ConcreteModel:
-        m = pyo.ConcreteModel()
-        m.x = pyo.Var(range(3))
-        m.rows = pyo.Constraint(
-            range(len(numbers)),
-            rule=lambda m, i: sum(float(numbers[i, j]) * m.x[j] for j in range(3)) >= 1,
-        )
-        m.goal = pyo.Objective(expr=m.x[0])
-        return m
-
-    moved = rows[draw.permutation(40)] * draw.uniform(1 - 1e-11, 1 + 1e-11, size=(40, 3))
-    found = tm.same_model(model(rows), model(moved))
-    assert found
-    assert 1e-13 < found.largest < 1e-10
-    assert len(tm.same_model(model(rows), model(moved), tolerance=1e-13).differences) > 40
-
-
-def test_other_names_go_by_position() -> None:
-    first, second = pyo.ConcreteModel(), pyo.ConcreteModel()
-    for m, names in ((first, "ab"), (second, "cd")):
-        for name in names:
-            m.add_component(name, pyo.Var())
-        one, two = (m.component(name) for name in names)
-        m.row = pyo.Constraint(expr=one + 2 * two >= 1)
-        m.goal = pyo.Objective(expr=one)
-    found = tm.same_model(first, second)
-    assert found
-    assert found.columns_by == "position"
-
-
-def test_names_that_a_file_lost_go_by_position_beside_the_others() -> None:
+def test_other_names_go_by_position_beside_those_that_are_the_same() -> None:
     def model(*names: str, most: float = 3.0) -> pyo.ConcreteModel:
         m = pyo.ConcreteModel()
         m.x = pyo.Var(names, bounds=(0, most))
-        m.row = pyo.Constraint(expr=m.x[names[0]] + 2 * m.x[names[1]] + 3 * m.x["z"] >= 1)
+        m.row = pyo.Constraint(expr=sum(k * m.x[name] for k, name in enumerate(names, 1)) >= 1)
         m.goal = pyo.Objective(expr=m.x[names[0]])
         return m
 
+    found = tm.same_model(model("a", "b"), model("c", "d"))
+    assert found, found
+    assert found.columns_by == "position"
     found = tm.same_model(model("é", "ü", "z"), model("_", "_1", "z"))
     assert found, found
     assert found.columns_by == "name, 2 columns of other names by position"
@@ -212,12 +181,76 @@ def test_what_a_file_states_in_more_variables_is_the_same(tmp_path: Path, suffix
     assert not tm.same_model(far_away(0.10001), again)
 
 
-def test_a_square_is_the_same_as_its_terms() -> None:
-    square, terms = pyo.ConcreteModel(), pyo.ConcreteModel()
-    for m in (square, terms):
-        m.x = pyo.Var()
-    square.goal = pyo.Objective(expr=(1.3 - 0.7 * square.x) ** 2)
-    terms.goal = pyo.Objective(expr=1.69 - 1.82 * terms.x + 0.49 * terms.x**2)
-    assert tm.same_model(square, terms)
-    terms.goal.expr += 0.01
-    assert len(tm.same_model(square, terms).differences) == 1
+# --- what is written and read back: the catalogue and small models --------------------------------
+
+TEXT = (".lp", ".mps")
+CONIC = (".cbf", ".task", ".ptf", ".jtask", ".dat-s")
+CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
+BENT = (ProblemClass.NONCONVEX, ProblemClass.LRCP)
+EXACT = 1e-13  # factors of cones are rounded, nothing else is
+
+
+def holds(suffix: str, problem_class: ProblemClass) -> bool:
+    """Whether a format has a place for models of a class."""
+    if suffix in TEXT:
+        return problem_class is not ProblemClass.SDP
+    return problem_class in CONVEX or (suffix != ".dat-s" and problem_class not in BENT)
+
+
+# The formats of each entry and of each problem: some of them, all in turn, and with FULL all.
+ENTRIES = [
+    (name, suffix)
+    for k, name in enumerate(sorted(CASES))
+    for j, suffix in enumerate((*TEXT, ".cbf", ".task", ".dat-s"))
+    if FULL or (j - k) % 5 < 2
+]
+
+
+@pytest.mark.parametrize(("name", "suffix"), ENTRIES)
+def test_a_formulation_comes_back_from_every_format_that_holds_it(
+    name: str, suffix: str, tmp_path: Path
+) -> None:
+    model, file = CASES[name].build(CASES[name].intercepts[0]), tmp_path / f"model{suffix}"
+    if holds(suffix, CATALOGUE[name].problem_class) and name != "deviance_svc":
+        found = tm.same_model(model, tm.read_model(tm.export(model, file)))
+        assert found, found
+        assert (found.columns_by, found.largest <= EXACT) == ("name", True)
+    else:
+        with pytest.raises((ValueError, ProblemClassError), match=r"write|solvers that can"):
+            tm.export(model, file)
+        assert not file.exists()
+
+
+@pytest.mark.parametrize("k", range(len(PROBLEMS)), ids=lambda k: PROBLEMS[k].name)
+def test_a_small_model_comes_back(k: int, tmp_path: Path) -> None:
+    problem = PROBLEMS[k]
+    for j, suffix in enumerate((*TEXT, *CONIC)):
+        if not FULL and (j - k) % 7 > 3:
+            continue
+        try:
+            file = tm.export(problem.build(), tmp_path / f"model{suffix}")
+        except (ValueError, ProblemClassError, NumberError):
+            assert not holds(suffix, problem.problem_class)
+            continue
+        found = tm.same_model(problem.build(), tm.read_model(file))
+        assert found, f"{suffix}: {found}"
+        assert found.largest <= EXACT
+
+
+def test_a_file_with_a_number_changed_is_another_model(tmp_path: Path) -> None:
+    """Every number counts but the one of a row c x >= 0, whose scale says nothing."""
+    data = tm.data.outlier_data("clustered", n=4, d=2, sigma=0.5, seed=3)
+    model = tm.conic_sdp(data, penalty=1.3)
+    file = tm.export(model, tmp_path / "model.dat-s")
+    assert tm.same_model(model, tm.read_model(file))
+    lines = file.read_text().splitlines()
+    entries = {k: line.split() for k, line in enumerate(lines) if line.count(" ") == 4}
+    places = [tuple(words[1:4]) for words in entries.values()]
+    numbers = {k: words for k, words in entries.items() if words[0].isdigit()}
+    assert len(numbers) > 50
+    for k, words in [*numbers.items()][:: 1 if FULL else 4]:
+        number = repr(float(words[4]) * 1.001)
+        changed = [*lines[:k], " ".join([*words[:4], number]), *lines[k + 1 :]]
+        file.write_text("\n".join(changed))
+        is_scale = words[1] == "1" and places.count(tuple(words[1:4])) == 1
+        assert bool(tm.same_model(model, tm.read_model(file))) == is_scale, lines[k]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from typing import Any
 
 import pyomo.environ as pyo
@@ -14,8 +13,7 @@ import tightmargin as tm
 from tests.cases import CASES
 from tests.inside.formulations import formulas
 from tests.inside.solvers import expression_node, of_text, relation_node
-from tests.support.printed_examples import points
-from tightmargin.formulations import CATALOGUE, ProblemClass, formulation
+from tightmargin.formulations import CATALOGUE
 
 DATA = tm.TrainingData([[0.5, -2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], [-1, 1, 1, -1])
 
@@ -28,7 +26,7 @@ def line(shown: Any, name: str) -> Any:
     return next(found for found in shown.statements if found.name == name)
 
 
-def test_a_model_is_shown_as_its_paper_states_it() -> None:
+def test_a_model_is_shown_as_its_paper_states_it_and_in_latex_and_html() -> None:
     assert str(tm.show(c_svc())).splitlines() == [
         "c_svc (QP): C-SVC, the soft margin with a cost on every slack.",
         "  min        1/2 ||w||^2 + C sum_i s_i xi_i",
@@ -37,9 +35,6 @@ def test_a_model_is_shown_as_its_paper_states_it() -> None:
         "  free       w, b",
         "  data       TrainingData: 4 points, 2 features; C = 2; intercept = free",
     ]
-
-
-def test_it_is_shown_in_latex_and_in_html() -> None:
     shown = tm.show(c_svc())
     row = r"y_{i}\,\left(\langle w, x_{i}\rangle + b\right) + \xi_{i} \ge 1"
     assert row in shown.to_latex()
@@ -50,16 +45,6 @@ def test_it_is_shown_in_latex_and_in_html() -> None:
     assert line(shown, "min").latex == (
         r"\tfrac{1}{2}\,\lVert w\rVert^2 + C\,\sum_{i} s_{i}\,\xi_{i}"
     )
-
-
-def test_the_intercept_is_that_of_the_model() -> None:
-    none = tm.show(tm.c_svc(DATA, C=1.0, intercept="none"))
-    assert line(none, "margin[i]").text == "y_i <w, x_i> + xi_i >= 1"
-    priced = tm.show(tm.c_svc(DATA, C=1.0, intercept="penalised"))
-    assert line(priced, "min").text.startswith("1/2 ||(w, b)||^2 + C")
-    dual = tm.show(tm.c_svc_dual(DATA, C=1.0, intercept="penalised"))
-    assert {found.name for found in dual.statements} >= {"weight[j]", "weight_b"}
-    assert "balance" not in str(dual)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -105,37 +90,6 @@ def test_every_edit_is_marked() -> None:
     assert (marks["extra"], marks["objective"]) == ("+", "~")
 
 
-def test_rows_are_written_out_on_request() -> None:
-    shown = tm.show(c_svc(), rows=2)
-    assert line(shown, "margin[0]").text == "-0.5 w[0] + 2 w[1] - b + xi[0] >= 1"
-    assert line(shown, "margin[1]").text == "w[0] + 3 w[1] + b + xi[1] >= 1"
-    assert line(shown, "margin[1]").where == "and 2 more"
-    assert "margin[2]" not in str(shown)
-
-
-def test_a_formulation_of_ones_own_is_shown_by_its_docstring() -> None:
-    @formulation(ProblemClass.QP, "here")
-    def shown_by_docstring(data: tm.TrainingData, *, intercept: str = "free") -> Any:
-        """The least norm at all.
-
-        min   ||w||^2
-        s.t.  floor   w_0 >= 1
-        """
-        model = pyo.ConcreteModel()
-        model.w = pyo.Var([0, 1])
-        model.floor = pyo.Constraint(expr=model.w[0] >= 1)
-        model.objective = pyo.Objective(expr=model.w[0] ** 2 + model.w[1] ** 2)
-        return model
-
-    try:
-        text = str(tm.show(shown_by_docstring(DATA)))
-    finally:
-        del CATALOGUE["shown_by_docstring"]
-    assert text.splitlines()[0] == "shown_by_docstring (QP): The least norm at all."
-    assert "  min   ||w||^2" in text
-    assert "  s.t.  floor w_0 >= 1" in text
-
-
 def foreign() -> Any:
     model = pyo.ConcreteModel(name="mine")
     model.I = pyo.RangeSet(30)
@@ -166,9 +120,9 @@ def test_a_foreign_model_is_shown_by_the_first_row_of_each_family() -> None:
     assert line(shown, "r").text == "1 <= x[1] + (p x[2])/(x[3] + 1) <= 4"
     assert line(shown, "y").text == "0 <= y <= 1, in Binary"
     assert line(shown, "data").text == "p = 3.5"
-    assert [found.name for found in tm.show(model, rows=2).statements if "c[" in found.name] == [
-        "c[1]", "c[2]",
-    ]  # fmt: skip
+    two = tm.show(model, rows=2)
+    assert line(two, "c[2]").where == "and 28 more"
+    assert "c[3]" not in str(two)
 
 
 def test_fixed_variables_and_prices_before_variables() -> None:
@@ -194,22 +148,11 @@ def test_semidefinite_rows_and_empty_models_are_shown() -> None:
     assert repr(tm.show(pyo.ConcreteModel(name="none"))) == "none: 0 variables, 0 rows"
 
 
-class Meaning(dict):
-    """Names of a node with their values; indices are names too."""
-
-    def __missing__(self, name: str) -> Any:
-        return int(name)
-
-
 def evaluated(node: ast.expr, model: Any) -> Any:
-    values = {(i,): pyo.value(model.x[i]) for i in model.I}
-    names = Meaning(x=values, y=pyo.value(model.y), p=pyo.value(model.p))
+    names = {"x": {(i,): pyo.value(model.x[i]) for i in model.I}}
+    names |= {name: pyo.value(model.component(name)) for name in ("y", "p")}
     names["unary"] = lambda name, at: getattr(math, name, abs)(at)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name | ast.Subscript | ast.Tuple):
-            part.ctx = ast.Load()
-    code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
-    return eval(code, {"__builtins__": {}}, names)
+    return eval(ast.unparse(node), {"__builtins__": {}}, names)
 
 
 def test_nodes_have_the_value_of_the_expression() -> None:
@@ -233,12 +176,3 @@ def test_what_is_no_expression_is_upright() -> None:
     assert of_text("row", "a matrix of order 3").latex == r"\text{a matrix of order 3}"
     assert of_text("row", "xi[0] >= 1").html == "ξ<sub>0</sub> ≥ 1"
     assert "&lt;b&gt;" in of_text("row", "<b>").html
-
-
-def test_large_models_are_shown_at_once() -> None:
-    """And nothing is made of what is kept as arrays."""
-    model = tm.c_svc(points(569, 30), C=1.0)
-    shown = tm.show(model, rows=3)
-    assert len(repr(shown).splitlines()) <= 12
-    assert re.search(r"\.\.\. \(\d+ terms\)", line(shown, "margin[0]").text)
-    assert len(model.margin._data) == len(model.xi.touched()) == 0
