@@ -86,7 +86,7 @@ def test_scip_reads_second_order_cones(suffix: str, train: Path) -> None:
 
 
 def test_the_document_of_the_command(train: Path) -> None:
-    """Its refusals: test_refusals_files."""
+    """Its refusals: tests/solvers/test_refusals.py."""
     file = train.with_name("model.mps")
     assert run("export", "c_svc", "--data", train, "--set", f"C={C}", file, "--json").json == {
         "schema": "tightmargin/1", "command": "export",
