@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -341,3 +343,32 @@ def test_an_interrupt_counts_lent_nodes(at: int, own: ConflictSearch, monkeypatc
 def test_an_error_of_the_search_itself_is_not_taken_for_a_lost_worker(monkeypatch: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         with_workers(monkeypatch, Here(lambda call: bool(1 / 0)), hard())
+
+
+@pytest.mark.full("processes start, one is killed in the middle, and others take its place")
+def test_killed_processes_are_replaced(monkeypatch: Any) -> None:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    killed: list[int] = []
+    opened: list[Any] = []
+
+    class Watched(ProcessPoolExecutor):
+        def __init__(self, *args: Any, **words: Any) -> None:
+            super().__init__(*args, **words)
+            opened.append(self)
+
+    def kill_one(told: Any) -> None:
+        for process in [p for pool in opened for p in (pool._processes or {}).values()]:
+            if not killed and told.nodes > 100:
+                killed.append(process.pid)
+                os.kill(process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Watched)
+    monkeypatch.setattr(searching, "FRONTIER", 0.1)
+    monkeypatch.setattr(loans, "SECONDS", 0.2)
+    data = hard(40)
+    found = conflict_search(data, **WORDS, workers=2, progress=kill_one)
+    assert killed
+    assert len(opened) > 1
+    assert found.stop is StopReason.PROVEN
+    assert found.objective == pytest.approx(conflict_search(data, **WORDS).objective, rel=2e-6)
