@@ -30,7 +30,7 @@ def some(pairs: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
 
 
 def test_every_entry_of_the_catalogue_has_its_relations_stated() -> None:
-    """Of several classes: tests/formulations/multiclass/test_hinge.py. Their data are others."""
+    """Of several classes: tests/formulations/multiclass/test_big_m.py. Their data are others."""
     labelled = {name for name, entry in CATALOGUE.items() if MulticlassData not in entry.takes}
     assert set(FAMILIES) == labelled
 

@@ -45,10 +45,6 @@ def functions_of_data() -> Iterator[tuple[str, Callable[..., Any]]]:
 READERS = dict(functions_of_data())
 
 
-def test_the_functions_that_know_weights_are_functions_of_data() -> None:
-    assert set(READERS) > AWARE
-
-
 def test_functions_of_data_refuse_weights_before_anything_else() -> None:
     for name in set(READERS) - AWARE - {"fit_kernel_pca"}:
         function = READERS[name]

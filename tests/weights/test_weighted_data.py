@@ -48,16 +48,6 @@ def test_points_without_weight_are_left_out() -> None:
     assert gram.points.total_weight == several.total_weight == 8.75
 
 
-def test_equal_weights_of_1_are_none_and_the_digest_knows_the_others() -> None:
-    plain = tm.TrainingData(X, Y)
-    assert weighted(sample_weight=np.ones(7)).weights is None
-    assert weighted(sample_weight=np.ones(7)).sha256 == plain.sha256
-    assert weighted(sample_weight=np.full(7, 2.0)).sha256 != plain.sha256
-    assert plain.sha256 == tm.TrainingData(X, WORDS).sha256
-    assert (plain.total_weight, plain.masses) == (7.0, (4.0, 3.0))
-    assert plain.multiplicity.tolist() == [1.0] * 7
-
-
 @pytest.mark.parametrize(
     ("class_weight", "expected"),
     [

@@ -1,8 +1,7 @@
-"""The level-1 lift: valid at true optima, equal to another hand's, between SDP and optimum."""
+"""The level-1 lift: valid at true optima, with decided points, and of a stated size."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -26,68 +25,16 @@ from tests.inside.formulations import (
 )
 from tests.inside.formulations import lift_lift_rows as lift_rows
 from tests.inside.solvers import FeasiblePoint, proven_point, standard_form, zero_one_enumeration
-from tests.references.level_one_lift import lift_value
 from tests.references.reference_solutions import INTERCEPTS, points
 from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
 from tightmargin.solvers import solve
 
-# --- the value -----------------------------------------------------------------------------------
-
-
-def nearest_pairs(data: TrainingData, at: list[int], k: int) -> set[tuple[int, int]]:
-    """Pairs of a point and one of the k points nearest to it."""
-    found = set()
-    for i in at:
-        others = sorted((float(((data.X[i] - data.X[j]) ** 2).sum()), j) for j in at if j != i)
-        found |= {(min(i, j), max(i, j)) for _, j in others[:k]}
-    return found
-
-
-@pytest.mark.parametrize(
-    ("mode", "seed", "penalty", "conflicts", "decided"),
-    [
-        ("penalised", 1, 4.0, ((0, 5), (1, 2, 4)), False),
-        ("free", 5, 1.0, (), True),
-        ("none", 3, 2.0, ((0, 4),), True),
-    ],
-)
-def test_the_value_is_that_of_another_hand(
-    mode: str, seed: int, penalty: float, conflicts: tuple[tuple[int, ...], ...], decided: bool
-) -> None:
-    """Conflicts and decided points need not be true here: both hands are told the same."""
-    data = points("overlapping", seed, n=6)
-    best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
-    bounds = closed_slack_bounds(data, penalty=penalty, intercept=mode, slack=0.3)
-    v = 1 - margins(data, best.w, best.b)
-    if decided:
-        lower, upper = bounds.lower.copy(), bounds.upper.copy()
-        lower[np.argmax(v)], upper[np.argmin(v)] = 0.1 * v.max(), 0.0
-        bounds = replace(bounds, lower=lower, upper=upper)
-    bounds = replace(bounds, conflicts=conflicts)
-    told = stated_bounds(data, bounds, None, "none", penalty, mode)
-    undecided = np.flatnonzero((told.lower <= 0) & (told.upper > 0)).tolist()
-    assert len(undecided) == (4 if decided else 6)
-    crossed = nearest_pairs(data, undecided, 1)
-    assert len(crossed) < len(undecided) * (len(undecided) - 1) // 2
-    result = solve(
-        conic_sdp_lift(data, penalty=penalty, intercept=mode, slack_bounds=bounds, partners=1)
-    )
-    expected = lift_value(data, mode, penalty, told, crossed)
-    assert result.bound == pytest.approx(expected, rel=2e-6)
-    loose = lift_value(data, mode, penalty, told, ())
-    assert loose < expected - 1e-3  # the products are felt
-
-
-@functools.cache
-def instance(seed: int, mode: str, penalty: float) -> tuple[TrainingData, Any, float]:
-    data = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=seed)
-    best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
-    return data, (best.w, best.b), best.objective
-
 
 def test_decided_points_leave_an_ordinary_program() -> None:
     """With every point decided right, what is left is the hard-margin machine of the kept ones."""
-    data, known, optimum = instance(3, "penalised", 2.0)
+    data = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=3)
+    found = zero_one_enumeration(data, penalty=2.0, intercept="penalised")
+    known = (found.w, found.b)
     closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
     violated = margins(data, *known) < 1 - 1e-9
     bounds = replace(
@@ -97,11 +44,8 @@ def test_decided_points_leave_an_ordinary_program() -> None:
     )
     model = conic_sdp_lift(data, penalty=2.0, slack_bounds=bounds, incumbent=known)
     result = solve(model)
-    assert result.bound == pytest.approx(optimum, rel=1e-6)
+    assert result.bound == pytest.approx(found.objective, rel=1e-6)
     assert len(list(model.V.values())) == 0
-
-
-# --- size and bad input --------------------------------------------------------------------------
 
 
 def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Derived M of the truncated hinge loss of several classes: it keeps an optimum, less need not."""
+"""Several classes: derived M of the truncated loss keep an optimum; relations of the hinge."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import tightmargin as tm
 from tests.inside.formulations import cap_of, class_costs, class_reaches, derive_multiclass_big_m
 from tests.references.multiclass import Machine, class_points, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS
+from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Verdict
 
 # A class of one point far away, whose weight is next to nothing: it is given up altogether.
@@ -119,12 +120,47 @@ def test_a_small_m_cuts_the_optimum_off_and_says_so(mode: str) -> None:
     assert "M[5]" in tm.solve(relaxed).certificate.unproven
 
 
-def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
-    data = class_points(2, n=7)
-    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived"}
-    closed = tm.multiclass_truncated(data, **words)
-    better = tm.build("multiclass_truncated", data, **words)
-    assert (better.big_m_proof.values < closed.big_m_proof.values).all()
-    worse = (np.full((3, 2), 9.0) * [[1], [0], [-1]], np.zeros(3))
-    kept = tm.multiclass_truncated(data, **words, incumbent=worse)
-    np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
+# --- the hinge loss -------------------------------------------------------------------------------
+
+DATA = class_points(0, n=24, K=4)
+WEIGHTS = (0.5, 2.0, 1.0, 0.25)
+
+
+def hinge(data: tm.MulticlassData, **words: Any) -> tuple[float, np.ndarray]:
+    """Optimum and B, after a tight solve that is certified."""
+    tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    model = tm.multiclass_hinge(data, **words)
+    result = tm.solve(model, "clarabel", options=tight)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    B, _ = CATALOGUE["multiclass_hinge"].classifier(model.origin, result.values, result.duals)
+    return result.objective, B
+
+
+def test_classes_places_units_and_copies_change_the_machine_as_they_must() -> None:
+    """Class k is called order[k]; x -> 4 Rx + shift with 16 times the ridge; every point twice."""
+    order, c, s = np.array([2, 0, 3, 1]), np.cos(0.7), np.sin(0.7)
+    turn, weights = np.array([[c, -s], [s, c]]), np.empty(4)
+    weights[order] = WEIGHTS
+    moved = np.vstack([4 * DATA.X @ turn.T + [3.0, -20.0]] * 2)
+    other = tm.MulticlassData(moved, np.tile(order[DATA.y], 2))
+    value, B = hinge(DATA, ridge=0.05, class_weight=WEIGHTS)
+    again, B_other = hinge(other, ridge=0.05 * 16, class_weight=tuple(weights))
+    assert again == pytest.approx(value, rel=1e-8)
+    np.testing.assert_allclose(4 * B_other[order], B @ turn.T, atol=1e-5)
+
+
+def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
+    check = CATALOGUE["multiclass_hinge"].check
+    origin = tm.multiclass_hinge(DATA, ridge=0.1).origin
+    rng = np.random.default_rng(0)
+    B, b, shift = rng.normal(size=(4, 2)), rng.normal(size=4), np.array([2.0, -1.0])
+    plain = check(origin, {"B": B - B.mean(axis=0), "b": b - b.mean()})
+    moved = check(origin, {"B": B + shift, "b": b + 5.0})
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_allclose(moved.repaired["B"].sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(moved.repaired["b"].sum(), 0, atol=1e-12)
+    by_hand = 0.1 * float(((B - B.mean(axis=0)) ** 2).sum())
+    for x, y in zip(DATA.X, DATA.y, strict=True):
+        f = B @ x + b
+        by_hand += max(0.0, *(1 - f[y] + f[k] for k in range(4) if k != y)) / DATA.n
+    assert plain.objective == pytest.approx(by_hand, rel=1e-12)

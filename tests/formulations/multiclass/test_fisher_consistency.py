@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import tightmargin as tm
-from tests.inside.formulations import confused_weights, consistency_ratio, population_risk
-from tests.references.multiclass import class_points
+from tests.inside.formulations import confused_weights
 from tightmargin.formulations import admissible_truncation, is_consistent
 
 Array = NDArray[np.float64]
@@ -53,16 +51,6 @@ def test_the_ranges_are_the_printed_ones_with_the_minus_put_right(K: int) -> Non
         assert not is_consistent(loss, -np.inf, K)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("s", [-0.1, -0.5, -2.0])
-def test_the_ratio_is_the_largest_over_many_u(loss: str, s: float) -> None:
-    value = LOSSES[loss]
-    u = np.arange(-s, 40.0, 0.01)
-    ratios = [(value(0.0) - value(at)) / (value(s) - value(0.0)) for at in u]
-    assert consistency_ratio(loss, s) == pytest.approx(max(ratios), rel=1e-9)
-    assert consistency_ratio(loss, 0.0) == np.inf
-
-
 @pytest.mark.parametrize(("loss", "share"), [("hinge", 1.0), ("hinge", 0.0), ("logistic", 1.0)])
 def test_inside_the_range_the_best_scores_are_largest_at_the_largest_weight(
     loss: str, share: float
@@ -95,22 +83,3 @@ def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
     for q in ((0.42, 0.58), (0.6, 0.4)):
         risks = [risk_by_hand(loss, s, q, (f, -f)) for f in line]
         assert (line[int(np.argmin(risks))] > 0) == (q[0] > q[1])
-
-
-@pytest.mark.parametrize(("K", "s", "said"), [(2, -2.0, False), (3, -0.5, False), (3, -0.6, True)])
-def test_a_solved_machine_says_when_its_truncation_is_not_consistent(
-    K: int, s: float, said: bool
-) -> None:
-    data = class_points(1, n=2 * K, K=K)
-    model = tm.build("multiclass_truncated_relaxed", data, ridge=0.1, truncation=s, big_m=50.0)
-    facts = tm.solve(model).certificate.facts
-    assert ("not Fisher consistent" in facts.get("fisher_consistency", "")) == said
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_risk_of_many_scores_is_the_one_by_hand(loss: str) -> None:
-    rng = np.random.default_rng(3)
-    f = np.vstack([rng.standard_normal((20, 4)), np.zeros((1, 4)), [[1.0, 1.0, -1.0, -1.0]]])
-    q = rng.random(4)
-    by_hand = [risk_by_hand(loss, -0.3, q, row) for row in f]
-    np.testing.assert_allclose(population_risk(loss, -0.3, q, f), by_hand, rtol=1e-12)

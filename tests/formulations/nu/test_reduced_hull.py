@@ -13,7 +13,7 @@ import tightmargin as tm
 from tests.inside.formulations import MEET, gram_data
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.certified import checked, hyperplane
+from tests.support.certified import checked
 from tests.support.covering import FULL
 from tightmargin.solvers import SolveResult, Verdict
 
@@ -79,26 +79,3 @@ def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
     data = points("unbalanced", 1, n=14)
     result = certified(tm.reduced_hull_svc(data, hull_bound=1 / 4))
     np.testing.assert_allclose(result.values["alpha"][data.y > 0], 0.25, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("mode", "bound"), [("free", "none"), ("penalised", 5.0), ("none", "none")]
-)
-def test_plain_hulls_are_two_hard_margins_apart(mode: str, bound: Any) -> None:
-    """Half the distance is 1 / ||w_hard||, and v turns into w_hard when divided by 2 of its own.
-
-    From D = 1 on, or 2 where there is one hull, the bound does nothing.
-    """
-    data = points("separable", 4)
-    hard = reference_solutions.hard_margin(data, mode)
-    margin = 1 / np.sqrt(2 * hard.value)
-    model = tm.reduced_hull_svc(data, hull_bound=bound, intercept=mode)
-    result = certified(model, solver="clarabel", options={"tol_gap_rel": 1e-12, "tol_feas": 1e-12})
-    facts = result.certificate.facts
-    assert facts["half_distance"] == pytest.approx(margin, rel=1e-8)
-    assert facts["hull_distance"] == pytest.approx(2 * margin, rel=1e-8)
-    assert facts["errors"] == 0
-    w, b = hyperplane(model, result)
-    scale = 2 * margin**2  # ||v|| = 2 margin, and w_hard has length 1 / margin
-    np.testing.assert_allclose(w / scale, hard.w, atol=1e-5)
-    assert b / scale == pytest.approx(hard.b, abs=1e-5)

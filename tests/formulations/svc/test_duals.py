@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,10 +28,6 @@ DUALS: dict[str, Any] = {
 PRIMALS: dict[str, Any] = {"hard": tm.hard_margin_svc, "soft": tm.soft_margin_svc}
 
 
-def rbf(data: tm.TrainingData) -> tm.GramData:
-    return gram_data(data, kernel="rbf", width=WIDTH)
-
-
 @functools.cache
 def best_alpha(kind: str, mode: str) -> np.ndarray:
     build, data, words = DUALS[kind]
@@ -44,74 +39,6 @@ def primal_value(kind: str, mode: str) -> float:
     if kind == "hard":
         return reference_solutions.hard_margin(SEPARABLE, mode).value
     return reference_solutions.hinge(OVERLAPPING, mode, RIDGE, 1 / OVERLAPPING.n).value
-
-
-def margin_dual_by_cvxpy(gram: np.ndarray, y: np.ndarray, mode: str, share: float) -> float:
-    """The largest e'a - share a'Qa over a >= 0."""
-    a = cp.Variable(len(y), nonneg=True)
-    q = np.outer(y, y) * (gram + (1.0 if mode == "penalised" else 0.0))
-    rows = [y @ a == 0] if mode == "free" else []
-    cp.Problem(cp.Maximize(cp.sum(a) - share * cp.quad_form(a, cp.psd_wrap(q))), rows).solve(
-        solver=cp.CLARABEL
-    )
-    return float(cp.sum(a).value - share * a.value @ q @ a.value)
-
-
-# --- the hard margin -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_paper_mixes_the_duals_of_two_objectives(mode: str) -> None:
-    """min ||w||^2 is max e'a - a'Qa / 4; the printed max e'a - a'Qa / 2 is half of it."""
-    gram, y = SEPARABLE.X @ SEPARABLE.X.T, SEPARABLE.y
-    squared = 2 * reference_solutions.hard_margin(SEPARABLE, mode).value
-    assert margin_dual_by_cvxpy(gram, y, mode, 1 / 4) == pytest.approx(squared, rel=1e-5)
-    printed = margin_dual_by_cvxpy(gram, y, mode, 1 / 2)
-    assert printed == pytest.approx(squared / 2, rel=1e-5)
-    ours = certified(tm.hard_margin_svc_dual(SEPARABLE, intercept=mode))
-    assert -ours.objective == pytest.approx(printed, rel=1e-5)
-
-
-@pytest.mark.parametrize(("mode", "seed"), list(zip(INTERCEPTS, range(3), strict=True)))
-def test_the_multipliers_add_up_to_the_margin_to_the_power_minus_two(seed: int, mode: str) -> None:
-    data = points("separable", seed)
-    dual = certified(tm.hard_margin_svc_dual(data, intercept=mode))
-    margin = -certified(tm.max_margin_svc(data, intercept=mode)).objective
-    assert dual.values["alpha"].sum() == pytest.approx(margin**-2, rel=1e-5)
-    assert -2 * dual.objective == pytest.approx(margin**-2, rel=1e-5)
-
-
-# --- the soft margin -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "mode"),
-    [(OVERLAPPING, "free"), (rbf(OVERLAPPING), "penalised"), (OVERLAPPING, "none")],
-    ids=INTERCEPTS,
-)
-def test_the_soft_dual_is_that_of_c_svc_at_one_over_two_n_ridge(data: Any, mode: str) -> None:
-    soft_model = tm.soft_margin_svc_dual(data, ridge=RIDGE, intercept=mode)
-    other_model = tm.c_svc_dual(data, C=1 / (2 * data.n * RIDGE), intercept=mode)
-    soft, other = certified(soft_model), certified(other_model)
-    assert soft.objective == pytest.approx(2 * RIDGE * other.objective, rel=1e-6)
-    alpha = 2 * RIDGE * other.values["alpha"]
-    np.testing.assert_allclose(soft.values["alpha"], alpha, atol=1e-4 / data.n)
-    ours, theirs = hyperplane(soft_model, soft), hyperplane(other_model, other)
-    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
-    assert ours[1] == pytest.approx(theirs[1], abs=1e-4)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_representer_form_is_minus_the_dual_and_the_printed_one_is_not(mode: str) -> None:
-    """1/2 printed for 1/m is the machine with ridge 2 ridge / m, its objective times m / 2."""
-    gram = rbf(OVERLAPPING)
-    dual = certified(tm.soft_margin_svc_dual(gram, ridge=RIDGE, intercept=mode))
-    right = certified(tm.kernel_soft_margin_svc(gram, ridge=RIDGE, intercept=mode))
-    assert right.objective == pytest.approx(-dual.objective, rel=1e-6)
-    printed = reference_solutions.kernel_hinge(np.asarray(gram.gram), gram.y, RIDGE, 1 / 2, mode)
-    assert printed > 2 * right.objective
-    as_printed = certified(tm.soft_margin_svc_dual(gram, ridge=2 * RIDGE / gram.n, intercept=mode))
-    assert -as_printed.objective * gram.n / 2 == pytest.approx(printed, rel=1e-6)
 
 
 # --- what a result says --------------------------------------------------------------------------

@@ -1,16 +1,23 @@
-"""Losses of Table 1 in Lee 2020 with three regularisers, against cvxpy, sklearn, closed forms."""
+"""Losses of Table 1 in Lee 2020 with three regularisers, and powers of the hinge, by cvxpy."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import tightmargin as tm
-from tests.inside.formulations import LOSSES, REGULARISERS, gram_data
+from tests.inside.formulations import (
+    LOSSES,
+    ONE,
+    REGULARISERS,
+    gram_data,
+    power_cones,
+    power_values,
+)
 from tests.references import losses
 from tests.references.reference_solutions import points
 from tests.support.covering import covering
@@ -44,14 +51,6 @@ def test_optimum_is_that_of_the_witness(loss: str, regulariser: str, mode: str) 
     assert found.certificate.level == "paper"
     kind = "EXP" if loss == "deviance" else CLASSES[regulariser]
     assert found.problem_class == ("LP" if (loss, regulariser) == ("hinge", "l1") else kind)
-
-
-def test_deviance_is_logistic_regression() -> None:
-    found = tm.solve(tm.deviance_svc(DATA, price=0.05))
-    fitted = LogisticRegression(C=1 / (2 * 0.05 * DATA.n), tol=1e-12, max_iter=100_000)
-    fitted.fit(DATA.X, DATA.y)
-    assert found.values["w"] == pytest.approx(fitted.coef_[0], abs=1e-4)
-    assert found.values["b"] == pytest.approx(fitted.intercept_[0], abs=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["huberised", "deviance"])
@@ -89,3 +88,47 @@ def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
     )
     assert scaled.certificate.verdict is Verdict.CERTIFIED
     assert scaled.objective == pytest.approx(expected, rel=1e-5)
+
+
+# --- powers of the hinge loss: Cepeda, Gomez & Han 2024, (1) -------------------------------------
+
+PENALTY = 0.7
+
+
+@pytest.mark.parametrize(
+    ("exponent", "mode"),
+    list(zip([1, 2, "4/3", 1.5, "33/10", 7], ("free", "penalised", "none") * 2, strict=True)),
+)
+def test_the_optimum_of_a_power_is_that_of_power_cones(exponent: Any, mode: str) -> None:
+    found = tm.solve(
+        tm.hinge_power_svc(WEIGHTED, penalty=PENALTY, exponent=exponent, intercept=mode)
+    )
+    expected = losses.hinge_power(WEIGHTED, mode, PENALTY, float(Fraction(exponent)))
+    assert found.objective == pytest.approx(expected, rel=1e-7)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "paper"
+    assert found.problem_class == ("QP" if exponent in (1, 2) else "SOCP")
+
+
+def test_exponent_1_is_the_usual_machine() -> None:
+    ours = tm.solve(tm.hinge_power_svc(DATA, penalty=1.4, exponent=1, intercept="free"))
+    assert ours.objective == pytest.approx(2 * tm.solve(tm.c_svc(DATA, C=0.7)).objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("exponent", ["3/2", "4/3", "5", "64/63", "16", "33/10", "61/7"])
+def test_values_meet_every_cone_in_rational_arithmetic_and_no_smaller_power_does(
+    exponent: str,
+) -> None:
+    e = Fraction(exponent)
+    x = np.concatenate([[0.0, 5e-324, 1e-300, 1e-60, 1.0], np.geomspace(1e-9, 1e9, 19)])
+    found = power_values(x, e) | {"x": x, ONE: np.ones_like(x)}
+    for cone in power_cones(e):
+        sides = zip(found[cone.inner], found[cone.left], found[cone.right], strict=True)
+        assert all(Fraction(v) ** 2 <= Fraction(s) * Fraction(r) for v, s, r in sides)
+    usual = slice(4, None)
+    assert found["t"][usual] == pytest.approx(x[usual] ** float(e), rel=1e-11)
+    least = {"x": x[usual], ONE: np.ones(20), "t": x[usual] ** float(e) * (1 - 1e-6)}
+    *means, last = power_cones(e)
+    for cone in means:
+        least[cone.inner] = np.sqrt(least[cone.left] * least[cone.right])
+    assert (least["x"] ** 2 > least[last.left] * least[last.right]).all()

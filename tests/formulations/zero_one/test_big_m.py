@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 import tightmargin as tm
-from tests.inside.formulations import big_m as derivation
 from tests.inside.formulations import (
     derive_big_m,
     derive_intercept_bound,
@@ -22,7 +19,6 @@ from tests.inside.formulations import (
     margins,
     ramp_l1_big_m_everywhere,
     ramp_l1_objective,
-    same_class_reach,
     scale_onto_margin,
     trivial_points,
     zero_one_objective,
@@ -34,11 +30,11 @@ from tests.references.brute_force import (
     signed_rows,
     zero_one_optima,
 )
-from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
+from tests.references.ramp_l1 import ramp_l1_relaxation
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified
 from tests.support.covering import FULL, covering
-from tightmargin.formulations import TrainingData, ramp_l1_big_m, ramp_l1_relaxed
+from tightmargin.formulations import TrainingData, ramp_l1_relaxed
 
 
 def cloud(seed: int, n: int = 6, d: int = 2) -> TrainingData:
@@ -84,23 +80,6 @@ def test_free_formula_by_hand() -> None:
     assert derived.values == pytest.approx([3.5, 2.0, 3.5, 2.0, 2.0, 2.0], rel=1e-11)
 
 
-@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 1), ("none", 1)])
-def test_a_point_below_one_violation(intercept: str, expected: float) -> None:
-    """Nobody at least as good violates anything, so only the square root's rounding remains."""
-    derived = derive_big_m(cloud(0), penalty=5.0, intercept=intercept, upper_bound=4.0)
-    assert derived.values == pytest.approx([expected] * 6, abs=1e-6)
-
-
-def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)
-    gaps = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
-    expected = np.where(y[:, None] == y[None], gaps, 0).max(axis=1)
-    monkeypatch.setattr(derivation, "CHUNK_DISTANCES", 40)  # two points at a time
-    assert same_class_reach(TrainingData(X, y)) == pytest.approx(expected, rel=1e-14)
-    assert same_class_reach(TrainingData([[0.0], [1.0]], [1, -1])).tolist() == [0.0, 0.0]
-
-
 # --- ramp loss -----------------------------------------------------------------------------------
 
 
@@ -134,28 +113,6 @@ def test_ramp_formula_by_hand(intercept: str, expected: list[float]) -> None:
     assert derived.values == pytest.approx(expected, rel=1e-11)
     assert (derived.values >= expected).all()
     assert "sqrt(2 (4 - 2)) = 2" in derived.proof
-
-
-@pytest.mark.parametrize(
-    ("intercept", "C", "n_pos"), covering(INTERCEPTS, [0.05, 0.3, 5.0], [1, 4, 5])
-)
-def test_best_ramp_objective_without_weights(intercept: str, C: float, n_pos: int) -> None:
-    """The closed form against a search over b at w = 0."""
-    y = np.where(np.arange(8) < n_pos, 1.0, -1.0)
-    data = TrainingData(np.arange(8.0)[:, None], y)
-
-    def value(b: float) -> float:
-        price = b * b / 2 if intercept == "penalised" else 0.0
-        return price + C * float(np.minimum(np.maximum(0.0, 1 - y * b), 2.0).sum())
-
-    grid = [0.0] if intercept == "none" else np.linspace(-2, 2, 401).tolist()
-    best = min(grid, key=value)
-    expected = value(best)
-    if intercept != "none":
-        around = minimize_scalar(value, bounds=(best - 0.01, best + 0.01), method="bounded")
-        expected = min(expected, float(around.fun))
-    known = derive_ramp_big_m(data, C=C, intercept=intercept).upper_bound
-    assert known == pytest.approx(expected, rel=1e-6)
 
 
 # --- the free intercept --------------------------------------------------------------------------
@@ -272,24 +229,6 @@ def mixed(seed: int) -> tm.TrainingData:
     n = int(rng.integers(4, 8))
     y = rng.permutation(np.where(np.arange(n) < 2, 1, -1))
     return tm.TrainingData(rng.integers(-2, 3, size=(n, 2)).astype(float), y)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_derived_m_keeps_the_optimum_and_relaxations_stay_below_it(seed: int) -> None:
-    data, mode, C = mixed(seed), INTERCEPTS[seed % 3], (0.05, 0.4, 3.0)[seed // 3 % 3]
-    words: dict[str, Any] = {"C": C, "intercept": mode}
-    expected = ramp_l1_optimum(data, mode, C)
-    exact = certified(ramp_l1_big_m(data, big_m="derived", **words))
-    assert exact.certificate.unproven == ""
-    assert exact.objective == pytest.approx(expected, rel=1e-6, abs=1e-8)
-    known = np.asarray(exact.values["w"]), float(exact.values.get("b", 0.0))
-    room = 1e-6 * max(1.0, expected)
-    wide = certified(ramp_l1_relaxed(data, big_m=1000.0, **words))
-    derived = certified(ramp_l1_relaxed(data, big_m="derived", **words))
-    near = certified(ramp_l1_relaxed(data, big_m="derived", incumbent=known, **words))
-    assert wide.bound <= derived.objective + room
-    assert derived.bound <= near.objective + room
-    assert near.bound <= expected + room
 
 
 @pytest.mark.parametrize("mode", INTERCEPTS)

@@ -66,18 +66,6 @@ def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: st
                 assert model.b.lb <= best.b <= model.b.ub
 
 
-def test_the_box_is_as_small_as_it_can_be() -> None:
-    """On a line the weight of the hard margin is the end of its own box, to the last digit."""
-    line = TrainingData([[-0.6], [0.7]], [-1, 1])
-    model = tm.zero_one_disjunctive(
-        line, penalty=90.0, incumbent=([1 / 0.6], 0.0), intercept="none"
-    )
-    assert model.w[0].ub == pytest.approx(1 / 0.6, rel=1e-11)
-    result = tm.solve(model)
-    assert result.objective == pytest.approx(1 / 0.36, rel=1e-9)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-
-
 # --- transformations ------------------------------------------------------------------------------
 
 

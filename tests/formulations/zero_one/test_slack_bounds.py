@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +13,13 @@ from hypothesis import strategies as st
 from tests.inside.formulations import (
     SlackBounds,
     closed_slack_bounds,
-    other_class_reach,
     zero_one_objective,
 )
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.references.reference_solutions import INTERCEPTS
 from tests.support.command_line import run, write_csv
-from tightmargin.cuts import tighten
-from tightmargin.formulations import TrainingData, zero_one_hinge, zero_one_relaxed
-from tightmargin.solvers import Verdict, solve
+from tightmargin.formulations import TrainingData, zero_one_hinge
+from tightmargin.solvers import solve
 
 
 def overlapping(n: int, d: int, seed: int) -> TrainingData:
@@ -92,27 +89,6 @@ def test_admits_looks_at_every_statement() -> None:
 # --- in the big-M models -------------------------------------------------------------------------
 
 DATA = overlapping(22, 2, 2)
-Setting = tuple[dict[str, Any], SlackBounds]
-
-
-@pytest.fixture(scope="module", params=INTERCEPTS)
-def tightened(request: pytest.FixtureRequest) -> Setting:
-    found = tighten(DATA, penalty=1.0, intercept=request.param, rounds=1)
-    words = {"penalty": 1.0, "intercept": request.param, "incumbent": found.incumbent}
-    return words, found.bounds
-
-
-def test_relaxations_at_tightened_m_are_proven_and_higher(tightened: Setting) -> None:
-    """And an M below the slack bounds is named."""
-    words, bounds = tightened
-    optimum = zero_one_enumeration(DATA, penalty=1.0, intercept=words["intercept"]).objective
-    for build in (zero_one_relaxed, zero_one_hinge):
-        tight = solve(build(DATA, big_m="derived", slack_bounds=bounds, **words))
-        plain = solve(build(DATA, big_m="derived", **words))
-        assert tight.certificate.verdict is Verdict.CERTIFIED
-        assert plain.bound < tight.bound <= optimum * (1 + 1e-9)  # type: ignore[operator]
-    small = zero_one_hinge(DATA, big_m=bounds.big_m.values / 2, slack_bounds=bounds, **words)
-    assert "below the proven value" in solve(small).certificate.unproven
 
 
 def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
@@ -145,12 +121,3 @@ def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only(
     assert "no proof" in hinge_with(forged)
     forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
     assert "leave out a known point" in hinge_with(forged)
-
-
-def test_distances_to_the_other_class() -> None:
-    data = overlapping(9, 3, 1)
-    expected = [
-        max(np.linalg.norm(data.X[i] - data.X[k]) for k in range(9) if data.y[k] != data.y[i])
-        for i in range(9)
-    ]
-    assert other_class_reach(data) == pytest.approx(expected)
