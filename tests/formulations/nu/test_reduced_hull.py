@@ -45,9 +45,6 @@ def test_what_counts_as_meeting_is_a_share_of_the_spread_wherever_the_points_lie
     assert (facts.get("degenerate") == MEET) == meet
 
 
-# --- what the check proves -----------------------------------------------------------------------
-
-
 @given(
     seed=st.integers(0, 10**6),
     share=st.floats(0.0, 1.0),
@@ -70,9 +67,6 @@ def test_any_weights_give_a_distance_above_and_a_bound_below_the_optimum(
     sums = [alpha[data.y > 0].sum(), alpha[data.y < 0].sum()]
     assert sum(sums) == pytest.approx(2.0)
     assert mode != "free" or sums == pytest.approx([1.0, 1.0])
-
-
-# --- the range of D ------------------------------------------------------------------------------
 
 
 def test_at_the_end_of_the_range_the_smaller_class_is_its_mean() -> None:
