@@ -83,28 +83,20 @@ OF_PAIRS = ("conic_sdp_strengthened", "conic_sdp_lift")
 SEARCHED = ("zero_one_bilinear", "zero_one_kernel", "matrix_svc_bilinear")
 
 
-def is_of_nu(name: str) -> bool:
-    return name.startswith(("extended", "min_cvar", "nu"))
-
-
-def labels_of(name: str) -> np.ndarray:
-    return OVERLAPPING.y if is_of_nu(name) else Y
-
-
-def points_of(name: str) -> np.ndarray:
-    if is_of_nu(name):
-        return OVERLAPPING.X
-    if name.startswith(("hard", "max_margin")):
-        return APART
-    return MATRICES if "matrix" in name else X
+def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and labels that an entry takes."""
+    if name.startswith(("extended", "min_cvar", "nu")):
+        return OVERLAPPING.X, OVERLAPPING.y
+    X_of = APART if name.startswith(("hard", "max_margin")) else MATRICES if "matrix" in name else X
+    return X_of, THREE if name.startswith("multiclass") else Y
 
 
 def data_of(name: str, weights: Any = None, times: Any = None) -> Any:
     """Data as an entry takes it, weighted or repeated."""
-    several = tm.MulticlassData in CATALOGUE[name].takes
-    rows, labels = points_of(name), THREE if several else labels_of(name)
+    rows, labels = rows_of(name)
     if times is not None:
         rows, labels = rows.repeat(times, axis=0), labels.repeat(times)
+    several = tm.MulticlassData in CATALOGUE[name].takes
     kind: Any = tm.MulticlassData if several else tm.TrainingData
     return kind(rows, labels, sample_weight=weights)
 
@@ -228,13 +220,13 @@ CLASSIFIERS = [
 ]
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS[:: 1 if FULL else 4])
+@pytest.mark.parametrize("name", CLASSIFIERS[:: 1 if FULL else 5])
 def test_a_classifier_is_the_same_whether_points_are_weighted_or_repeated(name: str) -> None:
     """In any order of the points: equal points are one point of the model, with added weights."""
     words = dict(SETTINGS[name])
     if tm.GramData in CATALOGUE[name].takes and tm.TrainingData not in CATALOGUE[name].takes:
         words |= {"kernel": "rbf", "width": 0.5}
-    X, y = points_of(name), THREE if name.startswith("multiclass") else labels_of(name)
+    X, y = rows_of(name)
     weighted, repeated = np.random.default_rng(3).permutation(7), np.repeat(np.arange(7), S)
     repeated = np.random.default_rng(4).permutation(repeated)
     machine = tm.FormulationClassifier(name, uncertified="ignore", **words)

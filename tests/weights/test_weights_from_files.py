@@ -19,7 +19,6 @@ ROWS = [(0, 1, 1, "ill"), (1, 0, 2, "ill"), (3, 2, 1, "well"), (4, 1, 3, "well")
         (5, 2, 0, "well"), (2.5, 2.5, 2, "well")]  # fmt: skip
 TABLE = pd.DataFrame(ROWS, columns=["age", "income", "copies", "y"])
 NAMES = ("age", "income")
-CLOSE = 2e-3  # a gap of 1e-6 leaves the hyperplane a share of its root
 
 
 def by_hand(**words: Any) -> tm.TrainingData:
@@ -71,25 +70,6 @@ def test_other_coordinates_have_no_names() -> None:
     several = tm.MulticlassData(TABLE[list(NAMES)], [0, 1, 2, 0, 1, 2, 0])
     machine = tm.fit("multiclass_hinge", several, ridge=0.1, kpca="full", **words)
     assert machine.labels(several.X).shape == (7,)
-
-
-# --- fit ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("rsvm", {"norm_bound": 0.5}), ("nu_svc", {"nu": 0.3})]
-)
-def test_fit_takes_weights(name: str, words: dict[str, Any]) -> None:
-    """Those of classes too where they are no hyperparameter."""
-    weights, rows = TABLE["copies"].to_numpy(), TABLE[list(NAMES)].to_numpy()
-    given = {"sample_weight": weights, "class_weight": {"ill": 2.0}}
-    found = tm.fit(name, by_hand(), **given, normalise="zscore", **words)
-    times = weights * np.where(TABLE["y"] == "ill", 2, 1)
-    copies = tm.TrainingData(rows.repeat(times, axis=0), TABLE["y"].repeat(times), positive="ill")
-    same = tm.fit(name, copies, normalise="zscore", **words)
-    ours, theirs = (machine.decision_values(rows + 0.1) for machine in (found, same))
-    assert np.allclose(ours, theirs, atol=CLOSE)
-    assert found.result.objective == pytest.approx(same.result.objective, rel=3e-6)
 
 
 # --- files and the command line -------------------------------------------------------------------
