@@ -17,7 +17,7 @@ entries is derived here; factors that differ stand in families.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,16 @@ def _per_point(parameters: Parameters, move: Callable[[Array], Array]) -> Parame
     }
 
 
+def moved(trial: Trial, X: Any, y: Any = None, **parameters: Any) -> Trial:
+    """The problem with other points, and with other values of some hyperparameters."""
+    data = TrainingData(X, trial.data.y if y is None else y)
+    return replace(trial, data=data, parameters=trial.parameters | parameters)
+
+
 def permuted(trial: Trial, rng: np.random.Generator) -> Change:
     order = rng.permutation(trial.data.n)
-    data = TrainingData(trial.data.X[order], trial.data.y[order])
-    after = Trial(trial.name, data, _per_point(trial.parameters, lambda v: v[order]), trial.mode)
-    return Change(trial, after)
+    p = _per_point(trial.parameters, lambda v: v[order])
+    return Change(trial, moved(trial, trial.data.X[order], trial.data.y[order], **p))
 
 
 def flipped(trial: Trial, rng: np.random.Generator) -> Change:
@@ -91,60 +96,46 @@ def flipped(trial: Trial, rng: np.random.Generator) -> Change:
         p["pi"] = 1 - p["pi"]  # costs 1 - pi of the positive points, pi of the others
     if "w_ref" in p:
         p["w_ref"] = -p["w_ref"]
-    after = Trial(trial.name, TrainingData(trial.data.X, -trial.data.y), p, trial.mode)
-    return Change(trial, after)
+    return Change(trial, moved(trial, trial.data.X, -trial.data.y, **p))
 
 
 def rotated(trial: Trial, rng: np.random.Generator) -> Change:
-    d = trial.data.d
+    d, p = trial.data.d, dict(trial.parameters)
     Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    p = dict(trial.parameters)
     if "w_ref" in p:
         p["w_ref"] = np.append(Q.T @ p["w_ref"][:d], p["w_ref"][d:])
-    after = Trial(trial.name, TrainingData(trial.data.X @ Q, trial.data.y), p, trial.mode)
-    return Change(trial, after)
+    return Change(trial, moved(trial, trial.data.X @ Q, **p))
 
 
 def translated(trial: Trial, rng: np.random.Generator) -> Change:
     """For a free intercept that has no bound."""
-    step = 2 * rng.standard_normal(trial.data.d)
-    data = TrainingData(trial.data.X + step, trial.data.y)
-    after = Trial(trial.name, data, trial.parameters, trial.mode)
-    return Change(trial, after)
+    return Change(trial, moved(trial, trial.data.X + 2 * rng.standard_normal(trial.data.d)))
 
 
 def points_twice(trial: Trial, rng: np.random.Generator) -> Change:
     family, data = FAMILIES[trial.name], trial.data
-    twice = TrainingData(np.vstack([data.X, data.X]), np.append(data.y, data.y))
     p = _per_point(trial.parameters, lambda v: np.append(v, v))
     p |= {name: p[name] * factor for name, factor in family.twice.items()}
-    after = Trial(trial.name, twice, p, trial.mode)
+    after = moved(trial, np.vstack([data.X, data.X]), np.append(data.y, data.y), **p)
     return Change(trial, after, family.doubled)
 
 
 def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
-    data, place = trial.data, int(rng.integers(trial.data.d + 1))
-    more = TrainingData(np.insert(data.X, place, 0.0, axis=1), data.y)
-    after = Trial(trial.name, more, trial.parameters, trial.mode)
-    return Change(trial, after)
+    place = int(rng.integers(trial.data.d + 1))
+    return Change(trial, moved(trial, np.insert(trial.data.X, place, 0.0, axis=1)))
 
 
 def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
-    data, j = trial.data, int(rng.integers(trial.data.d))
-    stretch = np.where(np.arange(data.d) == j, ROOT2, 1.0)
-    longer = TrainingData(data.X * stretch, data.y)
-    more = TrainingData(np.column_stack([data.X, data.X[:, j]]), data.y)
-    before = Trial(trial.name, longer, trial.parameters, trial.mode)
-    return Change(before, Trial(trial.name, more, trial.parameters, trial.mode))
+    X, j = trial.data.X, int(rng.integers(trial.data.d))
+    before = moved(trial, X * np.where(np.arange(trial.data.d) == j, ROOT2, 1.0))
+    return Change(before, moved(trial, np.column_stack([X, X[:, j]])))
 
 
 def scaled_by(trial: Trial, c: float) -> Change:
     """Points times c, for intercepts without a price."""
-    family = FAMILIES[trial.name]
-    p = dict(trial.parameters)
+    family, p = FAMILIES[trial.name], dict(trial.parameters)
     p |= {name: p[name] * c**power for name, power in family.scaled.items()}
-    after = Trial(trial.name, TrainingData(trial.data.X * c, trial.data.y), p, trial.mode)
-    return Change(trial, after, c**family.optimum)
+    return Change(trial, moved(trial, trial.data.X * c, **p), c**family.optimum)
 
 
 def scaled(trial: Trial, rng: np.random.Generator) -> Change:
@@ -153,28 +144,14 @@ def scaled(trial: Trial, rng: np.random.Generator) -> Change:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of change, and where its relation holds.
-
-    Attributes
-    ----------
-    intercepts : tuple
-        Modes in which it holds.
-    bounded : bool
-        Whether it holds for a free intercept that has a bound of its own, |b| <= intercept_bound.
-    dependent : bool
-        Whether the features are affinely dependent afterwards.
-    turning : bool
-        Whether it turns the features, or splits one so that the length of w is kept.
-    copies : bool
-        Whether every point is there twice.
-    """
+    """A kind of change, and where its relation holds."""
 
     make: Callable[[Trial, np.random.Generator], Change]
     intercepts: tuple[str, ...] = ("free", "penalised", "none")
-    bounded: bool = True
-    dependent: bool = False
-    turning: bool = False
-    copies: bool = False
+    bounded: bool = True  # also for a free intercept with |b| <= intercept_bound
+    dependent: bool = False  # the features are affinely dependent afterwards
+    turning: bool = False  # it turns the features, or splits one and keeps the length of w
+    copies: bool = False  # every point is there twice
 
 
 KINDS: dict[str, Kind] = {

@@ -16,39 +16,21 @@ from dataclasses import dataclass, field, replace
 class Family:
     """The relations of one entry.
 
-    Attributes
-    ----------
-    optimum : int
-        For X -> c X: power of c by which it is multiplied.
-    scaled : mapping
-        For X -> c X: powers of c by which hyperparameters are multiplied.
-    twice, doubled : mapping, float
-        For points that are all there twice: factors of hyperparameters, and of the optimum.
-    least : str
-        "hyperplane": the objective does not fall when b is priced or left out. "prices": the same
-        for all but a free intercept, which has a bound of its own. Empty: neither is known.
-    dual : bool
-        The optimum is minus that of a minimisation.
-    dependent : bool
-        Whether features that are affinely dependent, or more of them, are taken.
-    axes : bool
-        Whether the optimum depends on the axes: features may not be turned, nor one be split.
-    copies : bool
-        Whether the relation of points that are there twice is known, and quickly tried.
-    certified : bool
-        Whether every result is CERTIFIED.
+    `least` says what an intercept that is priced or left out does. "hyperplane": the objective does
+    not fall. "prices": the same for all but a free intercept, which has a bound of its own. Empty:
+    neither is known.
     """
 
-    optimum: int
-    scaled: Mapping[str, int] = field(default_factory=dict)
-    twice: Mapping[str, float] = field(default_factory=dict)
-    doubled: float = 1.0
+    optimum: int  # for X -> c X: the power of c by which it is multiplied
+    scaled: Mapping[str, int] = field(default_factory=dict)  # the same of hyperparameters
+    twice: Mapping[str, float] = field(default_factory=dict)  # their factors for points twice
+    doubled: float = 1.0  # the factor of the optimum for points that are all there twice
     least: str = "hyperplane"
-    dual: bool = False
-    dependent: bool = True
-    axes: bool = False
-    copies: bool = True
-    certified: bool = True
+    dual: bool = False  # the optimum is minus that of a minimisation
+    dependent: bool = True  # features may be affinely dependent, or become more
+    axes: bool = False  # the optimum depends on the axes: features may not be turned or split
+    copies: bool = True  # the relation of points twice is known, and quickly tried
+    certified: bool = True  # every result is CERTIFIED
 
 
 # Scaling: where b is unpriced, (w / c, b) has the same u_i in c X as (w, b) in X. Machines whose

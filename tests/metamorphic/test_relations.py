@@ -45,7 +45,6 @@ def test_the_optimum_follows_the_data(name: str, kind: str) -> None:
         itself = few is None and kind != "a column twice"
         before = solved_first(name, mode) if itself else solved(change.before)
         after = solved(change.after)
-        assert before.objective is not None
         gaps = change.factor * proven_gap(before) + proven_gap(after)
         assert close(after.objective, change.factor * before.objective, gaps)
 
@@ -54,10 +53,6 @@ def test_the_optimum_follows_the_data(name: str, kind: str) -> None:
 
 CONVEX = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP)
 CLAIMED = 1e-5  # how near a solver ends where nothing is proven
-
-
-def origin_of(trial: Trial) -> Origin:
-    return Origin(trial.name, trial.data, trial.parameters | {"intercept": trial.mode})
 
 
 @pytest.mark.parametrize(
@@ -74,13 +69,12 @@ def test_an_objective_times_a_number_has_the_optimum_times_that_number(
     assert after.certificate.level == "model", "the formula of the paper is not this objective"
     if after.certificate.unproven:
         # M and limits were derived from prices that are others now.
-        assert rests_on_something(origin_of(trial))
+        words = trial.parameters | {"intercept": trial.mode}
+        assert rests_on_something(Origin(name, trial.data, words))
     elif CATALOGUE[name].problem_class in CONVEX:
         assert after.certificate.verdict is Verdict.CERTIFIED, after.certificate
     else:
         assert after.certificate.verdict is not Verdict.NOT_CERTIFIED, after.certificate
-    assert before.objective is not None
-    assert after.objective is not None
     gaps = factor * proven_gap(before) + proven_gap(after)
     if after.bound is None:
         gaps += CLAIMED * abs(after.objective)
