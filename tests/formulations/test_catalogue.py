@@ -92,14 +92,3 @@ def test_what_is_written_wrong_is_refused_where_it_is_written(
         call()
     assert "mine" not in CATALOGUE
     assert CATALOGUE.get("c_scv") is None
-
-
-def test_models_of_the_exponential_cone_are_drawn_as_convex() -> None:
-    chosen = {name: CATALOGUE[name] for name in ("deviance_svc", "c_svc", "zero_one_big_m")}
-    drawn = tm.plots.catalogue_figure(chosen, columns=1)
-    colour = {
-        text.get_text(): text.get_bbox_patch().get_edgecolor()
-        for text in drawn.axes[0].texts
-        if text.get_bbox_patch() is not None
-    }
-    assert colour["deviance_svc"] == colour["c_svc"] != colour["zero_one_big_m"]
