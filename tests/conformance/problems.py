@@ -24,20 +24,13 @@ Build = Callable[[], pyo.ConcreteModel]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A model and what is known of it.
-
-    Attributes
-    ----------
-    answer : float or str
-        The optimum, or INFEASIBLE or UNBOUNDED.
-    duals : mapping
-        By row name, d optimum / d right-hand side, where the multipliers are unique.
-    """
+    """A model and what is known of it."""
 
     name: str
     problem_class: ProblemClass
-    answer: float | str
+    answer: float | str  # the optimum, or INFEASIBLE or UNBOUNDED
     build: Build
+    # By row name, d optimum / d right-hand side, where the multipliers are unique.
     duals: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -7,8 +7,19 @@ import pytest
 
 from tests.cases import CASES
 from tests.inside.formulations import rests_on_something
-from tests.metamorphic.certified import RELATIVE, close, proven_gap, solved, solved_first
-from tests.metamorphic.changes import KINDS, Trial, drawn, modes, size, translated
+from tests.metamorphic.changes import (
+    KINDS,
+    RELATIVE,
+    Trial,
+    close,
+    drawn,
+    modes,
+    proven_gap,
+    size,
+    solved,
+    solved_first,
+    translated,
+)
 from tests.metamorphic.families import FAMILIES
 from tests.support.covering import FULL, in_turn
 from tightmargin.formulations import CATALOGUE, MulticlassData, Origin, ProblemClass

@@ -27,8 +27,7 @@ from tests.inside.solvers import (
     standard_form,
     unpack,
 )
-from tests.metamorphic.certified import close, solved, solved_first
-from tests.metamorphic.changes import Trial, drawn, scaled_by
+from tests.metamorphic.changes import Trial, close, drawn, scaled_by, solved, solved_first
 from tests.metamorphic.families import FAMILIES
 from tests.support.bounds import scaled_bound
 from tests.support.covering import FULL, in_turn

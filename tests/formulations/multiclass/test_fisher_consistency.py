@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.inside.formulations import confused_weights
+from tests.inside.formulations import confused_weights, population_risk
 from tightmargin.formulations import admissible_truncation, is_consistent
 
 Array = NDArray[np.float64]
@@ -70,6 +70,8 @@ def test_outside_the_range_there_are_weights_that_no_scores_tell_apart(
     q = confused_weights(loss, s, 3)
     assert q.sum() == pytest.approx(1.0)
     assert q[0] > max(q[1:])
+    by_hand = [risk_by_hand(loss, s, q, f) for f in PLANE[::50]]
+    np.testing.assert_allclose(population_risk(loss, s, q, PLANE[::50]), by_hand, rtol=1e-12)
     np.testing.assert_allclose(best_scores(loss, s, q), 0.0)
     # With more weight on it the same loss does find the class.
     assert int(np.argmax(best_scores(loss, s, (0.7, 0.15, 0.15)))) == 0
