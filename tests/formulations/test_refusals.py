@@ -321,6 +321,7 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "20000 x 20000 needs 3,200,000,000 bytes"),
     (lambda: fit_kernel_pca(DATA.X, keep="full", kernel="linear"), TypeError, "got ndarray"),
     (lambda: fit_kernel_pca(GRAM, keep="full", width=1.0), ValueError, "takes no width"),
+    (lambda: fit_kernel_pca(GRAM, keep=1).apply(DATA.X), ValueError, "X must have shape (m, 8)"),
     (lambda: fit_kernel_pca(tm.TrainingData(np.full((2, 2), 3.7), [1, -1]), keep="full",
                             kernel="rbf", width=1.0), ValueError, "all points coincide"),
     (lambda: fit_kernel_pca(DATA, keep=2, kernel="linear").expansion([1.0, 2.0, 3.0]), ValueError,

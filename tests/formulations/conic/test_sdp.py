@@ -76,16 +76,6 @@ def test_the_hull_has_the_optimum_of_the_binary_problem(seed: int) -> None:
     assert found.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize(("penalty", "given_up"), [(0.01, True), (50.0, False)])
-def test_without_a_cost_it_is_the_smaller_price(penalty: float, given_up: bool) -> None:
-    Q = definite(np.random.default_rng(9), 3)
-    found = tm.solve(conic_hull(FEW, penalty=penalty, quadratic=Q, point=2))
-    x = np.append(FEW.X[2], 1.0)
-    gamma = 1 / float(x @ np.linalg.solve(Q, x))
-    assert (penalty < gamma) is given_up
-    assert found.objective == pytest.approx(min(penalty, gamma), rel=1e-6)
-
-
 @given(v=st.floats(-3, 3), gamma=st.floats(1e-3, 10), penalty=st.floats(1e-2, 10))
 @settings(max_examples=150 if FULL else 40)
 def test_proposition_1_is_the_least_cost_over_z(v: float, gamma: float, penalty: float) -> None:

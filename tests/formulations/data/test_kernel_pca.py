@@ -60,16 +60,6 @@ def test_components_are_those_of_scikit_learn_after_normalisation(normalise: str
     assert (found.apply(DATA.X) == found.data.X).all()
 
 
-def test_a_kernel_matrix_gives_what_its_points_give() -> None:
-    rows = cross_gram(DATA, NEW, **KERNELS["rbf"])
-    points = fit_kernel_pca(DATA, keep=5, **KERNELS["rbf"])
-    known = fit_kernel_pca(gram_data(DATA, **KERNELS["rbf"]), keep=5)
-    np.testing.assert_allclose(known.data.X, points.data.X, atol=1e-12)
-    np.testing.assert_allclose(known.apply(rows), points.apply(NEW), atol=1e-12)
-    with pytest.raises(ValueError, match=r"X must have shape \(m, 24\)"):
-        known.apply(NEW)
-
-
 # --- what is left out ----------------------------------------------------------------------------
 
 
