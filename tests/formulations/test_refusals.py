@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
@@ -40,7 +41,7 @@ from tests.inside.formulations import (
 )
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
-from tightmargin.formulations import admissible_truncation, equivalence, is_consistent
+from tightmargin.formulations import CATALOGUE, admissible_truncation, equivalence, is_consistent
 
 DATA, UNBALANCED = points("overlapping", 0, n=8), points("unbalanced", 1, n=14)  # 4 of 14
 FOUR, MATRICES = class_points(0, n=24, K=4), points("overlapping", 0, n=40, d=9)
@@ -246,6 +247,14 @@ def spoilt(value: float) -> Any:
     return bad
 
 
+def mine(data: tm.TrainingData, *, C: float) -> pyo.ConcreteModel:
+    return tm.c_svc(data, C=C)
+
+
+def without_return(data: tm.TrainingData, *, C: float) -> Any:
+    tm.c_svc(data, C=C)
+
+
 CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     # the 0-1 loss
     (lambda: closed_slack_bounds(DATA, penalty=1.0, intercept="free", slack=-1.0), ValueError,
@@ -336,7 +345,6 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     # data
     (lambda: tm.MulticlassData(X, SIX[:5]), ValueError, "y must have shape (6,)"),
     (lambda: tm.MulticlassData(X, [0, 1, 2, 1, 0, 1.5]), ValueError, "y holds 1.5 in row 5"),
-    (lambda: tm.MulticlassData(X, [0, 1, 2, 1, 0, np.nan]), ValueError, "y holds nan in row 5"),
     (lambda: tm.MulticlassData(X, [0] * 6), ValueError, "two classes must occur, got only [0]"),
     (lambda: tm.MulticlassData(X, ["a", "b", None, *"aaa"]), ValueError, "y is missing in row 2"),
     (lambda: tm.MulticlassData(X[0], SIX), ValueError, "X must have shape"),
@@ -351,6 +359,19 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tm.TrainingData(sp.csr_array(np.eye(2)), [1, -1, 1]), ValueError, "shape (2,)"),
     (lambda: fit_normaliser("unit", sp.csr_array((2, 2))).apply(sp.csr_array((2, 2))), ValueError,
      "row 0 of X is zero and has no direction"),
+    # the catalogue
+    (lambda: tm.formulation("QP", "here", relaxes="zero_one_big")(mine), ValueError,
+     "relaxes of mine: no formulation is called 'zero_one_big'; did you mean zero_one_big_m"),
+    (lambda: tm.formulation("QP", "here", dual_of="csvc")(mine), ValueError,
+     "dual_of of mine: no formulation is called 'csvc'; did you mean c_svc"),
+    (lambda: tm.formulation("QP", "here")(without_return)(DATA, C=1.0), TypeError,
+     "without_return returned NoneType: it must return its ConcreteModel, as by `return m`"),
+    (lambda: tm.formulation("QPP", "here"), ValueError, "did you mean QP"),
+    (lambda: tm.formulation("qp", "here"), ValueError, "one of LP, QP"),
+    (lambda: tm.formulation(3, "here"), ValueError, "got 3"),
+    (lambda: tm.catalogue["c_scv"], KeyError, "no formulation is called 'c_scv'; did you mean"),
+    (lambda: tm.compare(DATA, "c_svc", parameters={"C": 1.0}), ValueError,
+     "c_svc relaxes nothing in the catalogue"),
 ]  # fmt: skip
 
 
@@ -358,6 +379,7 @@ def objective(w: Any, b: float = 0.0, penalty: float = 1.0, intercept: str = "no
     return zero_one_objective(LINE, w, b, penalty=penalty, intercept=intercept)
 
 
+@pytest.mark.usefixtures("catalogue_as_it_was")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of a division by zero that is refused
 @pytest.mark.parametrize(("call", "error", "word"), CALLS)
 def test_a_bad_call_is_refused_by_name(
@@ -365,3 +387,44 @@ def test_a_bad_call_is_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=re.escape(word)):
         call()
+    assert not {"mine", "c_scv"} & set(CATALOGUE)
+
+
+# --- a formulation of one's own -------------------------------------------------------------------
+
+
+def shortest(least: float, module: str) -> Callable[..., pyo.ConcreteModel]:
+    def mine(data: tm.TrainingData) -> pyo.ConcreteModel:
+        """The least number that is at least a number."""
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(bounds=(least, None))
+        m.objective = pyo.Objective(expr=m.x)
+        return m
+
+    mine.__module__ = module
+    return mine
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+def test_the_name_of_another_module_is_taken_only_when_told() -> None:
+    data = tm.TrainingData([[0.0], [1.0]], [-1, 1])
+    tm.formulation("LP", "here")(shortest(1.0, "a_library"))
+    with pytest.raises(ValueError, match=r"mine is registered by a_library .* replace=True"):
+        tm.formulation("LP", "here")(shortest(2.0, "__main__"))
+    assert tm.solve(tm.build("mine", data)).objective == 1.0
+    tm.formulation("LP", "here", replace=True)(shortest(2.0, "__main__"))
+    assert tm.solve(tm.build("mine", data)).objective == 2.0
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_name_that_methods_know_is_never_taken(replace: bool) -> None:
+    """The conflict search would certify the 0-1 problem's optimum of whatever has its name."""
+    known = CATALOGUE["zero_one_big_m"]
+
+    def zero_one_big_m(data: tm.TrainingData, *, penalty: float) -> pyo.ConcreteModel:
+        return tm.c_svc(data, C=penalty)
+
+    with pytest.raises(ValueError, match="zero_one_big_m is a formulation of tightmargin"):
+        tm.formulation("QP", "here", replace=replace)(zero_one_big_m)
+    assert CATALOGUE["zero_one_big_m"] is known

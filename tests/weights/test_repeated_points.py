@@ -6,7 +6,6 @@ of the weighted one has to lie around it.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.base import clone
 
 import tightmargin as tm
 from tests.cases import CASES, modes
-from tests.inside.formulations import gram_data
 from tests.references.reference_solutions import points
 from tests.support.covering import FULL, in_turn
 from tightmargin.formulations import CATALOGUE, ProblemClass
@@ -148,20 +146,6 @@ def test_a_common_factor_of_all_weights_is_one_of_the_price(name: str) -> None:
         words["hull_bound"] *= 2
     half = tm.solve(tm.build(name, data_of(name, weights=S / 2), intercept="penalised", **words))
     assert half.objective == pytest.approx(factor * whole.objective, rel=3e-6, abs=1e-9)
-
-
-def test_kernel_matrices_are_weighted_too() -> None:
-    words = {"kernel": "rbf", "width": 0.7}
-    for build in (
-        partial(tm.c_svc_dual, C=0.9),
-        partial(tm.kernel_soft_margin_svc, ridge=0.1),
-        partial(tm.rsvm_dual, norm_bound=0.6),
-        partial(tm.zero_one_relaxed, penalty=0.5, big_m=4.0),
-    ):
-        weighted = tm.solve(build(gram_data(tm.TrainingData(X, Y, sample_weight=S), **words)))
-        repeated = tm.solve(build(gram_data(data_of("c_svc", times=S), **words)))
-        assert weighted.objective == pytest.approx(repeated.objective, rel=1e-6)
-        assert weighted.certificate.verdict is Verdict.CERTIFIED
 
 
 def test_paths_and_searches_of_the_nu_family() -> None:
