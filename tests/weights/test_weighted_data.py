@@ -91,9 +91,6 @@ def test_copies_keep_weights_and_names() -> None:
     assert "weighted (each counts as often as it weighs, n = 8.75)" in str(tm.show(clone))
 
 
-# --- results and files ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["c_svc", "soft_margin_svc", "zero_one_big_m"])
 def test_a_proof_file_of_a_weighted_model_is_checked_alone(tmp_path: Path, name: str) -> None:
     words: dict[str, Any] = {
@@ -110,9 +107,6 @@ def test_a_proof_file_of_a_weighted_model_is_checked_alone(tmp_path: Path, name:
     assert float(proof.lower + proof.model.constant) <= result.objective * (1 + 1e-9)
     if name != "zero_one_big_m":
         assert second_checker.decides(document)
-
-
-# --- the classifier and scikit-learn --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])

@@ -50,17 +50,8 @@ def some_points(seed: int, n: int, d: int, scale: float) -> TrainingData:
 def norms_of_kept_sets(seed: int, scale: float, mode: str) -> list[tuple[int, float]]:
     """Size and least norm2 of every set of kept points, in rational arithmetic."""
     data = some_points(seed, 5, 2, scale)
-    found = []
-    for size in range(1, data.n + 1):
-        for kept in itertools.combinations(range(data.n), size):
-            found.append((size, least_kept_norm(data, kept, mode)))
-    return [(0, 0.0), *((size, norm2) for size, norm2 in found if np.isfinite(norm2))]
-
-
-def least_zero_one(seed: int, scale: float, penalty: float, mode: str) -> float:
-    """The 0-1 optimum of five points: the cheapest set of kept ones."""
-    sets = norms_of_kept_sets(seed, scale, mode)
-    return min(norm2 + penalty * (5 - size) for size, norm2 in sets)
+    sets = [kept for k in range(1, 6) for kept in itertools.combinations(range(5), k)]
+    return [(0, 0.0), *((len(kept), least_kept_norm(data, kept, mode)) for kept in sets)]
 
 
 def eliminated(rows: list[list[Fraction]], k: int) -> bool:
@@ -150,7 +141,8 @@ def test_no_multipliers_prove_too_much(
     limit = None
     if mode == "free":  # any number that some optimum keeps
         limit = 1 + float(np.linalg.norm(data.X, axis=1).max()) * np.sqrt(5 * penalty)
-    truth = least_zero_one(seed, scale, penalty, mode)
+    kept = norms_of_kept_sets(seed, scale, mode)
+    truth = min(norm2 + penalty * (5 - size) for size, norm2 in kept)  # the 0-1 optimum
     with np.errstate(over="ignore"):
         other_units = gamma / scale**2
     for g, a in ((gamma, alpha), (np.abs(gamma), np.abs(alpha)), (other_units, alpha)):
@@ -272,9 +264,6 @@ def test_a_matrix_bound_needs_multipliers_that_are_numbers() -> None:
             assert projection_value(origin, alpha) <= value * (1 + 1e-12)
         for alpha in (np.full(6, np.nan), np.full(6, np.inf), np.ones(5)):
             assert projection_value(origin, alpha) == -np.inf
-
-
-# --- the unit of a gap ---------------------------------------------------------------------------
 
 
 def test_every_entry_with_a_strengthening_is_one_of_the_0_1_loss() -> None:

@@ -43,9 +43,6 @@ THEIRS: dict[str, dict[str, Any]] = {
 }
 
 
-# --- components ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("normalise", ["none", "zscore", "unit", "centred"])
 def test_components_are_those_of_scikit_learn_after_normalisation(normalise: str) -> None:
     options = KERNELS["rbf"] | {"normalise": normalise}
@@ -90,9 +87,6 @@ def test_components_below_the_tolerance_are_none() -> None:
     assert 0 < found.largest_dropped < 1e-6 * found.eigenvalues[0]
     with pytest.raises(ValueError, match="the 1 components above the tolerance hold 0"):
         fit_kernel_pca(data, keep=0.999, kernel="linear", tolerance=0.9)
-
-
-# --- machines ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

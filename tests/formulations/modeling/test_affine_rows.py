@@ -314,9 +314,6 @@ def test_bad_numbers_in_the_arrays_are_refused_by_name(bad: float) -> None:
         solve(m)
 
 
-# --- the small expressions -----------------------------------------------------------------------
-
-
 def test_dot_and_squares() -> None:
     m = skeleton()
     for i in m.I:

@@ -84,9 +84,6 @@ def test_mean_difference_is_the_difference_of_the_class_means() -> None:
         assert numbers == pytest.approx(norm * difference / np.linalg.norm(difference), abs=1e-14)
 
 
-# --- normalisations ------------------------------------------------------------------------------
-
-
 def test_perez_cruz_scale_is_n_root_two_times_takedas() -> None:
     n, given = DATA.n, {"w_ref": [0.8, 0.6]}
     for build, nu, words, factor in (
@@ -101,9 +98,6 @@ def test_perez_cruz_scale_is_n_root_two_times_takedas() -> None:
         longer = {name: np.sqrt(2) * np.array(value) for name, value in words.items()}
         theirs = solve(build(DATA, nu=nu, intercept="none", scale="perez_cruz", **longer))
         assert theirs.objective == pytest.approx(factor * ours.objective, rel=2e-4), build.__name__
-
-
-# --- weights -------------------------------------------------------------------------------------
 
 
 def test_given_weights_are_used_as_they_are() -> None:
@@ -165,9 +159,6 @@ def test_the_cvar_is_constant_until_the_tail_has_two_points() -> None:
     assert result.certificate.facts["cvar"] == pytest.approx(levels[0], abs=1e-4)
     assert "the CVaR is the same for all nu up to 0.2" in result.message
     assert "the CVaR is the same" not in sphere(BELOW).message
-
-
-# --- placing nu before a solve -------------------------------------------------------------------
 
 
 def test_solve_says_which_branch_applies() -> None:
@@ -247,9 +238,6 @@ def test_small_features_are_no_dependent_ones() -> None:
         assert dependent_features(scaled, "free") == (2, ())
     near = tm.TrainingData(np.c_[DATA.X, DATA.X[:, 0] + 1e-5 * DATA.X[:, 1] ** 2], DATA.y)
     assert dependent_features(near, "free") == (3, ())
-
-
-# --- the dual -----------------------------------------------------------------------------------
 
 
 def test_below_nu_bar_the_dual_is_0_and_says_so() -> None:

@@ -178,9 +178,6 @@ def test_a_level_of_zero_belongs_to_no_h() -> None:
         from_nu_svc(data, 0.5, [0.25, 0.0, 0.25, 0.0])
 
 
-# --- intercepts ----------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(2, 12), st.booleans())
 def test_the_interval_of_intercepts_is_where_the_loss_is_least(
     seed: int, n: int, equal: bool

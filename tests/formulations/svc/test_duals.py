@@ -120,9 +120,6 @@ def test_the_length_of_the_multipliers_is_repaired_in_closed_form() -> None:
     assert checked(soft, alpha=best_alpha("soft", "free")).bound.words == soft_margin.NAMED
 
 
-# --- support vectors ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kind", "seed", "n", "C", "width"),
     [

@@ -118,9 +118,6 @@ def test_ramp_formula_by_hand(intercept: str, expected: list[float]) -> None:
     assert "sqrt(2 (4 - 2)) = 2" in derived.proof
 
 
-# --- the free intercept --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("penalty", "shift"), [(0.3, 3.0), (2.0, 0.0), (30.0, 3.0)])
 def test_a_bounded_intercept_keeps_the_optimum(penalty: float, shift: float) -> None:
     for seed in range(4 if FULL else 2):

@@ -45,9 +45,6 @@ def incumbent(data: TrainingData, intercept: str, penalty: float = PENALTY) -> t
     return found.w, found.b
 
 
-# --- bounds of the hyperplane ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: str) -> None:
     """An optimum of every penalty lies in the box, also of one far from where it was built."""
