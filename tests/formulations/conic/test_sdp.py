@@ -169,18 +169,6 @@ def test_the_grid_of_budgets_ends_at_a_half_and_leaves_zero_out() -> None:
 # --- what a result says --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-def test_the_rank_of_the_lift_does_not_depend_on_the_units(scale: float) -> None:
-    data = points("overlapping", 3, n=12)
-    model = tm.conic_sdp(
-        TrainingData(scale * data.X, data.y), penalty=PENALTY / scale**2, intercept="none"
-    )
-    result = certified(model)
-    facts = result.certificate.facts
-    assert facts["rank_of_lift"] == 1
-    assert facts["rank_tolerance"] == pytest.approx(1e-6 * result.objective, rel=1e-6)
-
-
 def test_a_score_of_zero_is_labelled_minus_one_and_is_an_error_of_a_result(tmp_path: Path) -> None:
     """Every point carries both labels: nothing can be learnt."""
     places = np.random.default_rng(0).standard_normal((6, 2))
