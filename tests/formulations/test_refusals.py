@@ -36,6 +36,7 @@ from tests.inside.formulations import (
     from_reduced_hulls,
     gram_data,
     kernel_matrix,
+    normalise,
     reduced_hulls,
     zero_one_objective,
 )
@@ -359,6 +360,9 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tm.TrainingData(sp.csr_array(np.eye(2)), [1, -1, 1]), ValueError, "shape (2,)"),
     (lambda: fit_normaliser("unit", sp.csr_array((2, 2))).apply(sp.csr_array((2, 2))), ValueError,
      "row 0 of X is zero and has no direction"),
+    (lambda: fit_normaliser("zscore", DATA.X).apply(np.ones((2, 3))), ValueError,
+     "X must have shape (m, 2) with m >= 1, got (2, 3)"),
+    (lambda: normalise(GRAM, "unit"), TypeError, "normalise takes TrainingData, got GramData"),
     # the catalogue
     (lambda: tm.formulation("QP", "here", relaxes="zero_one_big")(mine), ValueError,
      "relaxes of mine: no formulation is called 'zero_one_big'; did you mean zero_one_big_m"),

@@ -20,10 +20,9 @@ from tests.inside.formulations import (
     cross_gram,
     fit_normaliser,
     gram_data,
-    normalise,
 )
 from tests.support.covering import FULL
-from tightmargin.formulations import GramData, TrainingData
+from tightmargin.formulations import TrainingData
 
 # Whole numbers over 8: exact in binary, so that equal columns and zero rows happen and are exact.
 eighths = st.integers(-400, 400)
@@ -129,13 +128,6 @@ def test_extreme_sizes_neither_vanish_nor_overflow(size):
 def test_refusals_of_the_normaliser(kind, X, message):
     with pytest.raises(ValueError, match=message):
         fit_normaliser(kind, X)
-
-
-def test_refusals_of_what_is_normalised(data):
-    with pytest.raises(ValueError, match=r"X must have shape \(m, 3\) with m >= 1, got \(2, 2\)"):
-        fit_normaliser("zscore", data.X).apply(np.ones((2, 2)))
-    with pytest.raises(TypeError, match=r"normalise takes TrainingData, got GramData.*gram_data"):
-        normalise(GramData(np.eye(2), np.array([1.0, -1.0])), "unit")
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,16 @@ def test_ramp_formula_by_hand(intercept: str, expected: list[float]) -> None:
     assert "sqrt(2 (4 - 2)) = 2" in derived.proof
 
 
+def test_the_best_ramp_objective_at_w_0_by_hand() -> None:
+    """Five against three: b = 1 pays 2 for each of the three; b = 0.6 is best at C = 0.3."""
+    data = TrainingData(np.arange(8.0)[:, None], np.where(np.arange(8) < 5, 1, -1))
+    for intercept, C, expected in (
+        ("none", 0.3, 2.4), ("free", 0.3, 1.8), ("penalised", 0.3, 2.22), ("penalised", 2.0, 12.5),
+    ):  # fmt: skip
+        known = derive_ramp_big_m(data, C=C, intercept=intercept).upper_bound
+        assert known == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize(("penalty", "shift"), [(0.3, 3.0), (2.0, 0.0), (30.0, 3.0)])
 def test_a_bounded_intercept_keeps_the_optimum(penalty: float, shift: float) -> None:
     for seed in range(4 if FULL else 2):
