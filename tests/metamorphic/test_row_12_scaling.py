@@ -1,8 +1,7 @@
 """Row 12 of the fault table: points in other units, from 1e-8 to 1e8 of the ones they had.
 
-The optimum must follow exactly, to the digits, the labels must stay, and the verdict must be
-CERTIFIED in units in which the optimum is 1e-16 as much as in those in which it is 1. Numbers that
-a solver would lose are refused by name.
+The optimum follows to the digits and is CERTIFIED, in units in which it is 1e-16 as well. Powers of
+two scale a model, with an exact way back.
 """
 
 from __future__ import annotations

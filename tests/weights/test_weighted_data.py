@@ -313,19 +313,16 @@ def test_methods_refuse_weights_and_auto_never_takes_them() -> None:
             tm.solve(model, method=method)
 
 
+@pytest.mark.usefixtures("catalogue_as_it_was")
 def test_a_users_formulation_sees_no_weights_unless_it_says_so() -> None:
-    try:
+    @tm.formulation(ProblemClass.QP, "nobody")
+    def mine(data: tm.TrainingData, *, C: float) -> Any:
+        """Read every point once."""
+        return tm.c_svc(data, C=C)
 
-        @tm.formulation(ProblemClass.QP, "nobody")
-        def mine(data: tm.TrainingData, *, C: float) -> Any:
-            """Read every point once."""
-            return tm.c_svc(data, C=C)
-
-        with pytest.raises(ValueError, match=f"mine {SENTENCE}"):
-            mine(WEIGHTED, C=1.0)
-        assert mine(tm.TrainingData(X, Y, sample_weight=np.ones(7)), C=1.0).name == "mine"
-    finally:
-        CATALOGUE.pop("mine", None)
+    with pytest.raises(ValueError, match=f"mine {SENTENCE}"):
+        mine(WEIGHTED, C=1.0)
+    assert mine(points(sample_weight=np.ones(7)), C=1.0).name == "mine"
 
 
 def classifier(name: str, rows: Any, sample_weight: Any, **words: Any) -> Any:

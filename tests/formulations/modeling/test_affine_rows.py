@@ -105,9 +105,7 @@ Step = Callable[[pyo.ConcreteModel], Any]
 STEPS: dict[str, Step] = {
     "nothing": lambda m: None,
     "look": lambda m: [str(row.expr) for row in m.row.values()],
-    "count": lambda m: len(m.row),
     "deactivate 1": lambda m: m.row[1].deactivate(),
-    "deactivate 3": lambda m: m.row[3].deactivate(),
     "activate 1": lambda m: m.row[1].activate() if 1 in m.row else None,
     "delete 2": lambda m: m.row.__delitem__(2) if 2 in m.row else None,
     "replace 4": lambda m: m.row[4].set_value(m.w[0] + 2 * m.xi[4] >= 1.5),

@@ -28,11 +28,7 @@ from tests.inside.formulations import (
     zero_one_objective,
 )
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
-from tests.references.brute_force import (
-    big_m_optimum,
-    ramp_optimum,
-    zero_one_optima,
-)
+from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
 from tests.references.reference_solutions import INTERCEPTS
 from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL, covering
