@@ -15,7 +15,7 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import covering
 from tightmargin.formulations import CATALOGUE, Origin, orthonormal_reduction
-from tightmargin.solvers import SolveResult, nu_range, solve
+from tightmargin.solvers import SolveResult, Verdict, nu_range, solve
 
 # SCIP meets the norm row to 1e-6, and our check puts w onto it.
 GLOBAL = 2e-6
@@ -164,6 +164,7 @@ def test_the_cvar_is_constant_until_the_tail_has_two_points() -> None:
 def test_solve_says_which_branch_applies() -> None:
     at = solve(tm.extended_nu_svc_reverse(DATA, nu=nu_range(DATA).nu_bar))
     assert at.objective == pytest.approx(0.0, abs=1e-6)
+    assert sphere(ABOVE).certificate.verdict is Verdict.CERTIFIED
     for text, parts in (
         (sphere(BELOW).message, ("nu = 0.3 is below", "not convex and its optimum positive")),
         (sphere(ABOVE).message, ("nu = 0.6 is above", "extended_nu_svc_ball has the same optimum")),
