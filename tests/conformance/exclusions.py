@@ -18,25 +18,13 @@ CONES = frozenset({SOCP, ProblemClass.MISOCP})
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a solver.
+    """What is asked of a solver; tolerances are relative to max(1, |optimum|)."""
 
-    Attributes
-    ----------
-    tolerance, on_cones : float
-        Of the objective, relative to max(1, |optimum|); the second one where rows are cones.
-    duals : frozenset
-        Classes for which it returns multipliers.
-    certified : frozenset
-        Classes whose every optimum is certified; elsewhere its own accuracy may be too little.
-    timed : bool
-        Whether a clock can stop it.
-    """
-
-    tolerance: float
-    on_cones: float
-    duals: frozenset[ProblemClass]
-    certified: frozenset[ProblemClass]
-    timed: bool = True
+    tolerance: float  # of the objective
+    on_cones: float  # the same where rows are cones
+    duals: frozenset[ProblemClass]  # for which it returns multipliers
+    certified: frozenset[ProblemClass]  # every optimum is; elsewhere it may be too inaccurate
+    timed: bool = True  # a clock can stop it
 
 
 ASKED = {

@@ -24,20 +24,13 @@ Build = Callable[[], pyo.ConcreteModel]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A model and what is known of it.
-
-    Attributes
-    ----------
-    answer : float or str
-        The optimum, or INFEASIBLE or UNBOUNDED.
-    duals : mapping
-        By row name, d optimum / d right-hand side, where the multipliers are unique.
-    """
+    """A model and what is known of it."""
 
     name: str
     problem_class: ProblemClass
-    answer: float | str
+    answer: float | str  # the optimum, or INFEASIBLE or UNBOUNDED
     build: Build
+    # By row name, d optimum / d right-hand side, where the multipliers are unique.
     duals: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -91,7 +84,6 @@ def add(
 
 
 FREE, POSITIVE, UNIT = (None, None), (0, None), (0, 1)
-SWITCH = (0, 1, pyo.Binary)
 
 
 def whole(low: int | None, high: int | None) -> tuple[Any, ...]:
@@ -117,9 +109,6 @@ add("lp_constant_objective", LP, 7, {"total": 0}, x=UNIT, y=UNIT,
     total=lambda m: m.x + m.y >= 1, goal=lambda m: 7.0)  # fmt: skip
 # Any feasible point: by convention of value 0.
 add("lp_without_objective", LP, 0, x=UNIT, y=UNIT, total=lambda m: m.x + m.y >= 1)
-# x >= 3 - y with y fixed at 2, and half of y beside: 1 + 1/2.
-add("lp_fixed_variable", LP, 1.5, {"total": 1}, x=POSITIVE, y=2,
-    total=lambda m: m.x + m.y >= 3, goal=lambda m: m.x + m.y / 4)  # fmt: skip
 # 5x / 2 - 1 <= 4 is x <= 2, where 6 - 5x is -4; a unit more allows 2/5 more of x. z occurs nowhere.
 add("lp_constants_everywhere", LP, -4, {"least": -2}, x=FREE, z=(-1, 1),
     least=lambda m: 5 * m.x / 2 - 1 <= 4, goal=lambda m: 6 - 5 * m.x)  # fmt: skip
@@ -196,18 +185,12 @@ add("milp_equation", MILP, 6, x=whole(0, None), y=whole(0, None),
 # 2x + 2y <= 5: the sum is whole, so 2.
 add("milp_general_integers", MILP, 2, x=whole(-3, 3), y=whole(-3, 3),
     half=lambda m: 2 * m.x + 2 * m.y <= 5, gain=lambda m: m.x + m.y)  # fmt: skip
-# x = 3 needs the switch of price 5.
-add("milp_fixed_charge", MILP, 8, x=POSITIVE, z=SWITCH, least=lambda m: m.x >= 3,
-    switch=lambda m: m.x <= 10 * m.z, goal=lambda m: m.x + 5 * m.z)  # fmt: skip
 # 2x + 2y is even.
 add("milp_odd_sum", MILP, INFEASIBLE, x=whole(0, 3), y=whole(0, 3),
     odd=lambda m: 2 * m.x + 2 * m.y == 3, goal=lambda m: m.x)  # fmt: skip
 # (x - 1/2)^2 + (y - 7/4)^2 with x + y <= 2: at (0, 2), 1/4 + 1/16.
 add("miqp_nearest", MIQP, 5 / 16, x=whole(0, 3), y=whole(0, 3), total=lambda m: m.x + m.y <= 2,
     goal=lambda m: (m.x - 0.5) ** 2 + (m.y - 1.75) ** 2)  # fmt: skip
-# w >= 2 - 2 z: 4 without the switch, 0 + 3 with it.
-add("miqp_switched", MIQP, 3, w=FREE, z=SWITCH, margin=lambda m: m.w >= 2 - 2 * m.z,
-    goal=lambda m: m.w**2 + 3 * m.z)  # fmt: skip
 # On x + y = 1 the disc around (1/2, 1/2) is met between x = 1/4 and 3/4 only.
 add("misocp_between_whole_numbers", MISOCP, INFEASIBLE, y=UNIT, x=whole(0, 1),
     line=lambda m: m.x + m.y == 1, disc=lambda m: (m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 0.125,
@@ -234,7 +217,3 @@ add("nonconvex_circle", NONCONVEX, -(5**0.5), x=(-2, 2), y=(-2, 2),
 # x - x^2 over seven whole numbers.
 add("nonconvex_integer", NONCONVEX, min(x - x * x for x in range(-2, 5)), x=whole(-2, 4),
     goal=lambda m: m.x - m.x**2)  # fmt: skip
-# x^2 + y^2 >= 3 and x y <= 1 in the unit box: the first alone is too much.
-add("nonconvex_outside_its_box", NONCONVEX, INFEASIBLE, x=(-1, 1), y=(-1, 1),
-    outside=lambda m: m.x**2 + m.y**2 >= 3, product=lambda m: m.x * m.y <= 1,
-    goal=lambda m: m.x)  # fmt: skip

@@ -9,7 +9,6 @@ from tightmargin.formulations.common.intercept_recovery import (
     hinge_intercept_interval,
 )
 from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
-from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.common.rounded_sums import (
     most_hinge,
     most_squares,
@@ -74,7 +73,6 @@ from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
 from tightmargin.formulations.multiclass.fisher_consistency import (
     confused_weights,
-    consistency_ratio,
     population_risk,
 )
 from tightmargin.formulations.multiclass.hinge import class_costs, smallest_leads
@@ -114,7 +112,6 @@ from tightmargin.formulations.zero_one import big_m, conflicts
 from tightmargin.formulations.zero_one.big_m import (
     derive_big_m,
     derive_ramp_big_m,
-    same_class_reach,
 )
 from tightmargin.formulations.zero_one.conflicts import (
     least_kept_norm,
@@ -136,6 +133,5 @@ from tightmargin.formulations.zero_one.ramp_l1 import ramp_l1_big_m_everywhere, 
 from tightmargin.formulations.zero_one.slack_bounds import (
     SlackBounds,
     closed_slack_bounds,
-    other_class_reach,
 )
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds, with_rows

@@ -7,6 +7,7 @@ what is not kept pays its weight. No bound of ours may lie above it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from typing import Any
 
@@ -36,9 +37,10 @@ def least_norm(X: Any, y: Any, kept: Any, mode: str) -> float:
     return float(problem.value) if problem.status == "optimal" else np.inf
 
 
-def truth(data: tm.TrainingData, penalty: float, mode: str) -> float:
-    """The 0-1 optimum, by all sets of violated points in order of what they cost."""
-    assert isinstance(data.X, np.ndarray)
+@functools.cache
+def truth(seed: int, mode: str, *, whole: bool = False) -> float:
+    """The 0-1 optimum of a case, by all sets of violated points in order of what they cost."""
+    data, penalty = case(seed, whole=whole)
     sets = [np.array(bits, dtype=bool) for bits in itertools.product((0, 1), repeat=data.n)]
     costs = [penalty * float(data.multiplicity[violated].sum()) for violated in sets]
     best = np.inf
@@ -59,10 +61,10 @@ def case(seed: int, *, whole: bool = False) -> tuple[tm.TrainingData, float]:
     return tm.TrainingData(X, y, sample_weight=weights), float(rng.choice([0.05, 0.3, 1.0, 4.0]))
 
 
-@pytest.mark.parametrize(("seed", "mode"), in_turn(range(4), MODES))
+@pytest.mark.parametrize(("seed", "mode"), in_turn(range(3), MODES))
 def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> None:
     data, penalty = case(seed)
-    expected = truth(data, penalty, mode)
+    expected = truth(seed, mode)
     limit: dict[str, Any] = {"intercept_bound": "derived"} if mode == "free" else {}
     for name, words in (
         ("conic_sdp", limit),
@@ -80,12 +82,11 @@ def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> 
     assert known.objective >= expected * (1 - CLOSE)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "mode"), in_turn(range(6), MODES))
 def test_tightened_bounds_and_conflicts_keep_an_optimum(seed: int, mode: str) -> None:
-    whole = seed > 1
+    whole = seed > 2
     data, penalty = case(seed, whole=whole)
-    expected = truth(data, penalty, mode)
+    expected = truth(seed, mode, whole=whole)
     words: dict[str, Any] = {"penalty": penalty, "intercept": mode}
     found = tm.tighten(data, **words)
     assert found.bound <= expected * (1 + CLOSE)

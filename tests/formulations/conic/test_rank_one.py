@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -17,13 +16,6 @@ from tests.support.covering import FULL
 from tightmargin.formulations import conic_sdp_rank_one
 
 BOUND_ON_B = 8.0
-
-
-def words_of(mode: str) -> dict[str, Any]:
-    return {"intercept": mode} | ({"intercept_bound": BOUND_ON_B} if mode == "free" else {})
-
-
-# --- one square -----------------------------------------------------------------------------------
 
 
 def by_signs(h: np.ndarray, target: float, tilt: float, price: np.ndarray) -> float:
@@ -73,7 +65,13 @@ def test_the_value_is_that_of_the_definition(mode: str, both: bool) -> None:
     top = BOUND_ON_B if mode == "free" else None
     expected = rank_one_sdp(data, mode, 1.5, triple, bound_on_b=top, both=both)
     model = conic_sdp_rank_one(
-        data, penalty=1.5, partners="none", groups=triple, sides=sides, **words_of(mode)
+        data,
+        penalty=1.5,
+        partners="none",
+        groups=triple,
+        sides=sides,
+        intercept=mode,
+        intercept_bound=top,
     )
     if both and mode == "free":  # where Clarabel's digits end depends on the processor
         result = tm.solve(model)

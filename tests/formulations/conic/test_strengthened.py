@@ -1,8 +1,9 @@
-"""The strengthened SDP: its rows at true points, its value rebuilt, its order, its doubts."""
+"""The strengthened SDP and the lift: rows at true points, values rebuilt, doubts, lifted points."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,26 +11,37 @@ import pyomo.environ as pyo
 import pytest
 from numpy.typing import NDArray
 
+from tests.inside.experiments import outlier_data
+from tests.inside.formulations import CHECKS_ROOM as ROOM
 from tests.inside.formulations import (
-    SlackBounds,
+    Lift,
+    RationalPoint,
     closed_slack_bounds,
+    lift,
+    lift_of,
+    lift_points,
     margins,
     scale_onto_margin,
+    stated_bounds,
     strengthened_model,
+    strengthened_points,
     trivial_points,
     zero_one_objective,
 )
+from tests.inside.formulations import lift_lift_rows as lift_rows
 from tests.inside.solvers import (
+    FeasiblePoint,
     StandardForm,
     point_with,
     primal_residual,
+    proven_point,
     standard_form,
     zero_one_enumeration,
 )
-from tests.references.reference_solutions import points
+from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
-from tightmargin.formulations import TrainingData, conic_sdp_strengthened
+from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
 from tightmargin.solvers import SolveResult, Verdict, solve
 
 PENALTY = 1.3
@@ -37,27 +49,20 @@ Array = NDArray[np.float64]
 Point = tuple[Array, float]
 
 
-def certified(model: pyo.ConcreteModel) -> SolveResult:
-    result = solve(model)
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
-    assert result.certificate.level == "paper"
-    return result
-
-
-def closed(model: pyo.ConcreteModel) -> SolveResult:
-    """A proven bound, and a point at least nearly exact.
+def solved(model: pyo.ConcreteModel, *, closed: bool = False) -> SolveResult:
+    """Certified; or with a proven bound, and a point at least nearly exact.
 
     Rows that always hold as equations leave no room, and doubles may miss them by their rounding.
     """
     result = solve(model)
     certificate = result.certificate
-    assert certificate.verdict.closed or certificate.gap <= 2e-6, certificate
+    assert certificate.verdict is Verdict.CERTIFIED or (closed and certificate.gap <= 2e-6)
     assert certificate.level == "paper"
     return result
 
 
-def optimum(data: TrainingData, mode: str, penalty: float = PENALTY) -> tuple[Point, float]:
-    found = zero_one_enumeration(data, penalty=penalty, intercept=mode)
+def optimum(data: TrainingData, mode: str) -> tuple[Point, float]:
+    found = zero_one_enumeration(data, penalty=PENALTY, intercept=mode)
     assert found.w is not None
     assert found.b is not None
     return (found.w, found.b), float(found.objective)
@@ -123,13 +128,7 @@ def good_points(data: TrainingData, mode: str, cutoff: float, seed: int) -> list
 
 @pytest.mark.parametrize(
     ("kind", "mode"),
-    [
-        ("overlapping", "free"),
-        ("separable", "penalised"),
-        ("unbalanced", "none"),
-        ("separable", "free"),
-        ("overlapping", "penalised"),
-    ],
+    [("overlapping", "free"), ("separable", "penalised"), ("unbalanced", "none")],
 )
 def test_every_row_holds_at_every_point_as_good_as_the_cutoff(kind: str, mode: str) -> None:
     """Separable points have optima without violations: nothing may be taken off the norm there."""
@@ -158,8 +157,7 @@ def test_every_row_holds_at_every_point_as_good_as_the_cutoff(kind: str, mode: s
 @pytest.mark.parametrize(
     ("mode", "pairs", "products"),
     [
-        ("penalised", False, "none"), ("free", False, "none"), ("penalised", True, "cutoff"),
-        ("none", True, "norm"), ("free", True, "cutoff"),
+        ("free", False, "none"), ("penalised", True, "cutoff"), ("none", True, "norm"),
     ],
 )  # fmt: skip
 def test_value_is_that_of_a_rebuild_row_by_row(mode: str, pairs: bool, products: str) -> None:
@@ -168,31 +166,24 @@ def test_value_is_that_of_a_rebuild_row_by_row(mode: str, pairs: bool, products:
     limits = closed_limits(data, mode, PENALTY, best, pairs)
     assert bool(limits.conflicts) is pairs
     expected = strengthened(data, mode, PENALTY, limits, products)
-    # There the optimum is below the cutoff, with rows that always hold as equations.
-    how = closed if (mode, products) == ("penalised", "cutoff") else certified
-    found = how(
-        conic_sdp_strengthened(
-            data, penalty=PENALTY, intercept=mode, incumbent=point,
-            conflicts="pairs" if pairs else "none", products=products,
-        )
+    model = conic_sdp_strengthened(
+        data, penalty=PENALTY, intercept=mode, incumbent=point,
+        conflicts="pairs" if pairs else "none", products=products,
     )  # fmt: skip
+    # There the optimum is below the cutoff, with rows that always hold as equations.
+    found = solved(model, closed=(mode, products) == ("penalised", "cutoff"))
     assert found.objective == pytest.approx(expected, rel=1e-6)
     assert found.certificate.unproven == ""
 
 
-@pytest.mark.parametrize(("mode", "seed"), [("none", 1)])
-def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal(mode: str, seed: int) -> None:
-    data = points("overlapping", seed, n=10)
-    point, best = optimum(data, mode)
-    result = certified(
-        conic_sdp_strengthened(
-            data, penalty=PENALTY, intercept=mode, incumbent=point, conflicts="pairs",
-            products="linear",
-        )
-    )  # fmt: skip
+def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal() -> None:
+    data = points("overlapping", 1, n=10)
+    point, best = optimum(data, "none")
+    words: dict[str, Any] = {"penalty": PENALTY, "intercept": "none", "incumbent": point}
+    result = solved(conic_sdp_strengthened(data, conflicts="pairs", products="linear", **words))
     assert result.objective == pytest.approx(best, rel=1e-6)
     assert "it is optimal" in result.certificate.facts["at_cutoff"]
-    far = certified(conic_sdp_strengthened(data, penalty=PENALTY, intercept=mode, incumbent=point))
+    far = solved(conic_sdp_strengthened(data, **words))
     assert far.objective < best * (1 - 1e-3)
     assert "at_cutoff" not in far.certificate.facts
 
@@ -200,20 +191,16 @@ def test_a_relaxation_that_reaches_the_cutoff_says_that_it_is_optimal(mode: str,
 # --- doubts --------------------------------------------------------------------------------------
 
 
-def closed_case() -> tuple[TrainingData, Point, SlackBounds]:
-    data = points("overlapping", 2, n=10)
-    point, _ = optimum(data, "penalised")
-    words = {"penalty": PENALTY, "intercept": "penalised"}
-    return data, point, closed_slack_bounds(data, incumbent=point, **words)
-
-
 def unproven(data: TrainingData, **given: Any) -> str:
     return solve(conic_sdp_strengthened(data, penalty=PENALTY, **given)).certificate.unproven
 
 
 def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> None:
-    data, point, closed = closed_case()
-    conflicts = with_conflicts(closed, data, penalty=PENALTY, intercept="penalised")
+    data = points("overlapping", 2, n=10)
+    point, _ = optimum(data, "penalised")
+    words: dict[str, Any] = {"penalty": PENALTY, "intercept": "penalised"}
+    closed = closed_slack_bounds(data, incumbent=point, **words)
+    conflicts = with_conflicts(closed, data, **words)
     assert conflicts.conflicts
     v = 1 - margins(data, *point)
     cut, spared = (closed.upper.copy() for _ in range(2))
@@ -232,12 +219,101 @@ def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> 
         (replace(closed, cutoff=closed.cutoff - 0.2), "no known point reaches the cutoff"),
         (replace(closed, lower=np.full(10, 0.5)), "no point as good as the cutoff"),
     ]
-    for bounds, words in told:
+    for bounds, said in told:
         reason = unproven(data, incumbent=point, slack_bounds=bounds)
-        assert words in reason
-        assert bool(words) == bool(reason)
+        assert said in reason
+        assert bool(said) == bool(reason)
     true = next(points for points in conflicts.conflicts if len(points) > 1)
     assert unproven(data, incumbent=point, conflicts=(true,)) == ""
     false = tuple(int(i) for i in np.flatnonzero(margins(data, *point) >= 1)[:2])
     reason = unproven(data, incumbent=point, conflicts=(false,))
     assert reason == f"nothing proves that one of the points {false} is violated"
+
+
+# --- the level-1 lift -----------------------------------------------------------------------------
+
+
+def test_decided_points_leave_an_ordinary_program() -> None:
+    """With every point decided right, what is left is the hard-margin machine of the kept ones."""
+    data = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=3)
+    found = zero_one_enumeration(data, penalty=2.0, intercept="penalised")
+    known = (found.w, found.b)
+    closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
+    violated = margins(data, *known) < 1 - 1e-9
+    bounds = replace(
+        closed,
+        lower=np.where(violated, 1e-9, closed.lower),
+        upper=np.where(violated, closed.upper, 0.0),
+    )
+    model = conic_sdp_lift(data, penalty=2.0, slack_bounds=bounds, incumbent=known)
+    result = solve(model)
+    assert result.bound == pytest.approx(found.objective, rel=1e-6)
+    assert len(list(model.V.values())) == 0
+
+
+def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = points("overlapping", 4, n=8)
+    monkeypatch.setattr(lift, "ROW_LIMIT", lift_rows(8, 0, 28, 0, 4))
+    conic_sdp_lift(data, penalty=1.0)
+    monkeypatch.setattr(lift, "ROW_LIMIT", lift_rows(8, 0, 28, 0, 4) - 1)
+    rows = f"{lift_rows(8, 0, 28, 0, 4):,}"
+    with pytest.raises(ValueError, match=f"would have {rows} rows, more than .* partners"):
+        conic_sdp_lift(data, penalty=1.0)
+    conic_sdp_lift(data, penalty=1.0, partners=2)
+
+
+def proven(model: pyo.ConcreteModel, point: RationalPoint) -> FeasiblePoint | None:
+    """What the kernel says of a point of which every coordinate must be given."""
+    form = standard_form(model)
+    exact: dict[int, Fraction] = {}
+    for name, numbers in point.items():
+        component = model.find_component(name)
+        if component is not None:
+            columns, _ = form.columns.of(component)
+            pairs = zip(columns.tolist(), numbers, strict=True)
+            exact |= {column: number for column, number in pairs if column >= 0}
+    assert sorted(exact) == list(range(form.n))
+    return proven_point(form, np.full(form.n, 1e9), exact)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "mode"),
+    [(1, "overlapping", "free"), (2, "overlapping", "penalised"), (1, "separable", "none")],
+)
+def test_the_lift_of_an_optimum_is_a_point_of_its_objective(
+    seed: int, kind: str, mode: str
+) -> None:
+    """Cutoff and norm have room for a rounding, and no row may be missed by one."""
+    data = points(kind, seed, n=8)
+    (w, b), value = optimum(data, mode)
+    words: dict[str, Any] = {"penalty": PENALTY, "intercept": mode, "incumbent": (w, b)}
+    bounds = stated_bounds(data, "derived", (w, b), "pairs", PENALTY, mode)
+    none = np.zeros(0, dtype=np.int64)
+    plain = Lift(data, bounds, PENALTY, mode, (), (none, none))
+    tries: list[tuple[pyo.ConcreteModel, Any]] = [
+        (
+            conic_sdp_strengthened(data, **words, conflicts="pairs", products=products),
+            strengthened_points(plain, w, b, room=ROOM),
+        )
+        for products in ("none", "linear", "cutoff")
+    ]
+    for partners in (1, "all"):
+        lift = lift_of(data, bounds, PENALTY, mode, partners)
+        model = conic_sdp_lift(data, **words, conflicts="pairs", partners=partners)
+        tries.append((model, lift_points(lift, w, b)))
+    for model, candidates in tries:
+        found = next(filter(None, (proven(model, point) for point in candidates)), None)
+        assert found.exact
+        constant = standard_form(model).objective.constant
+        assert found.value(constant) == pytest.approx(value, rel=1e-7)
+
+
+@pytest.mark.parametrize("mode", INTERCEPTS)
+def test_a_hyperplane_that_the_bounds_exclude_has_no_lift(mode: str) -> None:
+    data = points("overlapping", 1, n=8)
+    (w, b), _ = optimum(data, mode)
+    bounds = stated_bounds(data, "derived", (w, b), "none", PENALTY, mode)
+    length = 2 * np.sqrt(bounds.norm2) / np.linalg.norm(w)
+    model = conic_sdp_lift(data, penalty=PENALTY, intercept=mode, incumbent=(w, b))
+    lift = lift_of(data, bounds, PENALTY, mode, "all")
+    assert all(proven(model, point) is None for point in lift_points(lift, length * w, length * b))

@@ -8,9 +8,6 @@ import pytest
 
 from tests.inside.formulations import MODES, Html, Latex, Text, at_mode, formulas, latex
 
-FORMULAS = formulas()
-
-
 EXPRESSIONS = [
     ("1/2*norm2(w)", "1/2 ||w||^2", "½ ‖w‖<sup>2</sup>"),
     ("a - (b - c)", "a - (b - c)", "a - (b - c)"),
@@ -35,16 +32,12 @@ def test_an_expression_keeps_its_meaning() -> None:
     for text, plain, shown in EXPRESSIONS:
         assert Text().of(text) == plain
         assert Html().of(text) == shown
-
-
-def test_a_function_of_the_paper_is_called_by_its_name() -> None:
     templates = {"g": "f_{{{0}}}(x_{{{1}}})"}
     assert Text(templates).of("g[k,i]") == "f_k(x_i)"
     assert Html(templates).of("g[k,i]") == "f<sub>k</sub>(x<sub>i</sub>)"
-
-
-def test_a_small_number_is_a_power_of_ten() -> None:
     assert latex("a + 1e-7") == r"a + 1\cdot 10^{-7}"
+    with pytest.raises(ValueError, match="no word for"):
+        Text().text(ast.parse("a % b", mode="eval").body)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +62,7 @@ def test_each_class_has_its_own_intercept_and_the_long_weight_holds_it_already()
 
 
 def test_every_formula_is_written_in_every_notation() -> None:
-    for formula in FORMULAS.values():
+    for formula in formulas().values():
         texts = [formula.minimise, formula.minimise_free, *formula.domain]
         texts += [row.text for row in (*formula.rows, *formula.where)]
         for mode in MODES:
@@ -80,8 +73,3 @@ def test_every_formula_is_written_in_every_notation() -> None:
                 assert shown.count("<sub>") == shown.count("</sub>")
                 assert "\\" not in shown
                 assert "\\" not in Text(formula.templates).text(node)
-
-
-def test_a_node_that_nobody_writes_is_refused() -> None:
-    with pytest.raises(ValueError, match="no word for"):
-        Text().text(ast.parse("a % b", mode="eval").body)

@@ -1,7 +1,8 @@
-"""Derived M of the truncated hinge loss of several classes: it keeps an optimum, less need not."""
+"""Several classes: derived M of the truncated loss keep an optimum; relations of the hinge."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightmargin as tm
-from tests.inside.formulations import cap_of, class_costs, class_reaches, derive_multiclass_big_m
+from tests.inside.formulations import (
+    cap_of,
+    class_costs,
+    class_reaches,
+    confused_weights,
+    derive_multiclass_big_m,
+    population_risk,
+)
 from tests.references.multiclass import Machine, class_points, truncated_by_sets
 from tests.references.reference_solutions import INTERCEPTS
+from tightmargin.formulations import CATALOGUE, admissible_truncation, is_consistent
 from tightmargin.solvers import Verdict
 
 # A class of one point far away, whose weight is next to nothing: it is given up altogether.
@@ -119,12 +128,118 @@ def test_a_small_m_cuts_the_optimum_off_and_says_so(mode: str) -> None:
     assert "M[5]" in tm.solve(relaxed).certificate.unproven
 
 
-def test_an_incumbent_shrinks_m_and_a_false_one_does_not_count() -> None:
-    data = class_points(2, n=7)
-    words: dict[str, Any] = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived"}
-    closed = tm.multiclass_truncated(data, **words)
-    better = tm.build("multiclass_truncated", data, **words)
-    assert (better.big_m_proof.values < closed.big_m_proof.values).all()
-    worse = (np.full((3, 2), 9.0) * [[1], [0], [-1]], np.zeros(3))
-    kept = tm.multiclass_truncated(data, **words, incumbent=worse)
-    np.testing.assert_array_equal(kept.big_m_proof.values, closed.big_m_proof.values)
+# --- the hinge loss -------------------------------------------------------------------------------
+
+DATA = class_points(0, n=24, K=4)
+WEIGHTS = (0.5, 2.0, 1.0, 0.25)
+
+
+def hinge(data: tm.MulticlassData, **words: Any) -> tuple[float, np.ndarray]:
+    """Optimum and B, after a tight solve that is certified."""
+    tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    model = tm.multiclass_hinge(data, **words)
+    result = tm.solve(model, "clarabel", options=tight)
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    B, _ = CATALOGUE["multiclass_hinge"].classifier(model.origin, result.values, result.duals)
+    return result.objective, B
+
+
+def test_classes_places_units_and_copies_change_the_machine_as_they_must() -> None:
+    """Class k is called order[k]; x -> 4 Rx + shift with 16 times the ridge; every point twice."""
+    order, c, s = np.array([2, 0, 3, 1]), np.cos(0.7), np.sin(0.7)
+    turn, weights = np.array([[c, -s], [s, c]]), np.empty(4)
+    weights[order] = WEIGHTS
+    moved = np.vstack([4 * DATA.X @ turn.T + [3.0, -20.0]] * 2)
+    other = tm.MulticlassData(moved, np.tile(order[DATA.y], 2))
+    value, B = hinge(DATA, ridge=0.05, class_weight=WEIGHTS)
+    again, B_other = hinge(other, ridge=0.05 * 16, class_weight=tuple(weights))
+    assert again == pytest.approx(value, rel=1e-8)
+    np.testing.assert_allclose(4 * B_other[order], B @ turn.T, atol=1e-5)
+
+
+def test_the_sum_of_zero_is_restored_and_lowers_the_norm() -> None:
+    check = CATALOGUE["multiclass_hinge"].check
+    origin = tm.multiclass_hinge(DATA, ridge=0.1).origin
+    rng = np.random.default_rng(0)
+    B, b, shift = rng.normal(size=(4, 2)), rng.normal(size=4), np.array([2.0, -1.0])
+    plain = check(origin, {"B": B - B.mean(axis=0), "b": b - b.mean()})
+    moved = check(origin, {"B": B + shift, "b": b + 5.0})
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_allclose(moved.repaired["B"].sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(moved.repaired["b"].sum(), 0, atol=1e-12)
+    by_hand = 0.1 * float(((B - B.mean(axis=0)) ** 2).sum())
+    for x, y in zip(DATA.X, DATA.y, strict=True):
+        f = B @ x + b
+        by_hand += max(0.0, *(1 - f[y] + f[k] for k in range(4) if k != y)) / DATA.n
+    assert plain.objective == pytest.approx(by_hand, rel=1e-12)
+
+
+# --- truncations that find the class of the largest weight, by a search over scores ---------------
+
+LOSSES = {"hinge": lambda u: max(0.0, 1 - u), "logistic": lambda u: float(np.log1p(np.exp(-u)))}
+GRID = np.arange(-8.0, 8.01, 0.5)
+PLANE = np.array([(a, b, -a - b) for a, b in itertools.product(GRID, GRID)])
+
+
+def risk_by_hand(loss: str, s: float, q: Any, f: Any) -> float:
+    """sum_k q_k min(l(u_k), l(s)), one class after the other."""
+    total = 0.0
+    for k, weight in enumerate(q):
+        lead = min(f[k] - f[j] for j in range(len(q)) if j != k)
+        total += weight * min(LOSSES[loss](lead), LOSSES[loss](s))
+    return total
+
+
+def best_scores(loss: str, s: float, q: Any) -> np.ndarray:
+    """Scores of the least risk on a grid of the plane f_1 + f_2 + f_3 = 0."""
+    return PLANE[int(np.argmin([risk_by_hand(loss, s, q, f) for f in PLANE]))]
+
+
+@pytest.mark.parametrize("K", [3, 4, 10])
+def test_the_ranges_are_the_printed_ones_with_the_minus_put_right(K: int) -> None:
+    assert admissible_truncation("hinge", K) == pytest.approx((-1 / (K - 1), 0.0), rel=1e-12)
+    lower = -np.log(2 ** (K / (K - 1)) - 1)
+    assert admissible_truncation("logistic", K) == pytest.approx((lower, 0.0), rel=1e-12)
+    assert is_consistent("hinge", -1 / (K - 1), K)
+    for loss in LOSSES:
+        lower = admissible_truncation(loss, K)[0]
+        assert is_consistent(loss, 0.99 * lower, K)
+        assert is_consistent(loss, 0.0, K)
+        assert not is_consistent(loss, 1.01 * lower, K)
+        assert not is_consistent(loss, -np.inf, K)
+
+
+@pytest.mark.parametrize(("loss", "share"), [("hinge", 1.0), ("hinge", 0.0), ("logistic", 1.0)])
+def test_inside_the_range_the_best_scores_are_largest_at_the_largest_weight(
+    loss: str, share: float
+) -> None:
+    s = share * admissible_truncation(loss, 3)[0]
+    for q in ((0.3, 0.25, 0.45), (0.44, 0.16, 0.4), (0.1, 0.8, 0.1), (0.38, 0.31, 0.31)):
+        f = best_scores(loss, s, q)
+        assert int(np.argmax(f)) == int(np.argmax(q))
+        assert np.sort(f)[-1] > np.sort(f)[-2]
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("hinge", 1.2), ("logistic", 3.0)])
+def test_outside_the_range_there_are_weights_that_no_scores_tell_apart(
+    loss: str, factor: float
+) -> None:
+    s = factor * admissible_truncation(loss, 3)[0]
+    q = confused_weights(loss, s, 3)
+    assert q.sum() == pytest.approx(1.0)
+    assert q[0] > max(q[1:])
+    by_hand = [risk_by_hand(loss, s, q, f) for f in PLANE[::50]]
+    np.testing.assert_allclose(population_risk(loss, s, q, PLANE[::50]), by_hand, rtol=1e-12)
+    np.testing.assert_allclose(best_scores(loss, s, q), 0.0)
+    # With more weight on it the same loss does find the class.
+    assert int(np.argmax(best_scores(loss, s, (0.7, 0.15, 0.15)))) == 0
+
+
+@pytest.mark.parametrize(("loss", "s"), [("hinge", -1.0), ("logistic", -5.0)])
+def test_two_classes_need_no_truncation(loss: str, s: float) -> None:
+    assert admissible_truncation(loss, 2) == (-np.inf, 0.0)
+    assert is_consistent(loss, s, 2)
+    line = np.arange(-10.0, 10.0, 0.05)
+    for q in ((0.42, 0.58), (0.6, 0.4)):
+        risks = [risk_by_hand(loss, s, q, (f, -f)) for f in line]
+        assert (line[int(np.argmin(risks))] > 0) == (q[0] > q[1])

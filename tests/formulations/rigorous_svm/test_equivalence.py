@@ -1,7 +1,6 @@
-"""The other machines at the parameters that a solution of the rigorous SVM names, and back again.
+"""The rigorous SVM: the other machines at the parameters that a solution names, back, and duals.
 
-Each is a model of its own, solved for itself to the last digits; what is compared are directions
-of w, which no map has touched.
+Each machine is solved for itself, to the last digits; what is compared are directions of w.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.svm import SVC
 
 import tightmargin as tm
 from tests.inside.formulations import (
+    FREE,
     Equivalence,
+    dual_classifier,
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,
@@ -27,13 +27,14 @@ from tests.inside.formulations import (
     hinge_intercept,
     hinge_intercept_interval,
 )
-from tests.references.reference_solutions import points
+from tests.references import reference_solutions
+from tests.references.reference_solutions import INTERCEPTS, points
+from tests.support.certified import checked, hyperplane
 from tests.support.covering import FULL
 from tightmargin.formulations import equivalence
 from tightmargin.solvers import Verdict, solve, solve_rsvm
 
 TIGHT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-14, "tol_feas": 1e-14, "tol_ktratio": 1e-12}
-SAME = 1e-6  # of directions of w
 # Data and H below the largest that matters, where alpha is not at its cap everywhere.
 CASES = [("overlapping", 0.5), ("separable", 0.5), ("separable", 1.5), ("rbf", 4.5)]
 if FULL:
@@ -44,10 +45,6 @@ if FULL:
 def data_of(kind: str) -> tm.TrainingData | tm.GramData:
     if kind == "rbf":
         return gram_data(points("overlapping", 3, n=24, d=3), kernel="rbf", width=0.5)
-    if kind == "uneven":  # 13 against 17
-        y = np.repeat([1.0, -1.0], [13, 17])
-        X = np.random.default_rng(0).normal(size=(30, 3)) + 0.8 * y[:, None] * [1, 0, 0]
-        return tm.TrainingData(X, y)
     return points(kind, 0, n=30, d=4)
 
 
@@ -69,10 +66,6 @@ def unit(w: np.ndarray) -> np.ndarray:
     return w / np.linalg.norm(w)
 
 
-def same_direction(ours: np.ndarray, theirs: np.ndarray) -> None:
-    assert np.linalg.norm(unit(ours) - unit(theirs)) <= SAME
-
-
 # --- from H --------------------------------------------------------------------------------------
 
 
@@ -92,40 +85,12 @@ def test_four_machines_have_the_direction_of_the_rigorous_svm(kind: str, H: floa
         alpha = solved(build(data, **settings[name]))["alpha"]
         signs = 1.0 if name == "soft_margin_svc" else data.y
         theirs = data.factor.T @ (signs * alpha)
-        same_direction(w, theirs)
+        assert np.linalg.norm(w - unit(theirs)) <= 1e-6
         length = {
             "c_svc": H, "soft_margin_svc": H, "nu_svc": found.rho * H,
             "reduced_hull_svc": found.hull_bound * found.gamma * H,
         }[name]  # fmt: skip
         assert np.linalg.norm(theirs) == pytest.approx(length, rel=1e-6)
-    if isinstance(data, tm.TrainingData):
-        for primal in (
-            tm.c_svc(data, C=found.C), tm.nu_svc(data, nu=found.nu), tm.rsvm(data, norm_bound=H),
-            tm.soft_margin_svc(data, ridge=found.ridge),
-        ):  # fmt: skip
-            same_direction(w, solved(primal)["w"])
-
-
-@pytest.mark.parametrize(("kind", "H"), CASES)
-def test_scikit_learn_at_the_mapped_c_has_norm_h(kind: str, H: float) -> None:
-    data, (found, w) = data_of(kind), at(kind, H)
-    machine = SVC(C=found.C, kernel="precomputed", tol=1e-10)
-    machine.fit(data.factor @ data.factor.T, data.y)
-    theirs = data.factor[machine.support_].T @ machine.dual_coef_.ravel()
-    same_direction(w, theirs)
-    assert np.linalg.norm(theirs) == pytest.approx(H, rel=1e-6)
-    low, high = found.b_interval or (math.nan, math.nan)
-    assert low - 1e-5 <= machine.intercept_[0] <= high + 1e-5
-
-
-def test_proposition_2_as_printed_names_another_machine() -> None:
-    """sqrt(S) / H is gamma: at that C the norm of w is not H. Table 1 has H / sqrt(S)."""
-    data, H = data_of("overlapping"), 0.5
-    found, w = at("overlapping", H)
-    assert found.gamma != pytest.approx(found.C, rel=0.5)
-    printed = solved(tm.c_svc(data, C=found.gamma))["w"]
-    assert abs(np.linalg.norm(printed) - H) > 0.1
-    assert np.linalg.norm(unit(printed) - w) > 0.1
 
 
 def test_the_numbers_that_follow_from_the_others() -> None:
@@ -167,12 +132,10 @@ def test_every_machine_names_the_h_it_came_from(kind: str, H: float) -> None:
         assert pytest.approx(found.C * H_back / H, rel=1e-6) == back.C
 
 
-@pytest.mark.parametrize(("kind", "H"), [("overlapping", 0.5), ("uneven", 0.2)])
-def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves(
-    kind: str, H: float
-) -> None:
+def test_between_the_ends_of_a_stretch_nu_stays_and_beyond_them_it_moves() -> None:
     """Solved anew, by a solver that knows nothing of the stretch."""
-    data, (found, w) = data_of(kind), at(kind, H)
+    data, H = data_of("overlapping"), 0.5
+    found, w = at("overlapping", H)
     assert found.flat
     assert "only C and the ridge tell them apart" in found.notes[0]
     low, high = found.norm_bounds or (math.nan, math.nan)
@@ -215,9 +178,6 @@ def test_a_level_of_zero_belongs_to_no_h() -> None:
         from_nu_svc(data, 0.5, [0.25, 0.0, 0.25, 0.0])
 
 
-# --- intercepts ----------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(2, 12), st.booleans())
 def test_the_interval_of_intercepts_is_where_the_loss_is_least(
     seed: int, n: int, equal: bool
@@ -237,3 +197,47 @@ def test_the_interval_of_intercepts_is_where_the_loss_is_least(
     assert (low, high) == (best.min(), best.max())
     assert low <= hinge_intercept(scores, y, costs) <= high
     assert loss(low) == pytest.approx(loss(hinge_intercept(scores, y, costs)), abs=1e-9)
+
+
+# --- the duals ------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), H=st.floats(0.01, 30.0), mode=st.sampled_from(INTERCEPTS))
+@settings(max_examples=20 if FULL else 8)
+def test_any_alpha_gives_a_value_above_and_a_bound_below_the_optimum(
+    seed: int, H: float, mode: str
+) -> None:
+    rng, data = np.random.default_rng(seed), points("overlapping", seed % 5, n=10)
+    expected = -reference_solutions.least_loss(data, mode, H).value
+    alpha = rng.uniform(-0.3, 1.3, data.n) if seed % 3 else np.zeros(data.n)
+    for build in (tm.rsvm_dual, tm.rsvm_dual_perspective):
+        found = checked(build(data, norm_bound=H, intercept=mode), alpha=alpha)
+        assert 0 >= found.objective >= expected - 1e-7, "alpha = 0 is worth 0"
+        assert found.bound is None or found.bound.value <= expected + 1e-7
+        kept = found.repaired["alpha"]
+        assert 0 <= kept.min() <= kept.max() <= 1
+        assert mode != "free" or abs(data.y @ kept) <= 1e-12
+
+
+def test_above_the_limit_gamma_is_zero_and_the_multipliers_hold_the_hyperplane() -> None:
+    """By hand, for |w| <= H and b = 0: the loss is 4 - 2 H up to H = 1, and 2 from there on."""
+    data = tm.TrainingData([[1.0], [-1.0], [0.0], [0.0]], [1, -1, 1, -1])
+    for build in (tm.rsvm_dual, tm.rsvm_dual_perspective):
+        model = build(data, norm_bound=50.0)
+        dual = solve(model, "clarabel", options=TIGHT)
+        assert dual.objective == pytest.approx(-2.0, rel=1e-7)
+        facts = dual.certificate.facts
+        assert facts["degenerate"] == FREE
+        assert facts["gamma"] == pytest.approx(0.0, abs=1e-6)
+        w, b = hyperplane(model, dual)
+        losses = np.maximum(0.0, 1 - data.y * (data.X @ w + b))
+        assert losses.sum() == pytest.approx(2.0, rel=1e-7)
+
+
+def test_without_multipliers_and_with_s_zero_there_is_no_hyperplane() -> None:
+    x = np.array([1.0, -1.0, 0.25, -0.25, -0.25, 0.25])
+    origin = tm.rsvm_dual(tm.TrainingData(x[:, None], [1, -1] * 3), norm_bound=3.0).origin
+    with pytest.raises(ValueError, match=r"names no hyperplane.*solve it with clarabel"):
+        dual_classifier(origin, {"alpha": np.zeros(6)}, {})
+    w, b = dual_classifier(origin, {"alpha": np.ones(6)}, {})
+    assert (w[0], b) == pytest.approx((3.0, 0.0)), "with S > 0 alpha names one"

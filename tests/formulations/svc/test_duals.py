@@ -1,23 +1,33 @@
-"""Hard and soft margin in every form: duals, kernels, homogeneous machines, and Lee's misprints."""
+"""What the duals of the margin machines prove; losses, regularisers and powers, by cvxpy."""
 
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 import tightmargin as tm
-from tests.inside.formulations import gram_data, hard_margin, soft_margin
-from tests.references import reference_solutions
+from tests.inside.formulations import (
+    LOSSES,
+    ONE,
+    REGULARISERS,
+    gram_data,
+    hard_margin,
+    power_cones,
+    power_values,
+    soft_margin,
+)
+from tests.references import losses, reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.certified import certified, checked, hyperplane
-from tests.support.covering import FULL
+from tests.support.covering import FULL, covering
 from tightmargin.solvers import Verdict
 
 RIDGE, WIDTH = 0.05, 0.6
@@ -27,10 +37,6 @@ DUALS: dict[str, Any] = {
     "soft": (tm.soft_margin_svc_dual, OVERLAPPING, {"ridge": RIDGE}),
 }
 PRIMALS: dict[str, Any] = {"hard": tm.hard_margin_svc, "soft": tm.soft_margin_svc}
-
-
-def rbf(data: tm.TrainingData) -> tm.GramData:
-    return gram_data(data, kernel="rbf", width=WIDTH)
 
 
 @functools.cache
@@ -44,74 +50,6 @@ def primal_value(kind: str, mode: str) -> float:
     if kind == "hard":
         return reference_solutions.hard_margin(SEPARABLE, mode).value
     return reference_solutions.hinge(OVERLAPPING, mode, RIDGE, 1 / OVERLAPPING.n).value
-
-
-def margin_dual_by_cvxpy(gram: np.ndarray, y: np.ndarray, mode: str, share: float) -> float:
-    """The largest e'a - share a'Qa over a >= 0."""
-    a = cp.Variable(len(y), nonneg=True)
-    q = np.outer(y, y) * (gram + (1.0 if mode == "penalised" else 0.0))
-    rows = [y @ a == 0] if mode == "free" else []
-    cp.Problem(cp.Maximize(cp.sum(a) - share * cp.quad_form(a, cp.psd_wrap(q))), rows).solve(
-        solver=cp.CLARABEL
-    )
-    return float(cp.sum(a).value - share * a.value @ q @ a.value)
-
-
-# --- the hard margin -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_paper_mixes_the_duals_of_two_objectives(mode: str) -> None:
-    """min ||w||^2 is max e'a - a'Qa / 4; the printed max e'a - a'Qa / 2 is half of it."""
-    gram, y = SEPARABLE.X @ SEPARABLE.X.T, SEPARABLE.y
-    squared = 2 * reference_solutions.hard_margin(SEPARABLE, mode).value
-    assert margin_dual_by_cvxpy(gram, y, mode, 1 / 4) == pytest.approx(squared, rel=1e-5)
-    printed = margin_dual_by_cvxpy(gram, y, mode, 1 / 2)
-    assert printed == pytest.approx(squared / 2, rel=1e-5)
-    ours = certified(tm.hard_margin_svc_dual(SEPARABLE, intercept=mode))
-    assert -ours.objective == pytest.approx(printed, rel=1e-5)
-
-
-@pytest.mark.parametrize(("mode", "seed"), list(zip(INTERCEPTS, range(3), strict=True)))
-def test_the_multipliers_add_up_to_the_margin_to_the_power_minus_two(seed: int, mode: str) -> None:
-    data = points("separable", seed)
-    dual = certified(tm.hard_margin_svc_dual(data, intercept=mode))
-    margin = -certified(tm.max_margin_svc(data, intercept=mode)).objective
-    assert dual.values["alpha"].sum() == pytest.approx(margin**-2, rel=1e-5)
-    assert -2 * dual.objective == pytest.approx(margin**-2, rel=1e-5)
-
-
-# --- the soft margin -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "mode"),
-    [(OVERLAPPING, "free"), (rbf(OVERLAPPING), "penalised"), (OVERLAPPING, "none")],
-    ids=INTERCEPTS,
-)
-def test_the_soft_dual_is_that_of_c_svc_at_one_over_two_n_ridge(data: Any, mode: str) -> None:
-    soft_model = tm.soft_margin_svc_dual(data, ridge=RIDGE, intercept=mode)
-    other_model = tm.c_svc_dual(data, C=1 / (2 * data.n * RIDGE), intercept=mode)
-    soft, other = certified(soft_model), certified(other_model)
-    assert soft.objective == pytest.approx(2 * RIDGE * other.objective, rel=1e-6)
-    alpha = 2 * RIDGE * other.values["alpha"]
-    np.testing.assert_allclose(soft.values["alpha"], alpha, atol=1e-4 / data.n)
-    ours, theirs = hyperplane(soft_model, soft), hyperplane(other_model, other)
-    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
-    assert ours[1] == pytest.approx(theirs[1], abs=1e-4)
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_representer_form_is_minus_the_dual_and_the_printed_one_is_not(mode: str) -> None:
-    """1/2 printed for 1/m is the machine with ridge 2 ridge / m, its objective times m / 2."""
-    gram = rbf(OVERLAPPING)
-    dual = certified(tm.soft_margin_svc_dual(gram, ridge=RIDGE, intercept=mode))
-    right = certified(tm.kernel_soft_margin_svc(gram, ridge=RIDGE, intercept=mode))
-    assert right.objective == pytest.approx(-dual.objective, rel=1e-6)
-    printed = reference_solutions.kernel_hinge(np.asarray(gram.gram), gram.y, RIDGE, 1 / 2, mode)
-    assert printed > 2 * right.objective
-    as_printed = certified(tm.soft_margin_svc_dual(gram, ridge=2 * RIDGE / gram.n, intercept=mode))
-    assert -as_printed.objective * gram.n / 2 == pytest.approx(printed, rel=1e-6)
 
 
 # --- what a result says --------------------------------------------------------------------------
@@ -182,16 +120,6 @@ def test_the_length_of_the_multipliers_is_repaired_in_closed_form() -> None:
     assert checked(soft, alpha=best_alpha("soft", "free")).bound.words == soft_margin.NAMED
 
 
-# --- support vectors ------------------------------------------------------------------------------
-
-
-def counted(model: Any) -> Any:
-    # One optimum is 2e-8, beside curvature of 3e8.
-    found = tm.solve(model, "clarabel", absolute_gap=1e-11)
-    assert found.certificate.verdict is Verdict.CERTIFIED
-    return found.certificate.facts["support_vectors"]
-
-
 @pytest.mark.parametrize(
     ("kind", "seed", "n", "C", "width"),
     [
@@ -206,6 +134,124 @@ def test_a_dual_has_as_many_support_vectors_as_libsvm(
     data = gram_data(points(kind, seed, n=n), kernel="rbf", width=width)
     machine = SVC(C=C, kernel="precomputed", tol=1e-12).fit(data.gram, data.y)
     assert 0 < len(machine.support_) < data.n
-    assert counted(tm.c_svc_dual(data, C=C)) == len(machine.support_)
-    ridge = 1 / (2 * data.n * C)
-    assert counted(tm.soft_margin_svc_dual(data, ridge=ridge)) == len(machine.support_)
+    for model in (
+        tm.c_svc_dual(data, C=C),
+        tm.soft_margin_svc_dual(data, ridge=0.5 / (data.n * C)),
+    ):
+        # One optimum is 2e-8, beside curvature of 3e8.
+        found = tm.solve(model, "clarabel", absolute_gap=1e-11)
+        assert found.certificate.verdict is Verdict.CERTIFIED
+        assert found.certificate.facts["support_vectors"] == len(machine.support_)
+
+
+# --- losses of Table 1 in Lee 2020 with three regularisers ----------------------------------------
+
+DATA = points("overlapping", 1, n=10, d=3)
+WEIGHTED = tm.TrainingData(DATA.X, DATA.y, sample_weight=[2, 1, 3, 1, 2, 3, 1, 0.5, 1, 2])
+PRICE, BEND, GROUPS = 0.07, 0.4, ("first", 2, "first")
+CLASSES = {"ridge": "QP", "l1": "QP", "group": "SOCP"}
+
+
+def built(loss: str, regulariser: str, mode: str, data: Any = WEIGHTED) -> pyo.ConcreteModel:
+    groups = GROUPS if regulariser == "group" else None
+    words: dict[str, Any] = {"price": PRICE, "regulariser": regulariser, "groups": groups}
+    if loss == "deviance":
+        return tm.deviance_svc(data, intercept=mode, **words)
+    return tm.regularised_svc(data, loss=loss, bend=BEND, intercept=mode, **words)
+
+
+@pytest.mark.parametrize(
+    ("loss", "regulariser", "mode"),
+    covering((*LOSSES, "deviance"), REGULARISERS, ["free", "penalised", "none"]),
+)
+def test_optimum_is_that_of_the_witness(loss: str, regulariser: str, mode: str) -> None:
+    found = tm.solve(built(loss, regulariser, mode))
+    expected = losses.regularised(
+        WEIGHTED, mode, loss, PRICE, regulariser, bend=BEND, groups=GROUPS
+    )
+    assert found.objective == pytest.approx(expected, rel=1e-7)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "paper"
+    kind = "EXP" if loss == "deviance" else CLASSES[regulariser]
+    assert found.problem_class == ("LP" if (loss, regulariser) == ("hinge", "l1") else kind)
+
+
+@pytest.mark.parametrize("loss", ["huberised", "deviance"])
+def test_a_kernel_matrix_is_its_points(loss: str) -> None:
+    kernel = gram_data(DATA, kernel="linear")
+    words: dict[str, Any] = {"price": PRICE}
+    build: Any = tm.deviance_svc if loss == "deviance" else tm.regularised_svc
+    words |= {} if loss == "deviance" else {"loss": loss}
+    ours, points_alone = tm.solve(build(kernel, **words)), tm.solve(build(DATA, **words))
+    assert ours.certificate.verdict is Verdict.CERTIFIED
+    assert ours.objective == pytest.approx(points_alone.objective, rel=1e-6)
+
+
+def separable(seed: int) -> tm.TrainingData:
+    """Points that the first feature separates, so that small prices ask for large scores."""
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(26, 4)), np.where(np.arange(26) % 2, 1, -1)
+    X[:, 0] = y * (1 + r.random(26))
+    return tm.TrainingData(X, y)
+
+
+@pytest.mark.parametrize(
+    ("regulariser", "exponent", "seed"), covering(["l1", "group"], [-20, 0, 20], [0, 1])
+)
+def test_a_size_that_grows_with_the_weights_is_proven_in_any_unit(
+    seed: int, exponent: int, regulariser: str
+) -> None:
+    """In s X the weights are w / s: a size falls by s. The optimum is some thousandths."""
+    s, groups = 2.0**exponent, [0, 1, 0, 1] if regulariser == "group" else None
+    data, words = separable(seed), {"regulariser": regulariser, "groups": groups}
+    moved = tm.TrainingData(data.X * s, data.y)
+    scaled = tm.solve(tm.deviance_svc(moved, price=0.0014 * s, **words))
+    expected = losses.regularised(
+        data, "free", "deviance", 0.0014, regulariser, bend=BEND, groups=[0, 1, 0, 1]
+    )
+    assert scaled.certificate.verdict is Verdict.CERTIFIED
+    assert scaled.objective == pytest.approx(expected, rel=1e-5)
+
+
+# --- powers of the hinge loss: Cepeda, Gomez & Han 2024, (1) -------------------------------------
+
+PENALTY = 0.7
+
+
+@pytest.mark.parametrize(
+    ("exponent", "mode"),
+    list(zip([1, 2, "4/3", 1.5, "33/10", 7], ("free", "penalised", "none") * 2, strict=True)),
+)
+def test_the_optimum_of_a_power_is_that_of_power_cones(exponent: Any, mode: str) -> None:
+    found = tm.solve(
+        tm.hinge_power_svc(WEIGHTED, penalty=PENALTY, exponent=exponent, intercept=mode)
+    )
+    expected = losses.hinge_power(WEIGHTED, mode, PENALTY, float(Fraction(exponent)))
+    assert found.objective == pytest.approx(expected, rel=1e-7)
+    assert found.certificate.verdict is Verdict.CERTIFIED
+    assert found.certificate.level == "paper"
+    assert found.problem_class == ("QP" if exponent in (1, 2) else "SOCP")
+
+
+def test_exponent_1_is_the_usual_machine() -> None:
+    ours = tm.solve(tm.hinge_power_svc(DATA, penalty=1.4, exponent=1, intercept="free"))
+    assert ours.objective == pytest.approx(2 * tm.solve(tm.c_svc(DATA, C=0.7)).objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("exponent", ["3/2", "4/3", "5", "64/63", "16", "33/10", "61/7"])
+def test_values_meet_every_cone_in_rational_arithmetic_and_no_smaller_power_does(
+    exponent: str,
+) -> None:
+    e = Fraction(exponent)
+    x = np.concatenate([[0.0, 5e-324, 1e-300, 1e-60, 1.0], np.geomspace(1e-9, 1e9, 19)])
+    found = power_values(x, e) | {"x": x, ONE: np.ones_like(x)}
+    for cone in power_cones(e):
+        sides = zip(found[cone.inner], found[cone.left], found[cone.right], strict=True)
+        assert all(Fraction(v) ** 2 <= Fraction(s) * Fraction(r) for v, s, r in sides)
+    usual = slice(4, None)
+    assert found["t"][usual] == pytest.approx(x[usual] ** float(e), rel=1e-11)
+    least = {"x": x[usual], ONE: np.ones(20), "t": x[usual] ** float(e) * (1 - 1e-6)}
+    *means, last = power_cones(e)
+    for cone in means:
+        least[cone.inner] = np.sqrt(least[cone.left] * least[cone.right])
+    assert (least["x"] ** 2 > least[last.left] * least[last.right]).all()

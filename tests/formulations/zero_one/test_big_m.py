@@ -1,44 +1,39 @@
-"""Derived M keep an optimum; too small ones, and the wrong formula, are caught cutting it off."""
+"""Derived M and slack bounds keep an optimum, by brute force, by hand and in exact arithmetic."""
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 import tightmargin as tm
-from tests.inside.formulations import big_m as derivation
 from tests.inside.formulations import (
+    SlackBounds,
+    closed_slack_bounds,
     derive_big_m,
     derive_intercept_bound,
     derive_ramp_big_m,
     margins,
     ramp_l1_big_m_everywhere,
     ramp_l1_objective,
-    same_class_reach,
     scale_onto_margin,
     trivial_points,
     zero_one_objective,
 )
-from tests.references.brute_force import (
-    big_m_optimum,
-    least,
-    ramp_optimum,
-    signed_rows,
-    zero_one_optima,
-)
-from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
-from tests.references.reference_solutions import INTERCEPTS, points
-from tests.support.certified import certified
+from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
+from tests.references.reference_solutions import INTERCEPTS
+from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL, covering
-from tightmargin.formulations import TrainingData, ramp_l1_big_m, ramp_l1_relaxed
+from tightmargin.formulations import TrainingData, zero_one_hinge
+from tightmargin.solvers import solve
 
 
 def cloud(seed: int, n: int = 6, d: int = 2) -> TrainingData:
@@ -84,23 +79,6 @@ def test_free_formula_by_hand() -> None:
     assert derived.values == pytest.approx([3.5, 2.0, 3.5, 2.0, 2.0, 2.0], rel=1e-11)
 
 
-@pytest.mark.parametrize(("intercept", "expected"), [("free", 2), ("penalised", 1), ("none", 1)])
-def test_a_point_below_one_violation(intercept: str, expected: float) -> None:
-    """Nobody at least as good violates anything, so only the square root's rounding remains."""
-    derived = derive_big_m(cloud(0), penalty=5.0, intercept=intercept, upper_bound=4.0)
-    assert derived.values == pytest.approx([expected] * 6, abs=1e-6)
-
-
-def test_reach_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((23, 3)), np.where(np.arange(23) < 5, 1, -1)
-    gaps = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
-    expected = np.where(y[:, None] == y[None], gaps, 0).max(axis=1)
-    monkeypatch.setattr(derivation, "CHUNK_DISTANCES", 40)  # two points at a time
-    assert same_class_reach(TrainingData(X, y)) == pytest.approx(expected, rel=1e-14)
-    assert same_class_reach(TrainingData([[0.0], [1.0]], [1, -1])).tolist() == [0.0, 0.0]
-
-
 # --- ramp loss -----------------------------------------------------------------------------------
 
 
@@ -136,29 +114,14 @@ def test_ramp_formula_by_hand(intercept: str, expected: list[float]) -> None:
     assert "sqrt(2 (4 - 2)) = 2" in derived.proof
 
 
-@pytest.mark.parametrize(
-    ("intercept", "C", "n_pos"), covering(INTERCEPTS, [0.05, 0.3, 5.0], [1, 4, 5])
-)
-def test_best_ramp_objective_without_weights(intercept: str, C: float, n_pos: int) -> None:
-    """The closed form against a search over b at w = 0."""
-    y = np.where(np.arange(8) < n_pos, 1.0, -1.0)
-    data = TrainingData(np.arange(8.0)[:, None], y)
-
-    def value(b: float) -> float:
-        price = b * b / 2 if intercept == "penalised" else 0.0
-        return price + C * float(np.minimum(np.maximum(0.0, 1 - y * b), 2.0).sum())
-
-    grid = [0.0] if intercept == "none" else np.linspace(-2, 2, 401).tolist()
-    best = min(grid, key=value)
-    expected = value(best)
-    if intercept != "none":
-        around = minimize_scalar(value, bounds=(best - 0.01, best + 0.01), method="bounded")
-        expected = min(expected, float(around.fun))
-    known = derive_ramp_big_m(data, C=C, intercept=intercept).upper_bound
-    assert known == pytest.approx(expected, rel=1e-6)
-
-
-# --- the free intercept --------------------------------------------------------------------------
+def test_the_best_ramp_objective_at_w_0_by_hand() -> None:
+    """Five against three: b = 1 pays 2 for each of the three; b = 0.6 is best at C = 0.3."""
+    data = TrainingData(np.arange(8.0)[:, None], np.where(np.arange(8) < 5, 1, -1))
+    for intercept, C, expected in (
+        ("none", 0.3, 2.4), ("free", 0.3, 1.8), ("penalised", 0.3, 2.22), ("penalised", 2.0, 12.5),
+    ):  # fmt: skip
+        known = derive_ramp_big_m(data, C=C, intercept=intercept).upper_bound
+        assert known == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("penalty", "shift"), [(0.3, 3.0), (2.0, 0.0), (30.0, 3.0)])
@@ -166,26 +129,11 @@ def test_a_bounded_intercept_keeps_the_optimum(penalty: float, shift: float) -> 
     for seed in range(4 if FULL else 2):
         plain = cloud(seed, d=1)
         data = TrainingData(plain.X + shift, plain.y)
-        (optimum,) = zero_one_optima(data, [penalty], "free")
-        bound = derive_intercept_bound(data, penalty=penalty, upper_bound=optimum * (1 + 1e-9))
-        assert bound >= 1
-        assert bounded_optimum(data, penalty, bound) == pytest.approx(optimum, rel=1e-6)
-
-
-def bounded_optimum(data: TrainingData, penalty: float, bound: float) -> float:
-    """0-1 optimum with a free intercept and |b| <= bound, over every set of kept points."""
-    rows, price = signed_rows(data, "free")
-    box = np.zeros((2, data.d + 1))
-    box[:, -1] = [1.0, -1.0]
-    best = np.inf
-    for kept in itertools.product((False, True), repeat=data.n):
-        system = np.vstack([rows[list(kept)], box])
-        right = np.r_[np.ones(sum(kept)), -bound, -bound]
-        violations = data.n - sum(kept)
-        if penalty * violations < best:
-            norm2 = least(price, np.zeros(data.d + 1), system, right)
-            best = min(best, norm2 + penalty * violations)
-    return best
+        best = zero_one_enumeration(data, penalty=penalty, intercept="free")
+        known = best.objective * (1 + 1e-9)
+        bound = derive_intercept_bound(data, penalty=penalty, upper_bound=known)
+        assert bound >= 1  # enough for w = 0
+        assert abs(best.b) <= bound or not best.w.any()
 
 
 # --- the objective as the floats stand, and points without a solve --------------------------------
@@ -199,33 +147,24 @@ def test_objective_counts_by_hand() -> None:
         assert zero_one_objective(LINE, [1.0], -2.0, penalty=7.0, intercept=intercept) == norm2
     # w = 1, b = 0: margins 2, 1, -1, 3, 4.
     assert zero_one_objective(LINE, [1.0], 0.0, penalty=7.0, intercept="none") == 8.0
-
-
-def test_a_margin_just_below_one_is_a_violation() -> None:
     below = np.nextafter(1.0, 0.0)
     pair = TrainingData([[1.0], [-1.0]], [1, -1])
     assert zero_one_objective(pair, [1.0], 0.0, penalty=1.0, intercept="none") == 1.0
     assert zero_one_objective(pair, [below], 0.0, penalty=1.0, intercept="none") > 2.9
 
 
-@pytest.mark.parametrize(
-    ("intercept", "penalty", "expected"),
-    [
+def test_trivial_points_are_what_they_claim() -> None:
+    for intercept, penalty, expected in (
         ("free", 0.1, [0.2, 0.3, 0.5]),
         ("penalised", 0.1, [0.5, 1.2, 1.3]),
-        ("penalised", 2.0, [5.0, 7.0, 10.0]),
         ("none", 2.0, [10.0]),
-    ],
-)
-def test_trivial_points_are_what_they_claim(
-    intercept: str, penalty: float, expected: list[float]
-) -> None:
-    points = trivial_points(LINE, penalty=penalty, intercept=intercept)
-    assert [p.objective for p in points] == pytest.approx(expected, rel=1e-15)
-    for p in points:
-        assert not p.w.any()
-        value = zero_one_objective(LINE, p.w, p.b, penalty=penalty, intercept=intercept)
-        assert value == p.objective
+    ):
+        points = trivial_points(LINE, penalty=penalty, intercept=intercept)
+        assert [p.objective for p in points] == pytest.approx(expected, rel=1e-15)
+        for p in points:
+            assert not p.w.any()
+            value = zero_one_objective(LINE, p.w, p.b, penalty=penalty, intercept=intercept)
+            assert value == p.objective
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 3.0, 1e4]))
@@ -261,7 +200,7 @@ def test_nothing_to_stretch() -> None:
     assert scale_onto_margin(LINE, [0.0], 0.0, everybody) is None
 
 
-# --- the ramp loss with the l1 norm: every set of points, its M, its relaxation -------------------
+# --- the ramp loss with the l1 norm ---------------------------------------------------------------
 
 SEEDS = range(12) if FULL else (0, 4, 8)  # each mode of the intercept with another price
 
@@ -272,31 +211,6 @@ def mixed(seed: int) -> tm.TrainingData:
     n = int(rng.integers(4, 8))
     y = rng.permutation(np.where(np.arange(n) < 2, 1, -1))
     return tm.TrainingData(rng.integers(-2, 3, size=(n, 2)).astype(float), y)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_derived_m_keeps_the_optimum_and_relaxations_stay_below_it(seed: int) -> None:
-    data, mode, C = mixed(seed), INTERCEPTS[seed % 3], (0.05, 0.4, 3.0)[seed // 3 % 3]
-    words: dict[str, Any] = {"C": C, "intercept": mode}
-    expected = ramp_l1_optimum(data, mode, C)
-    exact = certified(ramp_l1_big_m(data, big_m="derived", **words))
-    assert exact.certificate.unproven == ""
-    assert exact.objective == pytest.approx(expected, rel=1e-6, abs=1e-8)
-    known = np.asarray(exact.values["w"]), float(exact.values.get("b", 0.0))
-    room = 1e-6 * max(1.0, expected)
-    wide = certified(ramp_l1_relaxed(data, big_m=1000.0, **words))
-    derived = certified(ramp_l1_relaxed(data, big_m="derived", **words))
-    near = certified(ramp_l1_relaxed(data, big_m="derived", incumbent=known, **words))
-    assert wide.bound <= derived.objective + room
-    assert derived.bound <= near.objective + room
-    assert near.bound <= expected + room
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_the_relaxation_is_the_linear_program_of_its_formula(mode: str) -> None:
-    data = points("overlapping", 3, n=9)
-    result = certified(ramp_l1_relaxed(data, C=0.8, big_m=5.0, intercept=mode))
-    assert result.objective == pytest.approx(ramp_l1_relaxation(data, mode, 0.8, 5.0), rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -318,3 +232,74 @@ def test_no_hyperplane_violates_a_paid_point_by_more_than_m_at_its_own_objective
         tight = max(tight, float((violation[paid] / big_m[paid]).max(initial=0.0)))
     if mode == "none":
         assert tight > 0.3, "values that nothing comes near would pass whatever they are"
+
+
+# --- slack bounds ---------------------------------------------------------------------------------
+
+DATA = cloud(2, n=22)
+
+
+@pytest.mark.parametrize(("intercept", "penalty"), covering(INTERCEPTS, [0.05, 1.0, 40.0]))
+def test_closed_slack_bounds_admit_an_optimum(intercept: str, penalty: float) -> None:
+    """The enumerated one, or one with w = 0 that ties with it; points on a grid have ties."""
+    words: dict[str, Any] = {"penalty": penalty, "intercept": intercept}
+    for seed in range(20 if FULL else 7):
+        data = mixed(seed)
+        found = zero_one_enumeration(data, **words)
+        optima = [(found.w, found.b)]
+        if intercept == "free":
+            optima += [(np.zeros(data.d), b) for b in (-1.0, 1.0)]
+        known = (found.w, found.b) if seed % 2 else None
+        bounds = closed_slack_bounds(data, incumbent=known, **words)
+        assert any(
+            bounds.admits(data, w, b, intercept)
+            for w, b in optima
+            if zero_one_objective(data, w, b, **words) <= found.objective * (1 + 1e-9)
+        )
+
+
+def test_admits_looks_at_every_statement() -> None:
+    data = cloud(0)
+    w, b = np.array([3.0, 2.0]), 0.4
+    v = 1 - data.y * (data.X @ w + b)
+    tight = SlackBounds(v - 1e-9, v + 1e-9, float(w @ w) + 1e-9, (0.39, 0.41), 1.0, "")
+    assert tight.admits(data, w, b, "free")
+    kept = tuple(int(i) for i in np.flatnonzero(v <= 0)[:2])
+    assert len(kept) == 2
+    for change in (
+        {"lower": v + 1e-6}, {"upper": v - 1e-6}, {"norm2": 0.1}, {"intercept": (-1.0, 0.3)},
+        {"conflicts": (kept,)},
+    ):  # fmt: skip
+        assert not replace(tight, **change).admits(data, w, b, "free")  # type: ignore[arg-type]
+
+
+def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
+    data, file = write_csv(tmp_path / "points.csv", DATA), tmp_path / "r.json"
+    words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "big_m=tightened"]
+    done = run("solve", *words, "--out", str(file), "--json")
+    assert done.code == 0, done.stderr
+    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    assert done.json["objective"] == pytest.approx(exact, rel=1e-6)
+    assert done.json["parameters"]["slack_bounds"]["proof"]
+    assert run("certify", str(file)).code == 0
+    refused = run("solve", "ramp_big_m", *words[1:3], "--set", "C=1", "big_m=tightened")
+    assert refused.code == 2
+    assert "takes no tightened bounds" in refused.stderr
+
+
+def hinge_with(bounds: SlackBounds) -> str:
+    """What the certificate says against the M of some slack bounds."""
+    found = zero_one_incumbent(DATA, penalty=1.0, intercept="penalised")
+    model = zero_one_hinge(
+        DATA, penalty=1.0, big_m="derived", incumbent=(found.w, found.b), slack_bounds=bounds
+    )
+    return solve(model).certificate.unproven
+
+
+def test_slack_bounds_without_a_proof_or_with_a_false_one_are_upper_bounds_only() -> None:
+    bounds = closed_slack_bounds(DATA, penalty=1.0, intercept="penalised")
+    assert hinge_with(bounds) == ""
+    forged = replace(bounds, upper=np.minimum(bounds.upper, 0.5), proof="")
+    assert "no proof" in hinge_with(forged)
+    forged = replace(bounds, upper=np.full(22, -0.1), lower=np.full(22, -50.0), proof="trust me")
+    assert "leave out a known point" in hinge_with(forged)
