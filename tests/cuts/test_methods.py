@@ -19,10 +19,10 @@ import pytest
 from scipy.spatial import QhullError
 
 import tightmargin as tm
-from tests.inside.cuts import SEARCHED, model_bound, search_again
 from tests.inside.cuts import cuts_methods as searched_module
 from tests.inside.cuts import hull_search as hull_module
 from tests.inside.cuts import saved_bounds as again_module
+from tests.inside.cuts import search_again
 from tests.inside.formulations import origin_now, reduced_hulls, support_value
 from tests.inside.solvers import FACTS, StopReason
 from tests.references import reference_solutions
@@ -30,7 +30,7 @@ from tests.solvers.certificates.test_without_solvers import CERTIFY_ALL, SOLVER_
 from tests.support.command_line import ROOT, run, write_csv
 from tests.support.covering import FULL
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.formulations import CATALOGUE, Origin, TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import SolveResult, Status, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
@@ -192,20 +192,6 @@ def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.Monk
         assert result.certificate.facts["engine"] == "branch_and_cut"
         assert result.certificate.verdict is Verdict.CERTIFIED
         assert result.objective == pytest.approx(circle(), rel=1e-9)
-
-
-def test_a_bound_that_says_nothing_about_a_form_is_left_out() -> None:
-    def origin(name: str) -> Origin:
-        build = CATALOGUE[name].build
-        return origin_now(build(DATA, **({"beta": 0.75} if name == "min_cvar" else {"nu": NU})))
-
-    assert model_bound(origin("extended_nu_svc_polar"), 0.0) is None
-    assert model_bound(origin("extended_nu_svc_reverse"), -0.1) is None
-    rounded_down = model_bound(origin("extended_nu_svc"), -0.1)
-    assert rounded_down is not None
-    assert -0.1 * (1 + 1e-14) <= rounded_down <= -0.1
-    assert model_bound(origin("extended_nu_svc"), 0.0) == 0.0
-    assert [model_bound(origin(name), -math.inf) for name in SEARCHED] == [None] * 4
 
 
 # --- who is asked ---------------------------------------------------------------------------------

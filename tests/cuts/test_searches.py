@@ -20,9 +20,8 @@ from tests.references.extended_nu import (
     assert_values_are_the_objective,
     least_on_circle,
     nearest_facet,
-    optimum_by_scip,
 )
-from tests.references.polytope_corners import corners, gauss
+from tests.references.polytope_corners import gauss
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.soundness.cut_searches import WAYS, Instance, faults, instance
 from tests.support.covering import FULL, covering
@@ -75,14 +74,6 @@ GRID = TrainingData(np.random.default_rng(3).integers(-2, 3, (16, 2)), np.repeat
 PLANE = points("overlapping", 1, n=10)
 
 
-@pytest.mark.parametrize(
-    ("way", "share", "mode"), covering(WAYS, (0.02, 0.5, 0.95), ("free", "none"))
-)
-def test_in_the_plane_it_is_the_best_of_all_directions(way: str, share: float, mode: str) -> None:
-    nu = below_nu_bar(PLANE, share, intercept=mode)
-    hold(WAYS[way](PLANE, nu=nu, intercept=mode), on_circle(PLANE, mode, nu))
-
-
 def weights_of(data: TrainingData, balance: str) -> Any:
     if balance != "given":
         return balance
@@ -115,24 +106,6 @@ def test_it_is_the_nearest_of_all_facets(
         assert -nu * rho + caps @ xi == pytest.approx(found.best.objective, abs=1e-12)
     for cut in found.cuts if isinstance(found, CuttingPlaneResult) else ():
         verify_cut(cut, found.problem, found.cuts)
-
-
-@functools.cache
-def in_space() -> tuple[TrainingData, float, float, float]:
-    """Points in three dimensions, nu, and the optimum by all corners and by SCIP."""
-    data = gauss(2, 16, 3)
-    nu = below_nu_bar(data, 0.3)
-    longest = np.linalg.norm(corners(data, nu, np.full(data.n, 1 / data.n)), axis=1).max()
-    return data, nu, 1 / float(longest), optimum_by_scip(data, nu)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_in_space_it_is_that_of_all_corners_and_of_scip(way: str) -> None:
-    data, nu, by_corners, by_scip = in_space()
-    found = WAYS[way](data, nu=nu)
-    hold(found, by_corners)
-    assert found.bound <= by_scip
-    assert found.best.objective == pytest.approx(by_scip, rel=2e-6)
 
 
 # Each of the first ended "numerical" once: next to nu_bar, with equal points, at nu_max.
@@ -211,17 +184,6 @@ def test_points_on_a_grid_have_their_optimum(way: str) -> None:
     """Whole numbers: equal points, points on lines, masses that end between two scores."""
     for nu in (4 / 16, below_nu_bar(GRID, 0.6)):
         hold(WAYS[way](GRID, nu=nu), on_circle(GRID, "free", nu))
-
-
-@pytest.mark.parametrize("way", FAST)
-@pytest.mark.parametrize("share", [0.99, 0.9999, 1 - 1e-6])
-def test_next_to_nu_bar_the_optimum_is_small_and_its_bound_positive(way: str, share: float) -> None:
-    nu = below_nu_bar(PLANE, share)
-    found = FAST[way](PLANE, nu=nu)
-    assert found.proven
-    assert found.objective == pytest.approx(on_circle(PLANE, "free", nu), rel=1e-4)
-    assert 0 < found.bound <= found.objective
-    assert found.absolute_gap <= max(1.001e-6 * found.objective, 1e-10)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -60,12 +60,7 @@ def test_random_polytopes_against_all_vertices(way: str, n: int, rank: str, seed
     model = concave_model(polytope, Q, c)
     result = tm.cuts.minimise_concave(model, **WAYS[way])
     check(result, truth)
-    facts = result.certificate.facts
-    if way == "literal":
-        assert 0 <= facts["cuts_until_no_face"] <= facts["cuts"]
-        assert len(facts["faces"]) >= 1
     if way == "inner-hull":
-        assert "by Qhull" in result.message
         hull = enumerate_image(read_concave(standard_form(model)), math.inf)
         assert hull.stop is StopReason.FINISHED
         assert float(c @ hull.x - hull.x @ Q @ hull.x) == pytest.approx(truth, rel=1e-9)
@@ -91,21 +86,6 @@ def test_reverse_convex_rows_against_all_edges(way: str, n: int, kind: str, seed
     assert x @ Q @ x + line @ x >= side * (1 - 1e-12)
 
 
-def test_a_cutoff_is_among_the_rows_of_faces() -> None:
-    met = set()
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        polytope, c = random_polytope(rng, 3, 8), rng.normal(size=3)
-        Q, line = semidefinite(rng, 3, 3), rng.normal(size=3)
-        side = 0.7 * max(float(x @ Q @ x + line @ x) for x in vertices(*polytope.rows))
-        result = tm.solve(lrcp_model(polytope, c, Q, line, side), **WAYS["literal"])
-        check(result, least_lrcp(*polytope.rows, c, Q, line, side))
-        met |= {name for face in result.certificate.facts["faces"] for name in face["rows"]}
-        if "cutoff" in met:
-            return
-    pytest.fail(f"only {met}")
-
-
 # --- one model for each thing that polytopes, squares and units may be ---------------------------
 
 Problem = tuple[pyo.ConcreteModel, float]
@@ -125,16 +105,6 @@ def flat_slice() -> Problem:
     return model, -7.0
 
 
-def one_direction() -> Problem:
-    """Squares of one direction over forty variables; the vertices are those of a cube."""
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(40), bounds=(0, 1))
-    sums = sum((j % 5 - 1) * model.x[j] for j in range(40))
-    model.goal = pyo.Objective(expr=-(sums**2) + 10 * model.x[0])
-    # The sum is from -8 to 8 (1 + 2 + 3) = 48; x_0 has the factor -1, and stays 0.
-    return model, -(48.0**2)
-
-
 def epigraph(falls: bool = False) -> Problem:
     """min 0.7 t - x^2 with t >= 3 x and t >= -x/3 - 0.1, and a free y that nothing bounds.
 
@@ -148,17 +118,6 @@ def epigraph(falls: bool = False) -> Problem:
     model.goal = pyo.Objective(expr=(-0.7 if falls else 0.7) * model.t - model.x**2)
     kink = -0.1 / (3 + 1 / 3)
     return model, min(0.7 * max(3 * x, -x / 3 - 0.1) - x * x for x in (-1.0, kink, 2.0))
-
-
-def max_cut() -> Problem:
-    """A cycle of five, whose best cut has four edges, by a convex maximisation."""
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(5), bounds=(-1, 1))
-    edges = [(j, (j + 1) % 5) for j in range(5)]
-    goal = sum((model.x[i] - model.x[j]) ** 2 for i, j in edges) / 4
-    model.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
-    every = itertools.product((0, 1), repeat=5)
-    return model, max(sum(x[i] != x[j] for i, j in edges) for x in every)
 
 
 def no_coefficients() -> Problem:
@@ -220,8 +179,7 @@ def classical() -> Problem:
 
 BOXES, CUTS, HULL = "branch-and-cut", "cutting-plane", "inner-hull"
 MODELS: list[tuple[Callable[[], Problem], tuple[str, ...]]] = [
-    (flat_slice, (BOXES, HULL)), (one_direction, (BOXES, HULL)), (epigraph, (BOXES,)),
-    (max_cut, (BOXES,)), (no_coefficients, (CUTS,)),
+    (flat_slice, (BOXES, HULL)), (epigraph, (BOXES,)), (no_coefficients, (CUTS,)),
     (units_of_columns, (BOXES, CUTS, HULL)), (large_numbers, (BOXES, CUTS, HULL)),
     (qhull_fails, (HULL,)), (classical, (BOXES, HULL)),
 ]  # fmt: skip
@@ -234,8 +192,6 @@ def test_it_has_its_optimum(problem: Callable[[], Problem], method: str) -> None
     model, truth = problem()
     result = tm.cuts.minimise_concave(model, method=method)
     check(result, truth, int(model.goal.sense))
-    if problem is one_direction and method == BOXES:
-        assert result.certificate.facts["nodes"] < 20
 
 
 def test_a_hull_that_cannot_be_made_is_left_to_the_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,11 +271,9 @@ def test_reverse_convex_rows_by_hand() -> None:
     zero = outside(lambda x: x[0] ** 2 + x[0] >= 3, lambda x: 0 * x[0], bounds=(0, 2))
     assert tm.solve(zero, method=CUTS).objective == 0
     # Outside of the unit circle with x and y at least 0 the least of x + y is 1.
+    circle = outside(lambda x: x[0] ** 2 + x[1] ** 2 >= 1, lambda x: x[0] + x[1], bounds=(0, None))
     for method in (BOXES, CUTS):
-        unbounded = outside(
-            lambda x: x[0] ** 2 + x[1] ** 2 >= 1, lambda x: x[0] + x[1], bounds=(0, None)
-        )
-        result = tm.cuts.solve_lrcp(unbounded, method=method)
+        result = tm.cuts.solve_lrcp(circle, method=method)
         assert str(result.status) not in ("infeasible", "unbounded", "infeasible_or_unbounded")
         assert result.certificate.bound is None or result.certificate.bound <= 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pyomo.environ as pyo
@@ -143,20 +142,6 @@ def test_forged_facial_cuts_prove_nothing() -> None:
     none = np.full(len(form.rows), np.inf)
     endless = replace(form, row_lower=-none, row_upper=none)
     assert cuts_bound(endless, replace(proof, limits=())) is None
-
-
-def test_a_shallow_facial_cut_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    form, _, truth = finished(*CASES[3])
-    faces = import_module(CutLoop.__module__).facial_cut.__module__
-    monkeypatch.setattr(f"{faces}.LEAST_DEPTH", 1e9)
-    program = read_concave(form)
-    loop = CutLoop(program, root_box(program), absolute_gap=0.0, seed=0, literal=True)
-    assert loop.run(time_limit=None, cut_limit=None) is StopReason.PROVEN
-    assert not any(isinstance(cut, FacialCut) for cut in loop.cuts)
-    proof = loop.proof()
-    found = None if proof is None else cuts_bound(form, proof)
-    assert found is not None
-    assert found.varying == pytest.approx(truth, rel=1e-5)
 
 
 def test_a_convex_row_makes_no_polytope() -> None:

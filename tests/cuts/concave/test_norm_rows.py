@@ -34,15 +34,12 @@ def fixed(name: str, value: float) -> Edit:
 
 
 EDITS: dict[str, Edit] = {
-    "w above": of_row(lambda m: m.w[0] <= 0.5),
     "w off": of_row(lambda m: m.w[0] <= -0.25),
     "a sector": of_row(lambda m: m.w[0] + 2 * m.w[1] <= -1.3),
     "two rows": of_row(lambda m: (0.1, m.w[0] - m.w[1], 0.4)),
     "rho": of_row(lambda m: m.rho <= -0.05),
     "xi": of_row(lambda m: sum(m.xi[i] for i in m.xi) <= 5.0),
-    "one xi": of_row(lambda m: m.xi[3] + 0.1 * m.w[0] <= 0.02),
     "rho and xi": of_row(lambda m: 2 * m.rho + m.xi[1] - m.xi[2] + m.w[1] <= 0.3),
-    "w fixed": fixed("w[0]", 0.6),
     "rho fixed": fixed("rho", 0.1),
 }
 OF_B: dict[str, Edit] = {
@@ -53,12 +50,12 @@ OF_B: dict[str, Edit] = {
 MODES = ("free", "penalised", "none")
 
 
-def nu_of(mode: str, share: float = 0.5, data: TrainingData = DATA) -> float:
-    return share * nu_range(data, intercept=mode).nu_bar
+def nu_of(mode: str, share: float = 0.5) -> float:
+    return share * nu_range(DATA, intercept=mode).nu_bar
 
 
-def edited(name: str, mode: str, data: TrainingData = DATA, **words: Any) -> pyo.ConcreteModel:
-    model = tm.extended_nu_svc(data, nu=nu_of(mode, data=data), intercept=mode, **words)
+def edited(name: str, mode: str) -> pyo.ConcreteModel:
+    model = tm.extended_nu_svc(DATA, nu=nu_of(mode), intercept=mode)
     (EDITS | OF_B)[name](model)
     return model
 
@@ -90,7 +87,7 @@ def test_the_optimum_is_that_of_scip(mode: str, name: str) -> None:
     assert result.objective == pytest.approx(best, rel=5e-6, abs=1e-8)
 
 
-def test_units_and_rows_that_all_keep_change_nothing() -> None:
+def test_units_and_places_change_nothing() -> None:
     """The points in other units and elsewhere, and the scale of Perez-Cruz et al."""
     plain = tm.solve(edited("w off", "free")).objective
     for scale, shift in ((1e4, 0.0), (1e-4, 0.0), (1.0, 1e3)):
@@ -105,12 +102,6 @@ def test_units_and_rows_that_all_keep_change_nothing() -> None:
     scaled = tm.solve(model)
     assert scaled.certificate.verdict.closed
     assert scaled.objective == pytest.approx(DATA.n * math.sqrt(2) * plain, rel=2e-6)
-    model = tm.extended_nu_svc(DATA, nu=nu_of("free"))
-    expected = tm.solve(model).objective
-    model.more = pyo.Constraint(expr=model.w[0] + model.w[1] <= 10.0)
-    result = tm.solve(model, method="branch-and-cut")
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(expected, rel=1e-6)
 
 
 def test_rows_that_leave_nothing_are_not_proven_to_have_an_optimum() -> None:
@@ -125,28 +116,17 @@ def test_rows_that_leave_nothing_are_not_proven_to_have_an_optimum() -> None:
 
 # On both sides of nu_bar. A high rho asks for slacks of all points: each share is then its cap, and
 # none has room. A row may be curved itself.
-MEMBERS: list[tuple[str, float, Edit]] = [
-    ("extended_nu_svc", 1.2, EDITS["w off"]),
-    ("extended_nu_svc", 1.2, EDITS["rho and xi"]),
-    ("extended_nu_svc", 0.5, of_row(lambda m: m.rho >= 30.0)),
-    ("extended_nu_svc", 0.5, of_row(lambda m: m.w[0] ** 2 + 2 * m.rho**2 <= 0.2)),
-    ("extended_nu_svc_reverse", 0.5, EDITS["two rows"]),
-    ("extended_nu_svc_reverse", 1.2, EDITS["w off"]),
-    ("extended_nu_svc_polar", 0.5, EDITS["w off"]),
-    ("min_cvar", 0.5, EDITS["a sector"]),
-    ("min_cvar", 1.2, of_row(lambda m: m.value_at_risk + m.xi[1] - m.w[1] >= 0.3)),
+MEMBERS: list[tuple[str, str, float, Edit]] = [
+    ("penalised", "extended_nu_svc", 1.2, EDITS["rho and xi"]),
+    ("none", "extended_nu_svc", 0.5, of_row(lambda m: m.rho >= 30.0)),
+    ("free", "extended_nu_svc", 0.5, of_row(lambda m: m.w[0] ** 2 + 2 * m.rho**2 <= 0.2)),
+    ("penalised", "extended_nu_svc_reverse", 0.5, EDITS["two rows"]),
+    ("none", "extended_nu_svc_polar", 0.5, EDITS["w off"]),
+    ("free", "min_cvar", 1.2, of_row(lambda m: m.value_at_risk + m.xi[1] - m.w[1] >= 0.3)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("mode", "member", "share", "edit"),
-    [
-        (mode, *row)
-        for k, row in enumerate(MEMBERS)
-        for mode in MODES
-        if FULL or mode == MODES[k % 3]
-    ],
-)
+@pytest.mark.parametrize(("mode", "member", "share", "edit"), MEMBERS)
 def test_every_member_keeps_its_proof(mode: str, member: str, share: float, edit: Edit) -> None:
     nu = nu_of(mode, share)
     word = {"beta": 1 - nu} if member == "min_cvar" else {"nu": nu}
@@ -157,19 +137,3 @@ def test_every_member_keeps_its_proof(mode: str, member: str, share: float, edit
     assert own.certificate.facts["engine"] == "branch-and-cut"
     other = tm.solve(model, "scip", time_limit=20.0, prove=False)
     assert own.objective == pytest.approx(other.objective, rel=5e-6, abs=1e-8)
-
-
-# --- exact points ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("power", [-200, -31, 60, 200])
-def test_units_of_a_norm_row_do_not_matter(power: int) -> None:
-    """The least of x + 2y on the circle of radius 1 is -sqrt(5)."""
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(2), bounds=(-2, 3))
-    norm = model.x[0] ** 2 + model.x[1] ** 2
-    model.row = pyo.Constraint(expr=2.0**power * norm == 2.0**power)
-    model.goal = pyo.Objective(expr=model.x[0] + 2 * model.x[1])
-    result = tm.solve(model, method="branch-and-cut", time_limit=20)
-    assert result.certificate.verdict is Verdict.CERTIFIED
-    assert result.objective == pytest.approx(-(5**0.5), rel=2e-6)

@@ -16,10 +16,8 @@ from scipy.spatial import ConvexHull, QhullError
 from tests.inside.cuts import Surface, enclosed_radius
 from tests.inside.cuts import hull_search as searching
 from tests.inside.solvers import StopReason
-from tests.references.reference_solutions import INTERCEPTS
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.cuts import branch_and_cut, hull_search
-from tightmargin.formulations import TrainingData
 
 # --- the optimum ---------------------------------------------------------------------------------
 
@@ -90,21 +88,6 @@ def test_a_failure_of_qhull_is_named_and_boxes_go_on(monkeypatch: pytest.MonkeyP
     assert alone.stop is StopReason.NUMERICAL
     assert alone.message == "Qhull gave up: QH6271 topology error"
     assert alone.bound <= optimum <= alone.objective
-
-
-@pytest.mark.parametrize(("seed", "d"), [(306, 3), (577, 2)])
-def test_features_of_very_different_size_are_proven(seed: int, d: int) -> None:
-    """Whatever Qhull makes of them; the second opinion is that of branch and cut."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((24, d)) * 10.0 ** rng.integers(-4, 5, d)
-    data = TrainingData(X, np.where(np.arange(24) % 3 == 0, 1.0, -1.0))
-    for intercept in INTERCEPTS:
-        nu = below_nu_bar(data, 0.3, intercept=intercept)
-        found = hull_search(data, nu=nu, intercept=intercept, absolute=0.0)
-        other = branch_and_cut(data, nu=nu, intercept=intercept, absolute=0.0)
-        assert found.proven
-        assert (1 - 1e-3) * found.objective <= found.bound <= other.objective
-        assert other.bound <= found.objective
 
 
 def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from tests.inside.cuts import (
     BOX,
-    STRATEGIES,
     CuttingPlaneResult,
     Found,
     Kind,
@@ -74,17 +73,6 @@ def assert_ended(found: CuttingPlaneResult, stop: StopReason) -> None:
     )
     for entry in found.trace:
         assert entry.lower <= found.best.objective
-
-
-@pytest.mark.parametrize(("strategy", "limit"), list(zip(STRATEGIES, (0.3, 0.02), strict=True)))
-def test_limits_keep_the_best_point_and_the_bound(strategy: str, limit: float) -> None:
-    found = cutting_plane(LONG, nu=LONG_NU, time_limit=limit, strategy=strategy)
-    assert_ended(found, StopReason.TIME_LIMIT)
-    found = cutting_plane(LONG, nu=LONG_NU, round_limit=6, strategy=strategy)
-    assert_ended(found, StopReason.ROUND_LIMIT)
-    assert len(found.cuts) == 6
-    earlier = cutting_plane(LONG, nu=LONG_NU, round_limit=0, strategy=strategy)
-    assert earlier.bound <= found.bound
 
 
 def test_ctrl_c_keeps_the_best_point_and_the_bound(
@@ -214,19 +202,6 @@ def test_each_proof_stands_in_for_the_one_before(way: str, monkeypatch: pytest.M
         assert found.proven
         assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-12)
         assert found.gap <= found.tolerance * (1 + 1e-9)
-
-
-def test_a_face_whose_programs_are_lost_gets_no_facial_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(*_: Any) -> Any:
-        raise LostNumbersError("all of them")
-
-    data, nu, plain, _ = literal(*CASES[3])
-    monkeypatch.setattr(separation.VertexCuts, "_facial_at", lost)
-    found = cutting_plane(data, nu=nu, strategy="literal")
-    assert any(cut.kind is Kind.FACIAL for cut in plain.cuts)
-    assert {cut.kind for cut in found.cuts} == {Kind.CONCAVITY}
-    assert found.proven
-    assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-9)
 
 
 def relaxation_of(problem: PolarProblem, cuts: list[Any]) -> Relaxation:
