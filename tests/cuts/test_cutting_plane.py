@@ -1,0 +1,728 @@
+"""The cutting-plane loop: its cuts and their files, what a cut removes, proofs and every stop."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from tests.inside.cuts import (
+    BOX,
+    CutOrigin,
+    CuttingPlaneResult,
+    FaceProgram,
+    Found,
+    Kind,
+    LostNumbersError,
+    PolarProblem,
+    Pool,
+    Relaxation,
+    emptiness,
+    exposed_points,
+    extreme_rays,
+    face_through,
+    facial,
+    polar_problem,
+    scaled_cut,
+    separation,
+    steps_to_norm,
+    weight_on_a_face,
+)
+from tests.inside.cuts import run as outer_loop
+from tests.inside.formulations import support_value, ties_at
+from tests.inside.solvers import StopReason, standard_form
+from tests.references.polytope_corners import corners, gauss, levels
+from tests.support.covering import FULL
+from tightmargin.cuts import (
+    Cut,
+    InvalidCutError,
+    cutting_plane,
+    facial_cut,
+    hull_search,
+    load_cuts,
+    save_cuts,
+    verify_cut,
+)
+from tightmargin.formulations import (
+    TrainingData,
+    extended_nu_svc,
+    extended_nu_svc_linearised,
+    extended_nu_svc_polar,
+    extended_nu_svc_reverse,
+)
+from tightmargin.solvers import LiveLP, Status, nu_range, solve
+
+DATA = gauss(26, 18, 3)
+NU = 0.3 * nu_range(DATA).nu_bar
+WAYS: dict[str, dict[str, str]] = {
+    "projected": {},
+    "lifted": {"space": "lifted"},
+    "literal": {"strategy": "literal"},
+}
+
+
+@functools.cache
+def loop(way: str) -> CuttingPlaneResult:
+    return cutting_plane(DATA, nu=NU, starts=1, **WAYS[way])
+
+
+def origin(vertex: Any = (1.0, 0.0)) -> CutOrigin:
+    v = np.array(vertex)
+    return CutOrigin("x", "projected", v, np.eye(len(v)), np.array([1.0, np.inf]), 2.0, 0.1)
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2e7, -4e7])}, 1e8, origin())
+    assert cut.coefficients["w"].tolist() == [0.5, -1.0]
+    assert cut.rhs == 2.5
+    assert cut.violation({"w": [2.0, -3.0]}) == pytest.approx(1.5)
+    assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
+
+
+def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
+    reach = {"w": np.array(50.0)}
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
+    assert cut.coefficients["w"].tolist() == [1.0, 0.0]
+    assert cut.rhs == pytest.approx(3.0 + 50e-10, abs=1e-15)
+    w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
+    assert np.array([2.0, -2e-10]) @ w <= 6.0
+    assert cut.violation({"w": w}) <= 0
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_cuts_read_back_are_the_cuts_written_and_follow_from_their_origin(
+    way: str, tmp_path: Path
+) -> None:
+    found = loop(way)
+    assert found.proven
+    assert len(found.cuts) > 10
+    assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
+    read = load_cuts(save_cuts(found.cuts, tmp_path / "cuts.json"))
+    assert [cut.to_json() for cut in read] == [cut.to_json() for cut in found.cuts]
+    assert (read[0].origin.theta == found.cuts[0].origin.theta).all(), "infinities included"
+    for cut in read:
+        verify_cut(cut, found.problem, read)
+        if cut.kind is Kind.CONCAVITY:
+            verify_cut(cut)
+        else:
+            with pytest.raises(ValueError, match="give problem"):
+                verify_cut(cut)
+    document = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert document["stop"] == "proven"
+    assert len(document["trace"]) == document["trace"][-1]["round"] + 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda t: t[:-40], lambda t: t.replace("cuts/2", "cuts/9"), lambda t: t.replace("rhs", "rsh"),
+     lambda t: t.replace('"concavity"', '"convexity"'), lambda t: "[]", lambda t: "{}",
+     lambda t: t.replace('"rhs": ', '"rhs": 1e999, "spare": ')],
+)  # fmt: skip
+def test_a_damaged_file_gives_one_clear_error(damage: Any, tmp_path: Path) -> None:
+    path = save_cuts(loop("projected").cuts[:3], tmp_path / "cuts.json")
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(ValueError, match="not a readable list of cuts"):
+        load_cuts(path)
+
+
+# --- pasted into models --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("build", "scale"), [
+    (extended_nu_svc, "takeda"), (extended_nu_svc_reverse, "perez_cruz"),
+    (extended_nu_svc_polar, "takeda"), (extended_nu_svc_polar, "perez_cruz"),
+])  # fmt: skip
+def test_a_pasted_cut_is_the_cut_and_keeps_the_optimum_in_every_model(
+    build: Any, scale: str
+) -> None:
+    """At the optimal point, in each model's own normalisation, no pasted row is violated."""
+    known = by_scip()
+    for way in WAYS:
+        model, problem = build(DATA, nu=NU, scale=scale), loop(way).problem
+        corner = problem.onto_boundary(known)
+        level = problem.value(known) * (np.sqrt(2.0) if scale == "perez_cruz" else 1.0)
+        if build is extended_nu_svc_polar:
+            level = 1.0 / DATA.n if scale == "perez_cruz" else 1.0
+        for name, numbers in problem.point(corner * level).items():
+            model.find_component(name).set_values(
+                dict(enumerate(numbers.tolist())) if numbers.ndim else {None: float(numbers)}
+            )
+        kept = 0
+        for cut in loop(way).cuts:
+            row = cut.add_to(model)
+            excess = pyo.value(row.body) - pyo.value(row.upper)
+            # Everything in the row scales with the level, its side as well.
+            at_corner, size = (
+                cut.violation(problem.point(corner)),
+                cut.size_at(problem.point(corner)),
+            )
+            assert excess == pytest.approx(level * at_corner, abs=1e-9 * level * size)
+            if cut.origin.gamma < np.linalg.norm(corner) * (1 - 1e-5):
+                kept += 1
+                assert excess <= 1e-7 * level * size
+        assert kept > 0
+
+
+@functools.cache
+def by_scip() -> np.ndarray:
+    return solve(extended_nu_svc(DATA, nu=NU), "scip").values["w"]
+
+
+def test_the_linear_program_of_the_local_search_takes_cuts() -> None:
+    """Algorithm 10, step 5: with the cut, the solution of (9) is another one."""
+    cut = next(cut for cut in loop("projected").cuts if not cut.origin.parents)
+    direction = cut.origin.vertex / np.linalg.norm(cut.origin.vertex)
+    model = extended_nu_svc_linearised(DATA, nu=NU, w_ref=direction)
+    before = solve(model, "highs").objective
+    cut.add_to(model)
+    assert before is not None
+    assert solve(model, "highs").objective > before * (1 + 1e-4)
+    assert standard_form(model).A.shape[0] == DATA.n + 2
+
+
+def test_a_model_of_unknown_origin_takes_the_cut_at_level_1() -> None:
+    foreign = pyo.ConcreteModel()
+    foreign.w = pyo.Var(range(3))
+    cut = loop("projected").cuts[0]
+    row = cut.add_to(foreign)
+    foreign.w.set_values(dict(enumerate(cut.origin.vertex.tolist())))
+    excess = pyo.value(row.body) - pyo.value(row.upper)
+    assert excess == pytest.approx(cut.violation({"w": cut.origin.vertex}))
+    assert excess > 0
+
+
+# --- derived again -------------------------------------------------------------------------------
+
+
+def test_a_row_that_is_none_of_the_problem_is_refused_only_with_the_problem() -> None:
+    """Valid where its rows are, and these are of other data."""
+    found = loop("projected")
+    cut = next(cut for cut in found.cuts if not cut.origin.parents)
+    stretched = DATA.X * 0.99  # a smaller U, which a point on the boundary of U is not in
+    other = cutting_plane(replace(DATA, X=stretched), nu=NU, round_limit=0).problem
+    foreign = replace(cut, origin=replace(cut.origin, problem=other.fingerprint))
+    verify_cut(foreign)
+    with pytest.raises(InvalidCutError, match="neither one of P nor that of a parent"):
+        verify_cut(foreign, other)
+    lifted = loop("lifted").cuts[0]
+    foreign = replace(lifted, origin=replace(lifted.origin, problem=other.fingerprint))
+    verify_cut(foreign)
+    with pytest.raises(InvalidCutError, match="about other variables"):
+        verify_cut(foreign, other)
+
+
+@pytest.mark.parametrize("way", ["projected", "lifted"])
+def test_a_cut_does_not_follow_from_other_rows(way: str) -> None:
+    cut = loop(way).cuts[0]
+    origin = cut.origin
+    for cone, sides in (
+        (origin.cone[:-1], origin.sides[:-1]),
+        (origin.cone, origin.sides * 1.1 + 0.1),
+        (np.zeros((0, origin.cone.shape[1])), np.zeros(0)),
+        (origin.cone[:, :-1], origin.sides),
+        (origin.cone * 0.0, origin.sides),
+    ):
+        if way == "projected" and len(cone) >= len(origin.vertex) and cone.shape == (
+            len(origin.sides) - 1, origin.cone.shape[1],
+        ):  # fmt: skip
+            continue  # what is left of more rows than dimensions may still do
+        with pytest.raises(InvalidCutError):
+            verify_cut(replace(cut, origin=replace(origin, cone=cone, sides=sides)))
+
+
+def tampered(cut: Cut) -> dict[str, Cut]:
+    """Copies that remove more than they may, or claim to come from elsewhere."""
+    moved, vertex = dict(cut.coefficients), cut.origin.vertex
+    theta, rays = cut.origin.theta, cut.origin.rays
+    ends = [vertex + t * ray for t, ray in zip(theta, rays, strict=True) if np.isfinite(t)]
+    # The end of a ray that the cut just keeps is removed by turning the row towards it.
+    values = [abs(float(moved["w"] @ end) - cut.rhs) for end in ends]
+    end = ends[int(np.argmin(values))] if ends else np.ones(len(vertex))
+    moved["w"] = moved["w"] + 0.02 * end / float(end @ end) * cut.size_at(at_vertex(cut))
+    return {
+        "deeper": replace(cut, rhs=cut.rhs - 1e-3 * cut.size_at(at_vertex(cut))),
+        "turned": replace(cut, coefficients=moved),
+        "smaller gamma": replace(cut, origin=replace(cut.origin, gamma=0.9 * cut.origin.gamma)),
+        "another vertex": replace(cut, origin=replace(cut.origin, vertex=vertex * 1.001)),
+    }
+
+
+def follows(cut: Cut, found: CuttingPlaneResult | None) -> bool:
+    try:
+        verify_cut(cut, *(() if found is None else (found.problem, found.cuts)))
+    except InvalidCutError:
+        return False
+    return True
+
+
+def at_vertex(cut: Cut) -> dict[str, Any]:
+    problem = loop("projected").problem
+    return problem.point(cut.origin.vertex)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tampered_cut_does_not_follow(way: str) -> None:
+    found = loop(way)
+    for kind in Kind:
+        of_kind = [cut for cut in found.cuts if cut.kind is kind]
+        for cut in of_kind[:3]:
+            for what, wrong in tampered(cut).items():
+                if kind is Kind.FACIAL and what in ("smaller gamma", "another vertex"):
+                    continue  # neither enters the row of a facial cut
+                assert not follows(wrong, found), f"{cut.name} passes though {what}"
+                if kind is Kind.CONCAVITY:
+                    assert not follows(wrong, None), f"{cut.name} passes alone though {what}"
+
+
+def test_a_cut_needs_the_cuts_it_was_made_from_and_its_own_problem() -> None:
+    found = loop("projected")
+    later = next(cut for cut in found.cuts if cut.origin.parents)
+    with pytest.raises(InvalidCutError, match="were not given"):
+        verify_cut(later, found.problem, ())
+    with pytest.raises(InvalidCutError, match="later cut"):
+        verify_cut(replace(later, number=0), found.problem, found.cuts)
+    with pytest.raises(InvalidCutError, match="other data"):
+        verify_cut(later, cutting_plane(DATA, nu=NU * 1.01, round_limit=0).problem, found.cuts)
+
+
+ROUNDING = 1e-9
+INSTANCES = [(7, 24, 2, 0.5), (5, 20, 2, 0.9), (1, 20, 2, 0.1), (2, 18, 3, 0.3)]
+
+
+@functools.cache
+def instance(seed: int, n: int, d: int, share: float) -> tuple[TrainingData, float, np.ndarray]:
+    data = gauss(seed, n, d)
+    nu = share * nu_range(data).nu_bar
+    return data, nu, corners(data, nu, np.full(n, 1 / n))
+
+
+@functools.cache
+def with_corners(seed: int, n: int, d: int, share: float, way: str) -> CuttingPlaneResult:
+    data, nu, every = instance(seed, n, d, share)
+    return cutting_plane(data, nu=nu, starts=1, debug_solution=every, **WAYS[way])
+
+
+def removed(cut: Cut, problem: PolarProblem, weights: np.ndarray) -> np.ndarray:
+    """Which weights a cut removes, with the b, rho and xi that are best for them."""
+    points = [problem.point(w) for w in weights]
+    return np.array([cut.violation(p) > ROUNDING * cut.size_at(p) for p in points], dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("case", "way"),
+    [
+        (case, way)
+        for k, case in enumerate(INSTANCES)
+        for j, way in enumerate(("projected", "lifted", "literal"))
+        if FULL or way == "literal" or (k + j) % 2 == 0
+    ],
+)
+def test_no_cut_of_a_loop_removes_a_corner_longer_than_its_gamma(
+    case: tuple[int, int, int, float], way: str
+) -> None:
+    """At vertices that earlier cuts made as well; and the longest corner is what comes out."""
+    _, _, every = instance(*case)
+    found = with_corners(*case, way)
+    assert found.proven, found.message
+    assert found.best.objective == pytest.approx(1 / np.linalg.norm(every, axis=1).max(), rel=1e-9)
+    length = np.linalg.norm(every, axis=1)
+    gone = {cut.number: removed(cut, found.problem, every) for cut in found.cuts}
+    for cut in found.cuts:
+        own = gone[cut.number]
+        assert not own[length > cut.origin.gamma * (1 + ROUNDING)].any()
+        if cut.kind is Kind.FACIAL:  # nor one that the cuts before it have left
+            left = ~np.any([gone[number] for number in cut.origin.parents], axis=0)
+            assert left.any()
+            assert not own[left].any()
+
+
+@pytest.mark.parametrize("depth", [-1e-9, 5e-7, np.inf, 2e-6])
+def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
+    depth: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, nu, every = instance(*INSTANCES[3])
+    problem = polar_problem(data, nu=nu)
+    program = FaceProgram(Relaxation(problem, 1.0, "primal", rebuilds=False))
+    face = face_through(problem, problem.onto_boundary(np.array([0.3, -0.8, 0.5])))
+    assert not face.corner
+    monkeypatch.setattr(facial, "facial_depth", lambda *_: depth)
+    cut = facial_cut(program, face, (), 1.0)
+    assert (cut is None) == (depth != 2e-6)
+    corner = face_through(problem, every[0])
+    assert corner.corner
+    assert facial_cut(program, corner, (), 1.0) is None
+
+
+def rays_by_trying(rows: np.ndarray) -> np.ndarray:
+    """Every set of k - 1 independent rows makes a line; those of its two rays that are inside."""
+    k, found = rows.shape[1], []
+    for chosen in itertools.combinations(range(len(rows)), k - 1):
+        _, size, right = np.linalg.svd(rows[list(chosen)])
+        if k == 1 or size[-1] > 1e-10:
+            found += [r for r in (right[-1], -right[-1]) if (rows @ r <= 1e-9).all()]
+    distinct = np.unique(np.round(found, 7), axis=0, return_index=True)[1]
+    return np.array(found)[distinct]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(whole: bool) -> None:
+    for seed, k, more in itertools.product(range(12 if FULL else 3), range(1, 6), (0, 1, 5)):
+        rng = np.random.default_rng(seed)
+        inside = rng.standard_normal(k)
+        rows = rng.integers(-2, 3, (k + more, k)) if whole else rng.standard_normal((k + more, k))
+        rows = rows[np.abs(rows @ inside) > 1e-3].astype(float)
+        rows = -rows * np.sign(rows @ inside)[:, None]  # the cone has interior points
+        found = extreme_rays(rows) if len(rows) else None
+        if np.linalg.matrix_rank(rows, tol=1e-9) < k:
+            assert found is None, "a cone with a line in it has no rays to name"
+            continue
+        assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(found)))
+        assert (rows @ found.T <= 1e-7).all()
+        expected = rays_by_trying(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        nearest = (expected @ found.T).max(axis=1)
+        assert nearest.min() > 1 - 1e-9, "a ray is missing: cuts of this cone would be wrong"
+        # In general position no ray is named that is not extreme.
+        assert len(found) >= len(expected) if whole else len(found) == len(expected)
+
+
+def test_a_step_ends_on_the_sphere() -> None:
+    rng = np.random.default_rng(0)
+    for share in (1e-9, 0.1, 10.0):
+        vertex, rays = rng.standard_normal(3), rng.standard_normal((6, 3))
+        gamma = float(np.linalg.norm(vertex)) * (1 + share)
+        steps = steps_to_norm(vertex, rays, gamma)
+        assert (steps > 0).all()
+        ends = np.linalg.norm(vertex + steps[:, None] * rays, axis=1)
+        assert ends == pytest.approx(np.full(6, gamma), rel=1e-12)
+        assert steps_to_norm(vertex, np.zeros((1, 3)), gamma)[0] == np.inf
+
+
+def test_points_of_a_face_are_points_of_the_set_even_when_they_are_a_sample() -> None:
+    """Twelve copies of a point are more ties than are listed; h of each point's face is h."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((6, 2)), np.tile([[2.0, 0.5]], (12, 1))])
+    y = np.r_[1.0, 1.0, 1.0, -np.ones(15)]
+    data = TrainingData(X, y)
+    problem = polar_problem(data, nu=0.5 * nu_range(data).nu_bar)
+    w = problem.onto_boundary(np.array([1.0, 0.2]))
+    points = exposed_points(problem.hulls, w, ties_at(problem.hulls, w))
+    assert len(points) >= 1
+    directions = rng.standard_normal((200, 2))
+    level = np.array([problem.value(v) * np.linalg.norm(v) for v in directions])
+    assert (directions @ points.T <= level[:, None] + 1e-12).all()
+    assert points @ w == pytest.approx(np.ones(len(points)), abs=1e-5)
+
+
+def below(data: TrainingData, share: float) -> float:
+    return share * nu_range(data).nu_bar
+
+
+PLANE = gauss(7, 24, 2)
+PLANE_NU = below(PLANE, 0.5)
+
+
+@functools.cache
+def looped(way: str) -> CuttingPlaneResult:
+    return cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
+
+
+# --- ends ----------------------------------------------------------------------------------------
+
+LONG = gauss(7, 60, 5)
+LONG_NU = below(LONG, 0.5)
+
+
+def assert_ended(found: CuttingPlaneResult, stop: StopReason) -> None:
+    assert found.stop is stop, found.message
+    assert not found.proven
+    assert found.proof == ""
+    assert 0 < found.bound < found.best.objective
+    w = found.best.weight
+    assert levels(LONG, LONG_NU, np.full(60, 1 / 60), w[None, :])[0] == pytest.approx(
+        found.best.objective
+    )
+    for entry in found.trace:
+        assert entry.lower <= found.best.objective
+
+
+def test_ctrl_c_keeps_the_best_point_and_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    cut, count = separation.concavity_cut, []
+
+    def pressing(*words: Any) -> Any:
+        count.append(1)
+        if len(count) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return cut(*words)
+
+    monkeypatch.setattr(separation, "concavity_cut", pressing)
+    found = cutting_plane(LONG, nu=LONG_NU)
+    assert_ended(found, StopReason.INTERRUPTED)
+    assert len(found.cuts) == 4
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("stop", [StopReason.INTERRUPTED, StopReason.TIME_LIMIT])
+def test_a_program_that_is_cut_short_ends_the_loop(
+    stop: StopReason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seventieth program is interrupted, or the clock jumps inside of it."""
+    resolve, solves, late = LiveLP.resolve, itertools.count(1), [0.0]
+
+    def short(live: LiveLP, limit: float | None = None) -> Any:
+        answer = resolve(live, limit)
+        if next(solves) != 70:
+            return answer
+        if stop is StopReason.INTERRUPTED:
+            return replace(answer, status=Status.INTERRUPTED)
+        late[0] = 1e6
+        return replace(answer, status=Status.LIMIT_NO_SOLUTION)
+
+    monkeypatch.setattr(LiveLP, "resolve", short)
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + late[0])
+    monkeypatch.setattr(f"{Relaxation.__module__}.time", clock)
+    assert_ended(cutting_plane(LONG, nu=LONG_NU, time_limit=1e5), stop)
+
+
+def test_a_second_ctrl_c_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def pressing(*_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(separation, "concavity_cut", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        cutting_plane(LONG, nu=LONG_NU)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+# --- proofs --------------------------------------------------------------------------------------
+
+
+def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    longest = Relaxation.longest
+
+    def empty_after(relaxation: Relaxation, direction: np.ndarray) -> Found | None:
+        return None if relaxation.solves > 60 else longest(relaxation, direction)
+
+    monkeypatch.setattr(Relaxation, "longest", empty_after)
+    data = gauss(7, 24, 3)
+    nu = below(data, 0.5)
+    found = cutting_plane(data, nu=nu)
+    assert "no multipliers prove that; branch and cut went on" in found.message
+    assert found.nodes > 1
+    assert "branch and cut over boxes" in found.proof
+    assert found.proven
+    assert found.best.objective == pytest.approx(hull_search(data, nu=nu).objective, rel=1e-9)
+    # Boxes end by a limit, with the bound that they have.
+    close = functools.partial(without_time, outer_loop.close_gap)
+    monkeypatch.setattr(outer_loop, "close_gap", close)
+    late = cutting_plane(LONG, nu=LONG_NU)
+    assert late.stop is StopReason.TIME_LIMIT
+    assert late.proof == ""
+    assert 0 <= late.bound < late.best.objective * 0.99
+
+
+def without_time(search: Any, *args: Any, **words: Any) -> Any:
+    return search(*args, **{**words, "time_limit": 1e-9})
+
+
+def test_emptiness_is_proven_only_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = looped("projected")
+    relaxation = Relaxation(found.problem, found.best.objective)
+    cuts, gamma = list(found.cuts), (1 + found.tolerance) / found.best.objective
+    assert emptiness.emptiness(relaxation, [], gamma) == ""
+    assert "exact rational" in emptiness.emptiness(relaxation, cuts, gamma)
+    # Without its last cut the polytope still had the vertex that it removed.
+    assert emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
+    # Next to the best weight the objective is 0.97 or more, and up to 1 there is something left.
+    near = -found.best.weight
+    origin, length = found.cuts[0].origin, 1 / found.best.objective
+    for share, left in ((0.97, True), (1.001, False)):
+        tip = scaled_cut(Kind.CONCAVITY, {"w": near}, -share * length, origin)
+        assert (emptiness.emptiness(relaxation, [tip], gamma) == "") is left
+    # So is it by the sphere alone.
+    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
+    assert emptiness.emptiness(relaxation, cuts, gamma)
+    for k in range(len(cuts)):
+        fewer = cuts[:k] + cuts[k + 1 :]
+        left = relaxation_of(found.problem, fewer).longest(found.best.weight) is not None
+        assert (emptiness.emptiness(relaxation, fewer, gamma) == "") or not left
+    assert emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_proof_stands_in_for_the_one_before(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = looped(way)
+    assert "exact rational bound" in plain.proof
+    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
+    on_sphere = cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
+    if way != "lifted":  # its rows are not over weights alone
+        assert "lowered by more than all roundings: no w of norm 1" in on_sphere.proof
+        assert on_sphere.nodes == 0
+    monkeypatch.setattr(emptiness, "_on_sphere", lambda *_: "")
+    by_boxes = cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
+    assert by_boxes.nodes > 0 or by_boxes.proof == BOX
+    for found in (on_sphere, by_boxes):
+        assert found.proven
+        assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-12)
+        assert found.gap <= found.tolerance * (1 + 1e-9)
+
+
+def relaxation_of(problem: PolarProblem, cuts: list[Any]) -> Relaxation:
+    found = Relaxation(problem, 0.25)
+    for cut in cuts:
+        found.add(cut)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_needle_is_solved(way: str) -> None:
+    """Features of very different size: a polytope a thousand times as long as it is wide."""
+    base = gauss(2, 14, 3)
+    data = TrainingData(base.X * np.array([1e-3, 1.0, 1e2]), base.y)
+    nu = below(data, 0.3)
+    longest = np.linalg.norm(corners(data, nu, np.full(14, 1 / 14)), axis=1).max()
+    found = cutting_plane(data, nu=nu, **WAYS[way])
+    assert found.proven
+    assert found.best.objective == pytest.approx(1 / longest, rel=1e-7)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_weight_with_objective_0_is_optimal(way: str) -> None:
+    """Points of both classes on a line that else separates them: h = 0 there, below nu_bar too."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1.0], [2.0, 1.5], [1.0, -1.0]])
+    data = TrainingData(X, np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0]))
+    found = cutting_plane(data, nu=below(data, 0.5), **WAYS[way])
+    assert found.proven
+    assert found.best.objective == found.bound == found.gap == 0.0
+    assert abs(found.best.weight[0]) < 1e-6
+
+
+def test_a_coefficient_that_the_program_would_lose_costs_the_side() -> None:
+    relaxation = Relaxation(polar_problem(PLANE, nu=PLANE_NU), 0.25)
+    origin = looped("projected").cuts[0].origin
+    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([1.0, -1.5e-9])}, 3.0, origin)
+    with pytest.raises(LostNumbersError, match="drop"):
+        relaxation.add(replace(cut, coefficients={"w": np.array([1.0, -5e-10])}))
+    relaxation.most = {"w": np.array(40.0)}
+    row, side = relaxation.inner_row(cut)
+    assert row["w"].tolist() == [1.0, 0.0]
+    # In units of 0.25 the weight is a quarter of what it is in the data's, and so is the row.
+    assert side == pytest.approx(3.0 * 0.25 + 1.5e-9 * 40.0, abs=1e-15)
+
+
+# --- the pool ------------------------------------------------------------------------------------
+
+
+def test_the_pool_takes_no_cut_twice_and_drops_what_a_parallel_one_implies() -> None:
+    found = looped("projected")
+    pool = Pool(Relaxation(found.problem, found.best.objective))
+    first = found.cuts[0]
+    weaker = replace(first, rhs=first.rhs * 1.01, number=50)
+    assert pool.add(weaker)
+    assert pool.add(first), "a parallel cut that goes further is taken"
+    assert [cut.number for cut in pool.active] == [first.number]
+    assert not pool.add(replace(first, number=51)), "the same again is not"
+    assert not pool.add(replace(weaker, number=52)), "nor what is implied"
+    assert pool.dropped == 1
+
+
+def test_pruning_leaves_the_polytope_as_it_is() -> None:
+    data = gauss(8, 18, 3)
+    found = cutting_plane(data, nu=below(data, 0.6), round_limit=25)
+    relaxation = Relaxation(found.problem, found.best.objective)
+    pool = Pool(relaxation)
+    for cut in found.cuts:
+        pool.add(cut)
+    directions = np.random.default_rng(0).standard_normal((20, 3))
+
+    def reach(program: Relaxation) -> list[float]:
+        each = [program.longest(v) for v in directions]
+        return [float(v @ f.weight) for v, f in zip(directions, each, strict=True) if f is not None]
+
+    before = reach(relaxation)
+    assert len(before) == 20
+    count = len(pool.active)
+    pool.prune(1000)
+    assert len(pool.active) < count
+    assert pool.dropped == count - len(pool.active)
+    assert reach(relaxation) == pytest.approx(before, rel=1e-7)
+    anew = Relaxation(found.problem, found.best.objective)
+    for cut in pool.active:
+        anew.add(cut)
+    assert reach(anew) == pytest.approx(before, rel=1e-7)
+
+
+# --- Algorithm 10's own stop: no face of P is left -----------------------------------------------
+
+
+def keeps(cuts: list[Cut], problem: PolarProblem, weight: np.ndarray) -> bool:
+    values = problem.split(weight)
+    return all(cut.violation(values) <= -1e-9 * cut.size_at(values) for cut in cuts)
+
+
+@pytest.mark.parametrize("case", INSTANCES)
+def test_at_the_literal_stop_no_corner_and_no_boundary_point_keeps_the_cuts(
+    case: tuple[int, int, int, float],
+) -> None:
+    (data, _, every), found = instance(*case), with_corners(*case, "literal")
+    stop = found.no_face_left
+    assert found.proven
+    assert stop is not None
+    assert stop.round <= len(found.cuts)
+    assert stop.lp_solves <= found.lp_solves
+    cuts, problem = list(found.cuts[: stop.round]), found.problem
+    assert not any(keeps(cuts, problem, corner) for corner in every)
+    directions = np.random.default_rng(0).standard_normal((1000, data.d))
+    assert not any(keeps(cuts, problem, problem.onto_boundary(w)) for w in directions)
+    facial_rounds = [face.round for face in found.faces if face.cut == "facial"]
+    assert facial_rounds == [cut.number for cut in found.cuts if cut.kind is Kind.FACIAL]
+    assert found.to_json()["faces"][0]["rows"]
+    assert looped("projected").no_face_left is None  # the usual stop is another one
+
+
+def square(problem: PolarProblem, half: float, sides: int = 4) -> list[Cut]:
+    origin = looped("literal").cuts[0].origin
+    rows = [np.array(row) for row in ([1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0])]
+    return [
+        scaled_cut(Kind.CONCAVITY, {"w": row}, half, origin).numbered(i, i)
+        for i, row in enumerate(rows[:sides])
+    ]
+
+
+def test_a_polytope_of_cuts_inside_of_p_leaves_no_face() -> None:
+    problem = looped("literal").problem
+    every = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    reach = max(support_value(problem.hulls, corner) for corner in every)
+    inside, unit = np.zeros(2), 1 / reach
+    assert weight_on_a_face(problem, square(problem, 0.999 / reach), inside, unit) is None
+    for half, sides in ((1.001 / reach, 4), (0.5 / reach, 3), (0.5 / reach, 2), (0.5 / reach, 1)):
+        cuts = square(problem, half, sides)
+        left = weight_on_a_face(problem, cuts, inside, unit)
+        assert left is not None
+        assert support_value(problem.hulls, left) == pytest.approx(1.0, abs=1e-9)
+        values = problem.split(left)
+        assert all(cut.violation(values) <= 1e-9 * cut.size_at(values) for cut in cuts)
+    assert weight_on_a_face(problem, [], inside, unit) is not None
