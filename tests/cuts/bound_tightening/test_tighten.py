@@ -339,18 +339,14 @@ LARGEST = Fraction(np.finfo(float).max)
 
 def exact_pair(data: TrainingData, i: int, j: int, mode: str) -> Fraction | None:
     """rho by its printed formula in fractions; None for infinity."""
-    columns = [[*map(Fraction, row.tolist())] for row in data.X]
-    if mode == "penalised":
-        columns = [[*row, Fraction(1)] for row in columns]
+    columns = np.vectorize(Fraction, otypes=[object])(data.X)
     if mode == "free":
         if data.y[i] == data.y[j]:
             return Fraction(0)
-        apart = sum(((a - b) ** 2 for a, b in zip(columns[i], columns[j], strict=True)), Fraction())
+        apart = ((columns[i] - columns[j]) ** 2).sum()
         return None if apart == 0 else 4 / apart
-    sign = int(data.y[i] * data.y[j])
-    gi = sum((a * a for a in columns[i]), Fraction())
-    gj = sum((a * a for a in columns[j]), Fraction())
-    g = sign * sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction())
+    gram = columns @ columns.T + (mode == "penalised")
+    gi, gj, g = gram[i, i], gram[j, j], int(data.y[i] * data.y[j]) * gram[i, j]
     if g >= min(gi, gj):
         return None if min(gi, gj) == 0 else 1 / min(gi, gj)
     area = gi * gj - g * g
@@ -377,11 +373,8 @@ def test_norms_of_pairs_are_never_too_large(X: list[list[float]], mode: str, sig
     found = pair_norms(data, mode)
     for i, j in itertools.permutations(range(3), 2):
         exact = exact_pair(data, i, j, mode)
-        for value in (
-            found[i, j],
-            proven_norm(data, (i, j), [0.3, 0.7], mode),
-            least_kept_norm(data, (i, j), mode),
-        ):
+        own = (proven_norm(data, (i, j), [0.3, 0.7], mode), least_kept_norm(data, (i, j), mode))
+        for value in (found[i, j], *own):
             assert exact is None or exact > LARGEST or Fraction(float(value)) <= exact
 
 

@@ -63,7 +63,7 @@ def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_pat
     lower, upper = proven(document)
     assert document["claim"]["kind"] == "optimum"
     hulls = reduced_hulls(data, nu=0.2, intercept=intercept)
-    angles = np.linspace(0, 2 * np.pi, 4_001)
+    angles = np.linspace(0, 2 * np.pi, 1_001)
     values = [support_value(hulls, np.array([np.cos(t), np.sin(t)])) for t in angles]
     least = min(values) / (0.2 if name == "min_cvar" else 1.0)
     assert upper is not None
@@ -75,9 +75,8 @@ def test_no_direction_is_below_what_is_proven(name: str, intercept: str, tmp_pat
 @pytest.mark.parametrize(
     ("name", "own", "d"),
     [
-        ("extended_nu_svc", {}, 1),
-        ("extended_nu_svc_polar", {}, 3),
-        ("extended_nu_svc", {}, 4),
+        ("extended_nu_svc", {}, 4 if FULL else 3),
+        ("extended_nu_svc_polar", {}, 2),
         ("extended_nu_svc_polar", {"scale": "perez_cruz"}, 1),  # 30 times 0.3 is no double
     ],
 )
@@ -192,11 +191,8 @@ def square_document() -> Document:
     }  # fmt: skip
 
 
-def test_the_circle_in_a_square_is_proven() -> None:
-    assert proven(square_document()) == (1.0, 1.0)
-
-
 def test_no_more_than_the_distance_of_the_edges_is_proven() -> None:
+    assert proven(square_document()) == (1.0, 1.0)
     little = Fraction(1, 10**30)
     for end, sign in (("lower", 1), ("upper", -1)):
         value = 1 + sign * little
@@ -212,12 +208,9 @@ def test_no_more_than_the_distance_of_the_edges_is_proven() -> None:
     [
         (("simplices",), [[0, 1], [1, 3], [3, 2]], "has not 3 entries"),
         (("simplices", 3), [2, 1], "too near"),
-        (("simplices", 3), [2, 3], "too near"),
         (("simplices", 0), [0, 0], "has not 2 corners"),
-        (("simplices", 0), [0], "has not 2 corners"),
         (("simplices", 0, 0), 4, "no such index"),
         (("simplices",), [], "no point inside"),
-        (("normals", 1), ["0", "1"], "too near"),
         (("normals", 1), ["0", "-9/10"], "too near"),
         (("normals", 1), ["0", "-11/10"], "less than `lower`"),
         (("normals", 1), ["0"], "has not 2 entries"),
@@ -279,7 +272,7 @@ def mutated(document: Document, dice: random.Random) -> Document:
     """A copy in which one thing of the proof, the claim or the point is another one."""
     found = copy.deepcopy(document)
     entry = found["directions"]
-    way = dice.randrange(6)
+    rows, way = entry["certificates"], dice.randrange(6)
     if way == 0:
         f = dice.randrange(len(entry["simplices"]))
         for word in ("simplices", "normals"):
@@ -289,10 +282,9 @@ def mutated(document: Document, dice: random.Random) -> Document:
                 entry[word].append(entry[word][f])
     elif way == 1:
         part = dice.choice(entry["simplices"])
-        part[dice.randrange(len(part))] = dice.randrange(len(entry["certificates"]) + 1)
+        part[dice.randrange(len(part))] = dice.randrange(len(rows) + 1)
     elif way == 2:
-        a, b = (dice.randrange(len(entry["certificates"])) for _ in range(2))
-        rows = entry["certificates"]
+        a, b = (dice.randrange(len(rows)) for _ in range(2))
         rows[a], rows[b] = rows[b], rows[a]
     else:
         parts = ("claim", "point") if way == 3 else ("directions",)
@@ -325,8 +317,6 @@ def test_no_mutation_is_accepted_with_a_false_claim(tmp_path: Path) -> None:
         assert second_checker.decides(document), k
         accepted += document != files[k % 3]
         truth = ends[k % 3]
-        assert truth.lower is not None
-        assert truth.upper is not None
         assert proof.lower is None or proof.lower <= truth.upper, k
         assert proof.upper is None or proof.upper >= truth.lower, k
     assert 2 < accepted < 300

@@ -81,10 +81,9 @@ def test_a_separator_that_finds_nothing_leaves_the_model_as_it_is(engine: str) -
         optimum = tm.solve(model).objective
     found = tm.separate(model, lambda point: [], engine=engine)
     assert found.objective == pytest.approx(optimum, rel=CLOSE)
+    assert found.bound == pytest.approx(optimum, rel=1e-5)
     assert found.rows == () == found.trace
     assert found.asked >= 1
-    assert found.bound == pytest.approx(optimum, rel=1e-5)
-    assert set(found.values) >= {"w"}
 
 
 @pytest.mark.parametrize("engine", MIXED)
@@ -115,10 +114,8 @@ def test_the_rows_found_are_ordinary_constraints_on_request() -> None:
     assert found.bound is not None
     assert again.certificate.upper is not None
     assert found.bound <= again.certificate.upper + 1e-9
-    for other, words in (
-        (model, "has a component found_rows"),
-        (pyo.ConcreteModel(), "none of an"),
-    ):
+    empty = pyo.ConcreteModel()
+    for other, words in ((model, "has a component found_rows"), (empty, "none of an")):
         with pytest.raises(ValueError, match=words):
             found.add_to(other)
 
@@ -127,13 +124,10 @@ def test_the_first_of_several_separators_that_finds_rows_counts() -> None:
     model, tangents = disc(lambda x, y: -x - 2 * y)
     half = lambda point: [model.y <= 0.5] if point["y"] > 0.5 else []  # noqa: E731
     found = tm.separate(model, [half, tangents])
-    names = [step.separator for step in found.trace]
+    names = list(found.to_frame()["separator"])
     assert names[0] == "separator"
     assert set(names[1:]) == {"tangents"}
     assert found.objective == pytest.approx(-1 - math.sqrt(0.75), abs=1e-5)
-    frame = found.to_frame()
-    assert list(frame["round"]) == list(range(1, len(names) + 1))
-    assert {"separator", "violation", "before", "after"} <= set(frame.columns)
 
 
 # --- debug points --------------------------------------------------------------------------------
@@ -180,17 +174,14 @@ def test_an_error_after_an_accepted_point_keeps_the_incumbent(engine: str) -> No
 
 @pytest.mark.parametrize("engine", MIXED)
 def test_rows_of_another_model_are_refused_by_name(engine: str) -> None:
-    model, _ = cover()
-    other = pyo.ConcreteModel(name="elsewhere")
-    other.z = pyo.Var(range(3), domain=pyo.Binary)
+    (model, _), (other, _) = cover(), cover()
+    other.name = "elsewhere"
     with pytest.raises(ValueError, match=r"variable z\[1\] of another model \(elsewhere\)"):
         tm.separate(model, lambda point: [model.z[0] + other.z[1] >= 1], engine=engine)
 
 
 def test_a_point_has_what_the_model_has() -> None:
-    model, _ = cover()
-    other = pyo.ConcreteModel()
-    other.z = pyo.Var(range(3))
+    (model, _), (other, _) = cover(), cover()
 
     def looks(point: Any) -> list[Any]:
         assert point["z"].shape == (3,)
@@ -218,19 +209,16 @@ def hard() -> tuple[pyo.ConcreteModel, Any, tm.TrainingData]:
     return *benders(data, 0.3), data
 
 
-def cost_of(data: tm.TrainingData, z: Any) -> float:
-    """Least squared norm that keeps what z says, by another solver."""
-    rows, price = signed_rows(data, "penalised")
-    kept = np.flatnonzero(z < 0.5)
-    return least(price, np.zeros(len(price)), rows[kept], np.ones(len(kept)))
-
-
 def assert_kept(found: tm.cuts.SeparationResult, data: tm.TrainingData) -> None:
+    """A point, if there is one, with the least norm that keeps what z says, by another solver."""
     assert found.verdict is Verdict.NOT_CERTIFIED
     if found.objective is not None:
         assert found.bound is not None
         assert found.bound < found.objective
-        assert found.values["norm2"] >= cost_of(data, found.values["z"]) * (1 - 1e-5)
+        rows, price = signed_rows(data, "penalised")
+        kept = np.flatnonzero(found.values["z"] < 0.5)
+        cost = least(price, np.zeros(len(price)), rows[kept], np.ones(len(kept)))
+        assert found.values["norm2"] >= cost * (1 - 1e-5)
 
 
 @pytest.mark.parametrize("engine", MIXED)
@@ -245,7 +233,7 @@ def test_a_time_limit_keeps_point_and_bound(engine: str) -> None:
         accepted += not rows
         return rows
 
-    found = tm.separate(model, counting, engine=engine, time_limit=1.5)
+    found = tm.separate(model, counting, engine=engine, time_limit=0.7)
     assert found.stop is StopReason.TIME_LIMIT, found.message
     assert (found.objective is not None) == (accepted > 0)
     assert_kept(found, data)
@@ -274,30 +262,22 @@ def test_ctrl_c_keeps_point_and_bound(engine: str) -> None:
     assert_kept(found, data)
 
 
-def test_a_live_program_stops_at_a_row_limit_with_its_bound() -> None:
+def test_a_live_program_stops_at_a_row_limit_and_says_where_it_has_no_end() -> None:
     model, tangents = disc(lambda x, y: -x - 2 * y)
     found = tm.separate(model, tangents, row_limit=3)
     assert found.stop is StopReason.ROUND_LIMIT
-    assert len(found.rows) == 3
-    assert "3 rows were found, the limit" in found.message
-    assert found.objective is None
-    assert found.bound is not None
+    assert (len(found.rows), found.objective) == (3, None)
     assert -6 <= found.bound < -np.sqrt(5)
-
-
-def test_an_unbounded_live_program_says_what_is_missing() -> None:
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var()
-    model.objective = pyo.Objective(expr=model.x)
+    model.x.setub(None)
     found = tm.separate(model, lambda point: [])
     assert found.objective is None
     assert "give the variables bounds" in found.message
 
 
-def points(n: int = 8, seed: int = 0) -> tm.TrainingData:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2, 1, -1)
-    return tm.TrainingData(rng.standard_normal((n, 2)) + 0.5 * y[:, None], y)
+def points(seed: int = 0) -> tm.TrainingData:
+    y = np.resize([-1, 1], 8)
+    X = np.random.default_rng(seed).standard_normal((8, 2)) + 0.5 * y[:, None]
+    return tm.TrainingData(X, y)
 
 
 # --- combinatorial Benders -----------------------------------------------------------------------
@@ -362,7 +342,7 @@ def loss(data: tm.TrainingData, price: float = 0.7) -> pyo.ConcreteModel:
 @pytest.mark.parametrize("engine", ["branch-and-bound", "scip"])
 def test_conflicts_of_an_edited_model_keep_what_is_below_the_cutoff(engine: str) -> None:
     """Every z whose cost is at most the cutoff meets every row: by enumeration, with the edit."""
-    data = points(8, seed=4)
+    data = points(seed=4)
     rows, price = signed_rows(data, "penalised")
     model = loss(data)
     model.mine = pyo.Constraint(expr=model.w[0] >= 0.3)
@@ -387,8 +367,8 @@ def test_conflicts_of_an_edited_model_keep_what_is_below_the_cutoff(engine: str)
     assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
 
 
-def test_a_cutoff_below_the_optimum_is_a_bound_and_never_infeasible() -> None:
-    data = points(8, seed=2)
+def test_a_low_cutoff_gives_a_bound_and_a_changed_model_is_not_what_conflicts_speak_of() -> None:
+    data = points(seed=2)
     (optimum,) = zero_one_optima(data, [0.7], "penalised")
     model = loss(data)
     cuts = tm.cuts.conflicts(model, model.z, cutoff=0.9 * optimum)
@@ -397,12 +377,6 @@ def test_a_cutoff_below_the_optimum_is_a_bound_and_never_infeasible() -> None:
     assert found.bound <= optimum
     assert found.verdict is not Verdict.CERTIFIED
     assert found.status != "infeasible"
-
-
-def test_a_model_that_was_changed_since_is_not_what_conflicts_speak_of() -> None:
-    data = points(8, seed=2)
-    (optimum,) = zero_one_optima(data, [0.7], "penalised")
-    model = loss(data)
     cuts = tm.cuts.conflicts(model, model.z, cutoff=optimum * 1.01)
     model.penalty.set_value(0.1)  # cheaper points, which the conflicts know nothing of
     found = tm.separate(model, cuts, fractional=True)
@@ -418,16 +392,6 @@ def along(data: tm.TrainingData, nu: float) -> pyo.ConcreteModel:
     model.objective.deactivate()
     model.along = pyo.Objective(expr=-model.w[0] - model.w[1])
     return model
-
-
-def _or_stalled(model: pyo.ConcreteModel, cuts: Any, engine: str) -> tm.cuts.SeparationResult:
-    """The result, also of a run that ended at a vertex as long as the known one."""
-    try:
-        return tm.separate(model, cuts, engine=engine)
-    except tm.errors.SeparatorError as error:
-        if not isinstance(error.__cause__, StalledError):
-            raise
-        return error.result
 
 
 @pytest.mark.parametrize(
@@ -449,7 +413,12 @@ def test_cuts_in_a_live_program_leave_nothing_longer_than_the_optimum(
         model = along(data, 0.15)
         cuts = getattr(tm.cuts, kind)(model, known=known)
         gamma = cuts.gamma
-        found = _or_stalled(model, cuts, engine)
+        try:
+            found = tm.separate(model, cuts, engine=engine)
+        except tm.errors.SeparatorError as error:
+            if not isinstance(error.__cause__, StalledError):
+                raise
+            found = error.result  # it ended at a vertex as long as the known one
         for cut in cuts.cuts:
             for corner in corners(data, 0.15, cuts._problem.hulls.caps):
                 if np.linalg.norm(corner) > gamma * (1 + 1e-7):
