@@ -23,7 +23,7 @@ from tests.inside.cuts import cuts_methods as searched_module
 from tests.inside.cuts import hull_search as hull_module
 from tests.inside.cuts import saved_bounds as again_module
 from tests.inside.cuts import search_again
-from tests.inside.formulations import origin_now, reduced_hulls, support_value
+from tests.inside.formulations import origin_now
 from tests.inside.solvers import FACTS, StopReason
 from tests.references import reference_solutions
 from tests.references.polytope_corners import gauss
@@ -32,7 +32,7 @@ from tests.support.command_line import ROOT, run, write_csv
 from tests.support.covering import in_turn
 from tests.support.point_clouds import below_nu_bar, cloud
 from tightmargin.formulations import CATALOGUE, TrainingData
-from tightmargin.solvers import SolveResult, Status, Verdict, nu_range, solve
+from tightmargin.solvers import Status, Verdict, nu_range, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=10)
 NU, N = 0.25, 10  # nu_bar is 0.464
@@ -267,21 +267,6 @@ def test_results_at_nu_bar_and_above_are_proven_again(share: float, tmp_path: Pa
     # At nu_bar the optimum is 0, and the gap is closed by what the caller allows alone.
     assert answer.code == (0 if share > 1.1 else 5)
     assert run("certify", file).code == (0 if share > 1.1 else 1)
-
-
-def test_a_bound_that_was_raised_in_the_file_is_not_confirmed(tmp_path: Path) -> None:
-    """A direction away from the optimum, whose owner claims to have proven more than is true."""
-    words = ("--set", f"nu={NU}", "--method", "hull")
-    out = saved(tmp_path, DATA, "extended_nu_svc", *words)
-    true = SolveResult.load(out)
-    turned = np.array([[0.8, -0.6], [0.6, 0.8]]) @ true.values["w"]
-    worse = support_value(reduced_hulls(DATA, nu=NU), turned)
-    assert worse > true.objective * 1.01
-    replace(true, objective=worse, bound=worse, values={**true.values, "w": turned}).save(out)
-    answer = run("certify", out, "--json")
-    bound = answer.json["numbers"]["bound"]
-    assert (answer.code, bound["confirmed"]) == (1, False)
-    assert bound["recomputed"] == pytest.approx(true.objective, rel=1e-6)
 
 
 Edit = Callable[[pyo.ConcreteModel], None]

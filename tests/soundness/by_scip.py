@@ -17,10 +17,10 @@ import pyscipopt
 
 import tightmargin as tm
 from tests.soundness.asking import solving
-from tests.soundness.cut_searches import Instance, some_instance
 from tests.soundness.exact import constant_of
 from tests.soundness.judge import Case, Kind, Truth, infeasible, optimum, unbounded
-from tests.soundness.questions import NoWitnessError
+from tests.soundness.questions import NoWitnessError, again
+from tests.soundness.searches import Instance, some_instance
 
 ERROR = 2e-5  # of SCIP at its tolerances, relative to max(1, |value|)
 
@@ -49,10 +49,8 @@ def scip_optimum(model: pyo.ConcreteModel) -> float:
     match scip.getStatus():
         case "optimal":
             return float(scip.getObjVal())
-        case "infeasible":
-            return math.inf
-        case "unbounded":
-            return -math.inf
+        case "infeasible" | "unbounded" as status:
+            return math.inf if status == "infeasible" else -math.inf
     raise NoWitnessError(scip.getStatus())
 
 
@@ -90,14 +88,14 @@ def curved_case(rng: np.random.Generator, index: int) -> Case:
     drawn again where it finds no point.
     """
     kind = ("surface", "outside", "shell", "inside")[index % 4]
-    while True:
+
+    def draw() -> Case:
         unit = float(2.0 ** rng.integers(-12, 13)) if rng.random() < 0.4 else 1.0
         seed = int(rng.integers(2**32))
         model, witness = (_curved(np.random.default_rng(seed), kind, u) for u in (unit, 1.0))
-        try:
-            return _beside(f"curved {kind} unit {unit:g}", model, witness, unit)
-        except NoWitnessError:
-            continue
+        return _beside(f"curved {kind} unit {unit:g}", model, witness, unit)
+
+    return again(draw)
 
 
 def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteModel:
@@ -134,13 +132,13 @@ def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteMod
 
 def sphere_case(rng: np.random.Generator, index: int) -> Case:
     """Rows of w, b, rho and xi and fixings in an extended nu-SVC; again where SCIP has no point."""
-    while True:
+
+    def draw() -> Case:
         own = some_instance(rng, index)
         model, words = _edited_sphere(rng, own)
-        try:
-            return _beside(f"{own.label}, {words}", model, model, 1.0)
-        except NoWitnessError:
-            continue
+        return _beside(f"{own.label}, {words}", model, model, 1.0)
+
+    return again(draw)
 
 
 def _edited_sphere(rng: np.random.Generator, own: Instance) -> tuple[pyo.ConcreteModel, str]:

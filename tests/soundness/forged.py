@@ -43,22 +43,12 @@ ALLOWANCE = 1e9
 
 @dataclass(frozen=True)
 class KindOfFile:
-    """How an honest file is made.
-
-    Attributes
-    ----------
-    points : str
-        plain, sparse, weighted, words (for labels) or classes.
-    options : mapping
-        Of `prepare`.
-    solving : mapping
-        Of `solve`.
-    """
+    """How an honest file is made."""
 
     entry: str
-    points: str = "plain"
-    options: tuple[tuple[str, Any], ...] = ()
-    solving: tuple[tuple[str, Any], ...] = ()
+    points: str = "plain"  # or sparse, weighted, words (for labels), classes, touching
+    options: tuple[tuple[str, Any], ...] = ()  # of `prepare`
+    solving: tuple[tuple[str, Any], ...] = ()  # of `solve`
     mode: str = "free"
 
 
@@ -101,19 +91,12 @@ class Honest:
     document: Document
 
 
-def honest(number: int, draw: int) -> Honest:
-    """Drawn until its witness knows the optimum; the same in whatever order it is asked for."""
-    return _honest(number % len(KINDS), draw)
-
-
 @functools.lru_cache(maxsize=len(KINDS))
-def _honest(place: int, draw: int) -> Honest:
+def honest(place: int, draw: int) -> Honest:
+    """Drawn until its witness knows the optimum; the same in whatever order it is asked for."""
     rng, kind = np.random.default_rng([place, draw]), KINDS[place]
-    while True:
-        try:
-            return _drawn(rng, kind)
-        except (*q.NO_WITNESS, ValueError):  # a point without a direction, a constant feature
-            continue
+    # ValueError: a point without a direction, a constant feature.
+    return q.again(lambda: _drawn(rng, kind), ValueError)
 
 
 def _drawn(rng: np.random.Generator, kind: KindOfFile) -> Honest:
@@ -461,8 +444,9 @@ def _named(at: Path_) -> str:
     """The word under which a verification lists a place as unchecked."""
     first, *rest = (str(key).replace("_", " ") for key in at)
     if first == "solver":
+        word = rest[0] if rest else "name"
         return {"name": "solver", "version": "its version", "options": "its options"}.get(
-            rest[0] if rest else "name", rest[0] if rest else ""
+            word, word
         )
     if first == "certificate" and rest == ["solver bound"]:
         return "the word of"
@@ -478,8 +462,7 @@ def _another_problem(case: Honest, result: tm.SolveResult) -> str:
     origin = origin_of(result, case.prepared)
     again = tm.solve(tm.build(origin.entry, origin.data, **origin.parameters)).objective
     stated = result.objective
-    if again is None or stated is None:
-        same = again is stated
-    else:
-        same = math.isclose(again, stated, rel_tol=1e-5, abs_tol=1e-9)
+    same = again is stated or (
+        None not in (again, stated) and math.isclose(again, stated, rel_tol=1e-5, abs_tol=1e-9)
+    )
     return "" if same else f"{stated} of changed hyperparameters, whose optimum is {again}"

@@ -25,7 +25,6 @@ from tests.inside.cuts import (
     tightened_big_m,
     within_ball,
 )
-from tests.inside.cuts import TightenTightened as Tightened
 from tests.inside.cuts import rounds as tightening_work
 from tests.inside.cuts import tighten as bound_tightening
 from tests.inside.experiments import outlier_data
@@ -321,16 +320,6 @@ def test_given_bounds_are_built_upon_and_are_given_room() -> None:
     assert roomy.cutoff == pytest.approx(start.cutoff * (1 + 1e-4), rel=1e-12)
     assert roomy.norm2 - start.norm2 == pytest.approx(1e-4 * start.cutoff, rel=1e-9)
     assert bound_tightening._with_room(roomy, start.cutoff, 1e-4).norm2 == roomy.norm2
-
-
-def test_points_of_the_majority_alone_leave_the_trivial_optimum() -> None:
-    """Classes that no line tells apart: w = 0 with b = +-1 is the optimum, and stays."""
-    X = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0]]), 5, axis=0)
-    data = TrainingData(X, np.array([1.0, 1.0, 1.0, -1.0, -1.0] * 2))
-    for intercept in ("free", "penalised"):
-        found: Tightened = tighten(data, penalty=1.0, intercept=intercept)
-        assert found.bounds.admits(data, np.zeros(2), 1.0, intercept)
-        assert found.bound == pytest.approx(4.0 + (intercept == "penalised"), rel=1e-6)
 
 
 PENALTY = 1.3

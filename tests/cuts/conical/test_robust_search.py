@@ -181,19 +181,6 @@ def test_the_bound_holds_for_the_doubles_of_the_model(mode: str) -> None:
         assert wide * (1 - Fraction(1, 2**51)) <= price <= wide <= n - count
 
 
-def test_the_heuristic_has_a_bound_and_is_never_chosen() -> None:
-    data = noisy(n=12)
-    model = tm.extended_robust_svc(data, nu=0.75, mu=1 / 6)
-    found = tm.solve(model, method="dca", options={"starts": 3}, seed=2)
-    expected = by_all_outliers(data, 0.75, 2, "penalised")
-    assert found.bound == pytest.approx(expected, rel=1e-5)
-    assert found.bound - 1e-9 <= expected <= found.objective + 1e-9
-    assert len(found.certificate.facts["start_values"]) == 3
-    own = automatic_method(model.origin)
-    assert own is not None
-    assert own[0].name == "robust-search"
-
-
 def test_what_the_search_does_not_take_is_left_to_others() -> None:
     """Too many features, features that depend on one another, too many points."""
     flat = tm.TrainingData(np.column_stack([noisy().X, np.full(9, 3.0)]), noisy().y)

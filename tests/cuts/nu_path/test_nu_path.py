@@ -299,20 +299,6 @@ def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatc
     assert np.linalg.norm(row.w) == 1.0
 
 
-def test_separable_data_never_need_a_search() -> None:
-    data = reference_solutions.points("separable", 2)
-
-    path = extended_nu_path(data, [1.0, 0.3, 0.05], engine=never)
-    assert path.range.nu_bar == 0
-    for row in path.rows:
-        assert (row.side, row.how, row.verdict) == (1, "ball", Verdict.CERTIFIED)
-        assert row.norm_multiplier > 0
-        expected = reference_solutions.nu_risk_in_ball(data, "free", row.nu, np.full(14, 1 / 14))
-        assert row.objective == pytest.approx(expected, abs=1e-7)
-    hard = reference_solutions.max_margin(data, "free").value
-    assert path.rows[-1].cvar == pytest.approx(hard, abs=1e-6)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str) -> None:
     if method == "gurobi":

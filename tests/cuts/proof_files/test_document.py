@@ -91,17 +91,6 @@ def test_a_file_says_what_the_search_says(
     assert "directions" in document
 
 
-def test_points_with_ties_and_weights_of_classes(tmp_path: Path) -> None:
-    """Points of a grid, some of them twice: facets of many corners, which Qhull cuts up."""
-    X = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 2)] * 2, dtype=float)
-    y = np.array([1.0, -1.0] * 8)
-    y[:8] = -y[:8]
-    for balance in ("uniform", "balanced"):
-        _, document = written(tm.extended_nu_svc(TrainingData(X, y), nu=0.4,
-                              class_balance=balance), tmp_path)  # fmt: skip
-        assert proven(document)[0] > 0
-
-
 def test_above_nu_bar_it_is_the_ball(tmp_path: Path) -> None:
     for own in ({"intercept": "none"}, {"scale": "perez_cruz", "intercept": "penalised"}):
         result, document = written(tm.extended_nu_svc(data_of(2), nu=0.95, **own), tmp_path)
