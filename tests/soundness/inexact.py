@@ -93,8 +93,7 @@ def linear_case(rng: np.random.Generator, index: int) -> Case:
     rows: list[Row] = []
     for j in range(n):
         if stated or whole:
-            m.x[j].setlb(low)
-            m.x[j].setub(high)
+            m.x[j].bounds = (low, high)
         else:
             m.rows.add((low, m.x[j], high))
         rows.append(([F(int(i == j)) for i in range(n)], F(low), F(high)))
@@ -114,7 +113,8 @@ def linear_case(rng: np.random.Generator, index: int) -> Case:
     extra, constant = numbers.alone()
     sense = int(rng.choice([1, -1]))
     m.o = pyo.Objective(expr=cost + extra, sense=sense)
-    points = _box(low, high, n) if whole else _vertices(rows, n)
+    box = itertools.product(map(F, range(low, high + 1)), repeat=n)
+    points = box if whole else _vertices(rows, n)
     values = [sum(map(mul, slopes, at), constant) for at in points if _meets(rows, at)]
     truth = infeasible(sense=sense)
     if values:
@@ -158,20 +158,11 @@ def _meets(rows: Sequence[Row], at: Sequence[Fraction]) -> bool:
     )
 
 
-def _box(low: int, high: int, n: int) -> list[tuple[Fraction, ...]]:
-    return list(itertools.product(map(F, range(low, high + 1)), repeat=n))
-
-
 def _vertices(rows: Sequence[Row], n: int) -> list[tuple[Fraction, ...]]:
     lines = [(a, end) for a, *ends in rows for end in ends if end is not None]
-    if n == 1:
-        return [(end / a[0],) for a, end in lines if a[0]]
-    found = []
-    for (a, e), (b, f) in itertools.combinations(lines, 2):
-        determinant = a[0] * b[1] - a[1] * b[0]
-        if determinant:
-            found.append(((e * b[1] - a[1] * f) / determinant, (a[0] * f - e * b[0]) / determinant))
-    return found
+    chosen = itertools.combinations(lines, n)
+    found = (solution([a for a, _ in own], [end for _, end in own]) for own in chosen)
+    return [tuple(x) for x in found if x is not None]
 
 
 def _asked(name: str, model: pyo.ConcreteModel, truth: Truth) -> Case:
@@ -203,13 +194,7 @@ Box = list[tuple[Fraction | None, Fraction | None]]
 
 @dataclass(frozen=True)
 class Fit:
-    """min sum_i w_i (u_i'x - v_i)^2 + ridge |x|^2 + constant, within limits and at most one row.
-
-    Attributes
-    ----------
-    row : (a, side, equation) or None
-        a'x = side, or a'x >= side.
-    """
+    """min sum_i w_i (u_i'x - v_i)^2 + ridge |x|^2 + constant, within limits and at most one row."""
 
     U: list[list[Fraction]]
     v: list[Fraction]
@@ -217,7 +202,7 @@ class Fit:
     ridge: Fraction
     constant: Fraction
     box: Box
-    row: tuple[list[Fraction], Fraction, bool] | None = None
+    row: tuple[list[Fraction], Fraction, bool] | None = None  # a'x = side, or a'x >= side
 
     def at(self, x: list[Fraction]) -> Fraction:
         rest = [sum(a * b for a, b in zip(u, x, strict=True)) - v
@@ -287,13 +272,11 @@ def fit_case(rng: np.random.Generator, index: int) -> Case:
     for j in range(features + 1):
         kind = rng.random()
         near = float(np.round(level if j == 0 else 0.3, 2))
-        if kind < 0.1 and whole and j < features:
-            near = float(round(near))
-            m.x[j].fix(near)
-            box[j] = (Fraction(near),) * 2
-        elif kind < 0.2 and j < features:
-            m.x[j].setlb(near)
-            m.x[j].setub(near)
+        if kind < 0.2 and j < features:
+            if kind < 0.1 and whole:
+                near = float(round(near))
+                m.x[j].fix(near)
+            m.x[j].bounds = (near, near)
             box[j] = (Fraction(near),) * 2
         elif kind < 0.4:
             low = float(np.round(near + rng.choice([-1, 1]) * noise, 3))
@@ -310,8 +293,8 @@ def fit_case(rng: np.random.Generator, index: int) -> Case:
     fit = Fit([fractions(r) for r in rows], fractions(v), fractions(w), Fraction(ridge),
               Fraction(constant), box, row)  # fmt: skip
     text = _written(m, style, rows, v.tolist(), w.tolist())
-    text = text + ridge * sum(b**2 for b in m.x.values()) if ridge else text
-    text = text + constant if constant else text
+    text += ridge * sum(b**2 for b in m.x.values()) if ridge else 0
+    text += constant
     m.goal = pyo.Objective(expr=sense * text, sense=sense)
     solver = some_solver(rng, "QP")
     words = f"{style} n={n} d={features} level {level:g} + {constant:g} by {solver}"
@@ -346,22 +329,19 @@ def _written(m: Any, style: str, rows: Any, v: list[float], w: list[float]) -> A
     x = list(m.x.values())
     bases = [sum((a * b for a, b in zip(u[1:], x[1:], strict=True)), x[0]) - t
              for u, t in zip(rows, v, strict=True)]  # fmt: skip
-    match style:
-        case "products":
-            return sum(p * base * base for p, base in zip(w, bases, strict=True))
-        case "named":
-            m.rest = pyo.Expression(range(len(v)), rule=lambda m, i: bases[i])
-            return sum(p * m.rest[i] ** 2 for i, p in enumerate(w))
-        case "expanded":
-            total: Any = sum(t * t for t in v)
-            for i, j in itertools.product(range(len(x)), repeat=2):
-                total += sum(u[i] * u[j] for u in rows) * x[i] * x[j]
-            for i in range(len(x)):
-                total += -2 * sum(u[i] * t for u, t in zip(rows, v, strict=True)) * x[i]
-            return total
-        case "quicksum":
-            return pyo.quicksum(p * base**2 for p, base in zip(w, bases, strict=True))
-    return sum(p * base**2 for p, base in zip(w, bases, strict=True))
+    if style == "expanded":
+        total: Any = sum(t * t for t in v)
+        for i, j in itertools.product(range(len(x)), repeat=2):
+            total += sum(u[i] * u[j] for u in rows) * x[i] * x[j]
+        for i in range(len(x)):
+            total += -2 * sum(u[i] * t for u, t in zip(rows, v, strict=True)) * x[i]
+        return total
+    if style == "named":
+        m.rest = pyo.Expression(range(len(v)), rule=lambda m, i: bases[i])
+        bases = list(m.rest.values())
+    squares = [base * base if style == "products" else base**2 for base in bases]
+    terms = [p * square for p, square in zip(w, squares, strict=True)]
+    return pyo.quicksum(terms) if style == "quicksum" else sum(terms)
 
 
 def _untrue(result: Any, fit: Fit, least: Fraction, sense: int) -> str:

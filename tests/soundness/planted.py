@@ -88,7 +88,11 @@ def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.Concr
             j = int(own[0])
             limit = float(Fraction(int(right), int(a[j])) / Fraction(2) ** int(units.columns[j]))
             if Fraction(limit) * Fraction(2) ** int(units.columns[j]) * int(a[j]) == int(right):
-                _bound(m.x[j], limit, lower=a[j] > 0)
+                low, high = (end if end is not None else limit for end in m.x[j].bounds)
+                if a[j] > 0:
+                    m.x[j].setlb(max(low, limit))
+                else:
+                    m.x[j].setub(min(high, limit))
                 continue
         f = float(2.0 ** units.rows[i])
         body = sum(f * float(a[j]) * x[j] for j in own)
@@ -97,23 +101,10 @@ def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.Concr
         else:
             m.rows.add(-body <= -f * float(right))
     cost = sum(float(program.q[j]) * x[j] for j in range(n))
-    cost += sum(
-        float(program.P[i, j]) / 2 * x[i] * x[j]
-        for i in range(n)
-        for j in range(n)
-        if program.P[i, j]
-    )
+    cost += sum(float(program.P[i, j]) / 2 * x[i] * x[j] for i, j in np.argwhere(program.P))
     factor = units.sense * 2.0**units.objective
     m.objective = pyo.Objective(expr=factor * cost + units.constant, sense=units.sense)
     return m
-
-
-def _bound(variable: Any, limit: float, lower: bool) -> None:
-    low, high = variable.bounds
-    if lower:
-        variable.setlb(limit if low is None else max(low, limit))
-    else:
-        variable.setub(limit if high is None else min(high, limit))
 
 
 def planted(rng: np.random.Generator, linear: bool) -> tuple[Program, np.ndarray]:
@@ -147,12 +138,8 @@ def optimal_case(rng: np.random.Generator, index: int) -> Case:
     value = program.value(x)
     size = int(np.abs(x) @ np.abs(program.P) @ np.abs(x) + np.abs(program.q) @ np.abs(x)) + 1
     kind = "LP" if linear else "QP"
-    return solving(
-        f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}",
-        model,
-        units.truth(value, size),
-        some_solver(rng, kind),
-    )
+    words = f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}"
+    return solving(words, model, units.truth(value, size), some_solver(rng, kind))
 
 
 def infeasible_case(rng: np.random.Generator, index: int) -> Case:
@@ -166,12 +153,9 @@ def infeasible_case(rng: np.random.Generator, index: int) -> Case:
     L = integers(rng, -2, 2, (2, n)) if index % 2 else np.zeros((1, n), dtype=int)
     program = Program(L.T @ L, integers(rng, -3, 3, n), A, b)
     units = some_units(rng, n, len(b))
-    return solving(
-        f"planted infeasible {n}x{len(b)} {_words(units)}",
-        built(rng, program, units),
-        infeasible(sense=units.sense),
-        some_solver(rng, "QP" if index % 2 else "LP"),
-    )
+    words, model = f"planted infeasible {n}x{len(b)} {_words(units)}", built(rng, program, units)
+    solver = some_solver(rng, "QP" if index % 2 else "LP")
+    return solving(words, model, infeasible(sense=units.sense), solver)
 
 
 def unbounded_case(rng: np.random.Generator, index: int) -> Case:
@@ -189,12 +173,9 @@ def unbounded_case(rng: np.random.Generator, index: int) -> Case:
     q = integers(rng, -4, 4, n)
     q[0] -= q @ r + int(rng.integers(1, 4))
     units = some_units(rng, n, m)
-    return solving(
-        f"planted unbounded {n}x{m} {_words(units)}",
-        built(rng, Program(L.T @ L, q, A, b), units),
-        unbounded(sense=units.sense),
-        some_solver(rng, "QP" if index % 2 else "LP"),
-    )
+    model = built(rng, Program(L.T @ L, q, A, b), units)
+    solver, truth = some_solver(rng, "QP" if index % 2 else "LP"), unbounded(sense=units.sense)
+    return solving(f"planted unbounded {n}x{m} {_words(units)}", model, truth, solver)
 
 
 DECIMALS = (0.1, -0.3, 0.7, 1e-3, -1e-3, 1e-7, 1e-9, 1e3, -1e5, 1 / 3, 1.0, -1.0, 0.0)
@@ -255,9 +236,8 @@ def box_case(rng: np.random.Generator, index: int) -> Case:
         Lu = L @ np.array(u)
         return Fraction(int(Lu @ Lu), 2) + int(q @ np.array(u))
 
-    values = [
-        cost(u) for u in itertools.product(range(top + 1), repeat=n) if (A @ np.array(u) >= b).all()
-    ]
+    box = itertools.product(range(top + 1), repeat=n)
+    values = [cost(u) for u in box if (A @ np.array(u) >= b).all()]
     m = pyo.ConcreteModel()
     kind = pyo.Integers if top > 1 or shift.any() else pyo.Binary
     m.x = pyo.Var(range(n), within=kind, bounds=lambda m, j: (int(shift[j]), int(shift[j]) + top))
@@ -294,13 +274,9 @@ def parity_case(rng: np.random.Generator, index: int) -> Case:
     # a and c are powers of two: times unit they are not rounded.
     m.row = pyo.Constraint(expr=unit * (a * m.x - c * m.y) == unit * (even + odd))
     m.objective = pyo.Objective(expr=m.x)
-    coefficients = [Fraction(unit * a), Fraction(unit * c), Fraction(unit * (even + odd))]
-    points = [
-        x
-        for x in range(far, far + 51)
-        if ((coefficients[0] * x - coefficients[2]) / coefficients[1]).denominator == 1
-        and 0 <= (coefficients[0] * x - coefficients[2]) / coefficients[1] <= 4 * far + 200
-    ]
+    p, q, right = Fraction(unit * a), Fraction(unit * c), Fraction(unit * (even + odd))
+    found = {x: (p * x - right) / q for x in range(far, far + 51)}
+    points = [x for x, y in found.items() if y.denominator == 1 and 0 <= y <= 4 * far + 200]
     truth = optimum(min(points), size=1) if points else infeasible()
     words = f"{unit:g} ({a} x - {c} y) = {unit:g} * {even + odd}, x >= {far}"
     return solving(words, m, truth, some_solver(rng, "MILP"))

@@ -35,15 +35,12 @@ def model(name: str, rng: np.random.Generator, points: int, exponent: int) -> An
         return None
     n, d = int(rng.integers(6, points + 1)), 4 if "matrices" in trial.data else trial.features
     _, data, words, _ = posed(rng, trial, n, d, str(rng.choice(modes)), [exponent])
-    if name == "reduced_hull_svc" and not _holds_weights(data, **words):
-        return None
+    if name == "reduced_hull_svc":
+        # Weights up to the bound, a double, have to add up to 2 exactly, and to 1 a class.
+        most = [Fraction(float(words["hull_bound"])) * each for each in (data.n_pos, data.n_neg)]
+        if sum(most) < 2 or (words["intercept"] == "free" and min(most) < 1):
+            return None
     return tm.build(name, data, **words)
-
-
-def _holds_weights(data: tm.TrainingData, intercept: str, hull_bound: float) -> bool:
-    """Whether weights up to the bound, a double, add up to 2 exactly, and to 1 a class."""
-    most = [Fraction(float(hull_bound)) * count for count in (data.n_pos, data.n_neg)]
-    return sum(most) >= 2 and (intercept != "free" or min(most) >= 1)
 
 
 def outcome(name: str, seed: int, index: int, points: int, exponent: int) -> tuple[str, str]:
