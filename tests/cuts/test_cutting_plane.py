@@ -16,27 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.cuts import (
-    BOX,
-    CutOrigin,
-    CuttingPlaneResult,
-    FaceProgram,
-    Found,
-    Kind,
-    LostNumbersError,
-    PolarProblem,
-    Pool,
-    Relaxation,
-    emptiness,
-    extreme_rays,
-    face_through,
-    facial,
-    polar_problem,
-    scaled_cut,
-    separation,
-    weight_on_a_face,
-)
-from tests.inside.cuts import run as outer_loop
+from tests.inside import cuts as inner
 from tests.inside.formulations import support_value
 from tests.inside.solvers import StopReason
 from tests.references.polytope_corners import corners, gauss, levels
@@ -69,20 +49,20 @@ WAYS: dict[str, dict[str, str]] = {
 
 
 @functools.cache
-def loop(way: str) -> CuttingPlaneResult:
+def loop(way: str) -> inner.CuttingPlaneResult:
     return cutting_plane(DATA, nu=NU, starts=1, **WAYS[way])
 
 
-def origin(vertex: Any = (1.0, 0.0)) -> CutOrigin:
+def origin(vertex: Any = (1.0, 0.0)) -> inner.CutOrigin:
     v = np.array(vertex)
-    return CutOrigin("x", "projected", v, np.eye(len(v)), np.array([1.0, np.inf]), 2.0, 0.1)
+    return inner.CutOrigin("x", "projected", v, np.eye(len(v)), np.array([1.0, np.inf]), 2.0, 0.1)
 
 
 # --- numbers -------------------------------------------------------------------------------------
 
 
 def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
-    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2e7, -4e7])}, 1e8, origin())
+    cut = inner.scaled_cut(inner.Kind.CONCAVITY, {"w": np.array([2e7, -4e7])}, 1e8, origin())
     assert cut.coefficients["w"].tolist() == [0.5, -1.0]
     assert cut.rhs == 2.5
     assert cut.violation({"w": [2.0, -3.0]}) == pytest.approx(1.5)
@@ -91,7 +71,9 @@ def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
 
 def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
     reach = {"w": np.array(50.0)}
-    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach)
+    cut = inner.scaled_cut(
+        inner.Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach
+    )
     assert cut.coefficients["w"].tolist() == [1.0, 0.0]
     assert cut.rhs == pytest.approx(3.0 + 50e-10, abs=1e-15)
     w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
@@ -109,13 +91,13 @@ def test_cuts_read_back_are_the_cuts_written_and_follow_from_their_origin(
     found = loop(way)
     assert found.proven
     assert len(found.cuts) > 10
-    assert (way == "literal") == any(cut.kind is Kind.FACIAL for cut in found.cuts)
+    assert (way == "literal") == any(cut.kind is inner.Kind.FACIAL for cut in found.cuts)
     read = load_cuts(save_cuts(found.cuts, tmp_path / "cuts.json"))
     assert [cut.to_json() for cut in read] == [cut.to_json() for cut in found.cuts]
     assert (read[0].origin.theta == found.cuts[0].origin.theta).all(), "infinities included"
     for cut in read:
         verify_cut(cut, found.problem, read)
-        if cut.kind is Kind.CONCAVITY:
+        if cut.kind is inner.Kind.CONCAVITY:
             verify_cut(cut)
         else:
             with pytest.raises(ValueError, match="give problem"):
@@ -242,15 +224,15 @@ def follows(cut: Cut, *given: Any) -> bool:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_tampered_cut_does_not_follow(way: str) -> None:
     found = loop(way)
-    for kind in Kind:
+    for kind in inner.Kind:
         of_kind = [cut for cut in found.cuts if cut.kind is kind]
         for cut in of_kind[:3]:
             for what, wrong in tampered(cut).items():
-                if kind is Kind.FACIAL and what in ("smaller gamma", "another vertex"):
+                if kind is inner.Kind.FACIAL and what in ("smaller gamma", "another vertex"):
                     continue  # neither enters the row of a facial cut
                 given = (found.problem, found.cuts)
                 assert not follows(wrong, *given), f"{cut.name} passes though {what}"
-                assert kind is Kind.FACIAL or not follows(wrong), f"{cut.name} alone, {what}"
+                assert kind is inner.Kind.FACIAL or not follows(wrong), f"{cut.name} alone, {what}"
 
 
 def test_a_cut_needs_the_cuts_it_was_made_from_and_its_own_problem() -> None:
@@ -276,12 +258,12 @@ def instance(seed: int, n: int, d: int, share: float) -> tuple[TrainingData, flo
 
 
 @functools.cache
-def with_corners(seed: int, n: int, d: int, share: float, way: str) -> CuttingPlaneResult:
+def with_corners(seed: int, n: int, d: int, share: float, way: str) -> inner.CuttingPlaneResult:
     data, nu, every = instance(seed, n, d, share)
     return cutting_plane(data, nu=nu, starts=1, debug_solution=every, **WAYS[way])
 
 
-def removed(cut: Cut, problem: PolarProblem, weights: np.ndarray) -> np.ndarray:
+def removed(cut: Cut, problem: inner.PolarProblem, weights: np.ndarray) -> np.ndarray:
     """Which weights a cut removes, with the b, rho and xi that are best for them."""
     points = [problem.point(w) for w in weights]
     return np.array([cut.violation(p) > ROUNDING * cut.size_at(p) for p in points], dtype=bool)
@@ -309,7 +291,7 @@ def test_no_cut_of_a_loop_removes_a_corner_longer_than_its_gamma(
     for cut in found.cuts:
         own = gone[cut.number]
         assert not own[length > cut.origin.gamma * (1 + ROUNDING)].any()
-        if cut.kind is Kind.FACIAL:  # nor one that the cuts before it have left
+        if cut.kind is inner.Kind.FACIAL:  # nor one that the cuts before it have left
             left = ~np.any([gone[number] for number in cut.origin.parents], axis=0)
             assert left.any()
             assert not own[left].any()
@@ -320,14 +302,14 @@ def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
     depth: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, nu, every = instance(*INSTANCES[3])
-    problem = polar_problem(data, nu=nu)
-    program = FaceProgram(Relaxation(problem, 1.0, "primal", rebuilds=False))
-    face = face_through(problem, problem.onto_boundary(np.array([0.3, -0.8, 0.5])))
+    problem = inner.polar_problem(data, nu=nu)
+    program = inner.FaceProgram(inner.Relaxation(problem, 1.0, "primal", rebuilds=False))
+    face = inner.face_through(problem, problem.onto_boundary(np.array([0.3, -0.8, 0.5])))
     assert not face.corner
-    monkeypatch.setattr(facial, "facial_depth", lambda *_: depth)
+    monkeypatch.setattr(inner.facial, "facial_depth", lambda *_: depth)
     cut = facial_cut(program, face, (), 1.0)
     assert (cut is None) == (depth != 2e-6)
-    corner = face_through(problem, every[0])
+    corner = inner.face_through(problem, every[0])
     assert corner.corner
     assert facial_cut(program, corner, (), 1.0) is None
 
@@ -351,7 +333,7 @@ def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(whole: bool) -> None:
         rows = rng.integers(-2, 3, (k + more, k)) if whole else rng.standard_normal((k + more, k))
         rows = rows[np.abs(rows @ inside) > 1e-3].astype(float)
         rows = -rows * np.sign(rows @ inside)[:, None]  # the cone has interior points
-        found = extreme_rays(rows) if len(rows) else None
+        found = inner.extreme_rays(rows) if len(rows) else None
         if np.linalg.matrix_rank(rows, tol=1e-9) < k:
             assert found is None, "a cone with a line in it has no rays to name"
             continue
@@ -373,7 +355,7 @@ PLANE_NU = below(PLANE, 0.5)
 
 
 @functools.cache
-def looped(way: str) -> CuttingPlaneResult:
+def looped(way: str) -> inner.CuttingPlaneResult:
     return cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
 
 
@@ -383,7 +365,7 @@ LONG = gauss(7, 60, 5)
 LONG_NU = below(LONG, 0.5)
 
 
-def assert_ended(found: CuttingPlaneResult, stop: StopReason) -> None:
+def assert_ended(found: inner.CuttingPlaneResult, stop: StopReason) -> None:
     assert found.stop is stop, found.message
     assert not found.proven
     assert found.proof == ""
@@ -400,14 +382,14 @@ def test_ctrl_c_keeps_the_best_point_and_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
-    cut, count = separation.concavity_cut, itertools.count(1)
+    cut, count = inner.separation.concavity_cut, itertools.count(1)
 
     def pressing(*words: Any) -> Any:
         if next(count) == 4:
             signal.raise_signal(signal.SIGINT)
         return cut(*words)
 
-    monkeypatch.setattr(separation, "concavity_cut", pressing)
+    monkeypatch.setattr(inner.separation, "concavity_cut", pressing)
     found = cutting_plane(LONG, nu=LONG_NU)
     assert_ended(found, StopReason.INTERRUPTED)
     assert len(found.cuts) == 4
@@ -432,7 +414,7 @@ def test_a_program_that_is_cut_short_ends_the_loop(
 
     monkeypatch.setattr(LiveLP, "resolve", short)
     clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + late[0])
-    monkeypatch.setattr(f"{Relaxation.__module__}.time", clock)
+    monkeypatch.setattr(f"{inner.Relaxation.__module__}.time", clock)
     assert_ended(cutting_plane(LONG, nu=LONG_NU, time_limit=1e5), stop)
 
 
@@ -442,12 +424,12 @@ def test_a_program_that_is_cut_short_ends_the_loop(
 def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    longest = Relaxation.longest
+    longest = inner.Relaxation.longest
 
-    def empty_after(relaxation: Relaxation, direction: np.ndarray) -> Found | None:
+    def empty_after(relaxation: inner.Relaxation, direction: np.ndarray) -> inner.Found | None:
         return None if relaxation.solves > 60 else longest(relaxation, direction)
 
-    monkeypatch.setattr(Relaxation, "longest", empty_after)
+    monkeypatch.setattr(inner.Relaxation, "longest", empty_after)
     data = gauss(7, 24, 3)
     nu = below(data, 0.5)
     found = cutting_plane(data, nu=nu)
@@ -457,9 +439,9 @@ def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
     assert found.proven
     assert found.best.objective == pytest.approx(hull_search(data, nu=nu).objective, rel=1e-9)
     # Boxes end by a limit, with the bound that they have.
-    close = outer_loop.close_gap
+    close = inner.run.close_gap
     late_close = lambda *args, **words: close(*args, **words | {"time_limit": 1e-9})  # noqa: E731
-    monkeypatch.setattr(outer_loop, "close_gap", late_close)
+    monkeypatch.setattr(inner.run, "close_gap", late_close)
     late = cutting_plane(LONG, nu=LONG_NU)
     assert (late.stop, late.proof) == (StopReason.TIME_LIMIT, "")
     assert 0 <= late.bound < late.best.objective * 0.99
@@ -467,48 +449,48 @@ def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
 
 def test_emptiness_is_proven_only_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     found = looped("projected")
-    relaxation = Relaxation(found.problem, found.best.objective)
+    relaxation = inner.Relaxation(found.problem, found.best.objective)
     cuts, gamma = list(found.cuts), (1 + found.tolerance) / found.best.objective
-    assert emptiness.emptiness(relaxation, [], gamma) == ""
-    assert "exact rational" in emptiness.emptiness(relaxation, cuts, gamma)
+    assert inner.emptiness.emptiness(relaxation, [], gamma) == ""
+    assert "exact rational" in inner.emptiness.emptiness(relaxation, cuts, gamma)
     # Without its last cut the polytope still had the vertex that it removed.
-    assert emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
+    assert inner.emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
     # Next to the best weight the objective is 0.97 or more, and up to 1 there is something left.
     near = -found.best.weight
     origin, length = found.cuts[0].origin, 1 / found.best.objective
     for share, left in ((0.97, True), (1.001, False)):
-        tip = scaled_cut(Kind.CONCAVITY, {"w": near}, -share * length, origin)
-        assert (emptiness.emptiness(relaxation, [tip], gamma) == "") is left
+        tip = inner.scaled_cut(inner.Kind.CONCAVITY, {"w": near}, -share * length, origin)
+        assert (inner.emptiness.emptiness(relaxation, [tip], gamma) == "") is left
     # So is it by the sphere alone.
-    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
-    assert emptiness.emptiness(relaxation, cuts, gamma)
+    monkeypatch.setattr(inner.emptiness, "_least_objective", lambda *_: None)
+    assert inner.emptiness.emptiness(relaxation, cuts, gamma)
     for k in range(len(cuts)):
         fewer = cuts[:k] + cuts[k + 1 :]
         left = relaxation_of(found.problem, fewer).longest(found.best.weight) is not None
-        assert (emptiness.emptiness(relaxation, fewer, gamma) == "") or not left
-    assert emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
+        assert (inner.emptiness.emptiness(relaxation, fewer, gamma) == "") or not left
+    assert inner.emptiness.emptiness(relaxation, cuts[:-1], gamma) == ""
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_proof_stands_in_for_the_one_before(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = looped(way)
     assert "exact rational bound" in plain.proof
-    monkeypatch.setattr(emptiness, "_least_objective", lambda *_: None)
+    monkeypatch.setattr(inner.emptiness, "_least_objective", lambda *_: None)
     on_sphere = cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
     if way != "lifted":  # its rows are not over weights alone
         assert "lowered by more than all roundings: no w of norm 1" in on_sphere.proof
         assert on_sphere.nodes == 0
-    monkeypatch.setattr(emptiness, "_on_sphere", lambda *_: "")
+    monkeypatch.setattr(inner.emptiness, "_on_sphere", lambda *_: "")
     by_boxes = cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
-    assert by_boxes.nodes > 0 or by_boxes.proof == BOX
+    assert by_boxes.nodes > 0 or by_boxes.proof == inner.BOX
     for found in (on_sphere, by_boxes):
         assert found.proven
         assert found.best.objective == pytest.approx(plain.best.objective, rel=1e-12)
         assert found.gap <= found.tolerance * (1 + 1e-9)
 
 
-def relaxation_of(problem: PolarProblem, cuts: list[Any]) -> Relaxation:
-    found = Relaxation(problem, 0.25)
+def relaxation_of(problem: inner.PolarProblem, cuts: list[Any]) -> inner.Relaxation:
+    found = inner.Relaxation(problem, 0.25)
     for cut in cuts:
         found.add(cut)
     return found
@@ -538,10 +520,10 @@ def test_a_weight_with_objective_0_is_optimal(way: str) -> None:
 
 
 def test_a_coefficient_that_the_program_would_lose_costs_the_side() -> None:
-    relaxation = Relaxation(polar_problem(PLANE, nu=PLANE_NU), 0.25)
+    relaxation = inner.Relaxation(inner.polar_problem(PLANE, nu=PLANE_NU), 0.25)
     origin = looped("projected").cuts[0].origin
-    cut = scaled_cut(Kind.CONCAVITY, {"w": np.array([1.0, -1.5e-9])}, 3.0, origin)
-    with pytest.raises(LostNumbersError, match="drop"):
+    cut = inner.scaled_cut(inner.Kind.CONCAVITY, {"w": np.array([1.0, -1.5e-9])}, 3.0, origin)
+    with pytest.raises(inner.LostNumbersError, match="drop"):
         relaxation.add(replace(cut, coefficients={"w": np.array([1.0, -5e-10])}))
     relaxation.most = {"w": np.array(40.0)}
     row, side = relaxation.inner_row(cut)
@@ -555,7 +537,7 @@ def test_a_coefficient_that_the_program_would_lose_costs_the_side() -> None:
 
 def test_the_pool_takes_no_cut_twice_and_drops_what_a_parallel_one_implies() -> None:
     found = looped("projected")
-    pool = Pool(Relaxation(found.problem, found.best.objective))
+    pool = inner.Pool(inner.Relaxation(found.problem, found.best.objective))
     first = found.cuts[0]
     weaker = replace(first, rhs=first.rhs * 1.01, number=50)
     assert pool.add(weaker)
@@ -569,8 +551,8 @@ def test_the_pool_takes_no_cut_twice_and_drops_what_a_parallel_one_implies() -> 
 def test_pruning_leaves_the_polytope_as_it_is() -> None:
     data = gauss(8, 18, 3)
     found = cutting_plane(data, nu=below(data, 0.6), round_limit=25)
-    relaxation = Relaxation(found.problem, found.best.objective)
-    pool = Pool(relaxation)
+    relaxation = inner.Relaxation(found.problem, found.best.objective)
+    pool = inner.Pool(relaxation)
     for cut in found.cuts:
         pool.add(cut)
     directions = np.random.default_rng(0).standard_normal((20, 3))
@@ -584,7 +566,7 @@ def test_pruning_leaves_the_polytope_as_it_is() -> None:
 # --- Algorithm 10's own stop: no face of P is left -----------------------------------------------
 
 
-def keeps(cuts: list[Cut], problem: PolarProblem, weight: np.ndarray) -> bool:
+def keeps(cuts: list[Cut], problem: inner.PolarProblem, weight: np.ndarray) -> bool:
     values = problem.split(weight)
     return all(cut.violation(values) <= -1e-9 * cut.size_at(values) for cut in cuts)
 
@@ -604,7 +586,7 @@ def test_at_the_literal_stop_no_corner_and_no_boundary_point_keeps_the_cuts(
     directions = np.random.default_rng(0).standard_normal((1000, data.d))
     assert not any(keeps(cuts, problem, problem.onto_boundary(w)) for w in directions)
     facial_rounds = [face.round for face in found.faces if face.cut == "facial"]
-    assert facial_rounds == [cut.number for cut in found.cuts if cut.kind is Kind.FACIAL]
+    assert facial_rounds == [cut.number for cut in found.cuts if cut.kind is inner.Kind.FACIAL]
     assert found.to_json()["faces"][0]["rows"]
     assert looped("projected").no_face_left is None  # the usual stop is another one
 
@@ -612,7 +594,7 @@ def test_at_the_literal_stop_no_corner_and_no_boundary_point_keeps_the_cuts(
 def square(half: float, sides: int = 4) -> list[Cut]:
     origin = looped("literal").cuts[0].origin
     rows = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])[:sides]
-    cuts = (scaled_cut(Kind.CONCAVITY, {"w": row}, half, origin) for row in rows)
+    cuts = (inner.scaled_cut(inner.Kind.CONCAVITY, {"w": row}, half, origin) for row in rows)
     return [cut.numbered(i, i) for i, cut in enumerate(cuts)]
 
 
@@ -621,12 +603,12 @@ def test_a_polytope_of_cuts_inside_of_p_leaves_no_face() -> None:
     every = itertools.product((1.0, -1.0), repeat=2)
     reach = max(support_value(problem.hulls, np.array(corner)) for corner in every)
     inside, unit = np.zeros(2), 1 / reach
-    assert weight_on_a_face(problem, square(0.999 / reach), inside, unit) is None
+    assert inner.weight_on_a_face(problem, square(0.999 / reach), inside, unit) is None
     for half, sides in ((1.001 / reach, 4), (0.5 / reach, 3), (0.5 / reach, 2), (0.5 / reach, 1)):
         cuts = square(half, sides)
-        left = weight_on_a_face(problem, cuts, inside, unit)
+        left = inner.weight_on_a_face(problem, cuts, inside, unit)
         assert left is not None
         assert support_value(problem.hulls, left) == pytest.approx(1.0, abs=1e-9)
         values = problem.split(left)
         assert all(cut.violation(values) <= 1e-9 * cut.size_at(values) for cut in cuts)
-    assert weight_on_a_face(problem, [], inside, unit) is not None
+    assert inner.weight_on_a_face(problem, [], inside, unit) is not None

@@ -18,35 +18,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, QhullError
 
-from tests.inside.cuts import (
-    BAND,
-    Bound,
-    BoxLP,
-    CuttingPlaneResult,
-    Multipliers,
-    Rows,
-    Surface,
-    active_points,
-    by_multipliers,
-    enclosed_radius,
-    in_unit,
-    largest_entry,
-    on_sphere,
-    polar_problem,
-    proven_bound,
-    sphere_cut,
-)
-from tests.inside.cuts import branch_and_cut as engine
-from tests.inside.cuts import hull_search as searching
-from tests.inside.cuts import node_program as programs
-from tests.inside.cuts import sphere_cuts as concavity
-from tests.inside.formulations import (
-    ReducedHulls,
-    loss_weights,
-    reduced_hulls,
-    support,
-    support_value,
-)
+from tests.inside import cuts as inner
+from tests.inside import formulations as forms
 from tests.inside.solvers import StopReason
 from tests.references.extended_nu import (
     assert_values_are_the_objective,
@@ -81,7 +54,7 @@ def hold(found: Any, optimum: float) -> None:
     assert upper == sorted(upper, reverse=True)
     assert lower[-1] == found.bound
     assert upper[-1] == pytest.approx(best, rel=1e-8)
-    count = "lp_solves" if isinstance(found, CuttingPlaneResult) else "steps"
+    count = "lp_solves" if isinstance(found, inner.CuttingPlaneResult) else "steps"
     counts = [getattr(state, count) for state in found.trace]
     assert counts == sorted(counts)
     assert counts[-1] == getattr(found, count)
@@ -120,7 +93,7 @@ def test_it_is_the_nearest_of_all_facets(
 ) -> None:
     data = points(kind, 5, n=9, d=d)
     weights = weights_of(data, balance)
-    caps = loss_weights(data, weights)
+    caps = forms.loss_weights(data, weights)
     nu = below_nu_bar(data, 0.6, class_balance=weights, intercept=mode)
     found = WAYS[way](data, nu=nu, class_balance=weights, intercept=mode)
     hold(found, nearest_facet(data, mode, nu, caps))
@@ -130,7 +103,7 @@ def test_it_is_the_nearest_of_all_facets(
         w, b, rho, xi = (found.best.values[name] for name in ("w", "b", "rho", "xi"))
         assert (data.y * (data.X @ w + b) - rho + xi >= -1e-12).all()
         assert -nu * rho + caps @ xi == pytest.approx(found.best.objective, abs=1e-12)
-    for cut in found.cuts if isinstance(found, CuttingPlaneResult) else ():
+    for cut in found.cuts if isinstance(found, inner.CuttingPlaneResult) else ():
         verify_cut(cut, found.problem, found.cuts)
 
 
@@ -242,7 +215,7 @@ def bound_in_fractions(way: str, data: TrainingData, nu: float) -> float:
     """The bound of a search, which h at its own weight, in fractions, is not below."""
     found = FAST[way](data, nu=nu, absolute=0.0, tolerance=1e-9)
     w, total = fractions(found.best.weight), Fraction(0)
-    cap = Fraction(float(loss_weights(data, "uniform")[0]))
+    cap = Fraction(float(forms.loss_weights(data, "uniform")[0]))
     for sign in (1, -1):  # each class gives nu / 2 of its lowest scores
         left = Fraction(nu) / 2
         for score in sorted(sign * (fractions(data.X[data.y == sign]) @ w)):
@@ -286,7 +259,7 @@ def test_a_failure_of_qhull_is_named_and_boxes_go_on(monkeypatch: pytest.MonkeyP
                 raise QhullError("QH6271 topology error\nand more")
             super().add_points(new)
 
-    monkeypatch.setattr(searching, "ConvexHull", Failing)
+    monkeypatch.setattr(inner.hull_search, "ConvexHull", Failing)
     found = hull_search(data, nu=nu)
     assert found.proven
     assert found.engine == "branch_and_cut"
@@ -294,7 +267,7 @@ def test_a_failure_of_qhull_is_named_and_boxes_go_on(monkeypatch: pytest.MonkeyP
     assert found.bound <= optimum
     assert found.objective == pytest.approx(optimum, rel=1e-9)
     # Without the solver of branch and cut a bound is left that the failure did not touch.
-    monkeypatch.setattr(searching, "has_highspy", lambda: False)
+    monkeypatch.setattr(inner.hull_search, "has_highspy", lambda: False)
     alone = hull_search(data, nu=nu)
     assert alone.stop is StopReason.NUMERICAL
     assert alone.message == "Qhull gave up: QH6271 topology error"
@@ -305,17 +278,17 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
     data = cloud(1, 30, 3)
     nu = below_nu_bar(data, 0.5)
 
-    take = searching.HullSearch._take
+    take = inner.hull_search.HullSearch._take
 
     def torn(self: Any, hull: Any) -> None:
         take(self, hull)
         found = self.surface
-        self.surface = Surface(
+        self.surface = inner.Surface(
             found.points, found.simplices[1:], found.normals[1:], found.offsets[1:]
         )
 
-    monkeypatch.setattr(searching.HullSearch, "_take", torn)
-    monkeypatch.setattr(searching, "has_highspy", lambda: False)
+    monkeypatch.setattr(inner.hull_search.HullSearch, "_take", torn)
+    monkeypatch.setattr(inner.hull_search, "has_highspy", lambda: False)
     found = hull_search(data, nu=nu)
     assert found.stop is StopReason.NUMERICAL
     assert -1e-12 <= found.bound <= 0.0
@@ -333,19 +306,19 @@ def test_the_cube_holds_the_unit_ball_and_pieces_of_it_nothing() -> None:
     simplices, normals = hull.simplices.astype(np.int64), hull.equations[:, :-1]
     towards_corners, missing = CUBE[simplices[:, 0]], np.full_like(normals, np.nan)
     for other in (normals, np.roll(normals, 1, axis=1), towards_corners, missing):
-        radius = enclosed_radius(CUBE, simplices, other)
+        radius = inner.enclosed_radius(CUBE, simplices, other)
         assert radius == pytest.approx(1.0, abs=1e-12)
         assert radius <= 1.0
-    assert enclosed_radius(CUBE + np.array([2.0, 0.0, 0.0]), simplices, normals) is None
+    assert inner.enclosed_radius(CUBE + np.array([2.0, 0.0, 0.0]), simplices, normals) is None
     for k in range(len(simplices)):
         kept = np.delete(simplices, k, axis=0)
-        assert enclosed_radius(CUBE, kept, np.delete(normals, k, axis=0)) is None
+        assert inner.enclosed_radius(CUBE, kept, np.delete(normals, k, axis=0)) is None
     twice = np.vstack([simplices, simplices])
-    assert enclosed_radius(CUBE, twice, np.vstack([normals, normals])) is None
+    assert inner.enclosed_radius(CUBE, twice, np.vstack([normals, normals])) is None
     ends, simplices = np.array([[-2.0], [3.0]]), np.array([[0], [1]])
     normals = np.array([[-1.0], [1.0]])
-    assert enclosed_radius(ends, simplices, normals) == pytest.approx(2.0, abs=1e-12)
-    assert enclosed_radius(ends + 4, simplices, normals) is None
+    assert inner.enclosed_radius(ends, simplices, normals) == pytest.approx(2.0, abs=1e-12)
+    assert inner.enclosed_radius(ends + 4, simplices, normals) is None
 
 
 def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
@@ -359,8 +332,8 @@ def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
 @pytest.mark.parametrize("stop", [StopReason.TIME_LIMIT, StopReason.INTERRUPTED])
 @pytest.mark.parametrize(
     ("search", "inside", "name", "points", "step"),
-    [(hull_search, searching.HullSearch, "_outside", (7, 60, 4), 4),
-     (branch_and_cut, engine.BoxSearch, "_process", (7, 150, 5), 40)],
+    [(hull_search, inner.hull_search.HullSearch, "_outside", (7, 60, 4), 4),
+     (branch_and_cut, inner.branch_and_cut.BoxSearch, "_process", (7, 150, 5), 40)],
 )  # fmt: skip
 def test_the_clock_and_ctrl_c_keep_point_and_bound(
     search: Any, inside: Any, name: str, points: Any, step: int, stop: StopReason,
@@ -385,7 +358,7 @@ def test_the_clock_and_ctrl_c_keep_point_and_bound(
     assert found.steps in (step, step + 1)
     assert 0 < found.bound <= optimum <= found.objective * (1 + 1e-9)
     w = found.best.values["w"]
-    at = support_value(reduced_hulls(data, nu=nu), w)
+    at = forms.support_value(forms.reduced_hulls(data, nu=nu), w)
     assert found.objective == pytest.approx(at, rel=1e-12)
     at_once = search(data, nu=nu, time_limit=1e-9)
     assert -1e-9 < at_once.bound <= optimum <= at_once.objective * (1 + 1e-9)
@@ -400,7 +373,7 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
     nu = below_nu_bar(data, 0.5)
     optimum = hull_search(data, nu=nu).objective
     rng = np.random.default_rng(0)
-    honest = programs._solution
+    honest = inner.node_program._solution
     lies: list[Callable[[np.ndarray], np.ndarray]] = [
         lambda x: x + rng.normal(0, 0.1, x.shape),
         lambda x: np.where(rng.random(x.shape) < 0.2, np.nan, x),
@@ -414,7 +387,7 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
             x, weight = honest(lp, k)
             return lie(x), weight
 
-        monkeypatch.setattr(programs, "_solution", lying)
+        monkeypatch.setattr(inner.node_program, "_solution", lying)
         found = branch_and_cut(data, nu=nu, node_limit=60, starts=3)
         assert found.bound <= optimum * (1 + 1e-12)
         assert found.objective >= optimum * (1 - 1e-9)
@@ -426,12 +399,12 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
 
 
 def test_boxes_off_the_sphere_are_empty_and_tight_ones_shrink() -> None:
-    assert on_sphere(np.array([0.8, 0.8]), np.array([1.0, 1.0])) is None
-    assert on_sphere(np.array([-0.5, -0.5]), np.array([0.5, 0.5])) is None
-    box = on_sphere(np.array([0.0, -0.6]), np.array([1.0, 0.6]))
+    assert inner.on_sphere(np.array([0.8, 0.8]), np.array([1.0, 1.0])) is None
+    assert inner.on_sphere(np.array([-0.5, -0.5]), np.array([0.5, 0.5])) is None
+    box = inner.on_sphere(np.array([0.0, -0.6]), np.array([1.0, 0.6]))
     assert box is not None
     assert box[0] == pytest.approx([0.8, -0.6], abs=1e-11)
-    single = on_sphere(np.array([-0.3]), np.array([1.0]))
+    single = inner.on_sphere(np.array([-0.3]), np.array([1.0]))
     assert single is not None
     assert single[0] == pytest.approx([1.0], abs=1e-11)
 
@@ -439,15 +412,15 @@ def test_boxes_off_the_sphere_are_empty_and_tight_ones_shrink() -> None:
 # --- bounds of nodes -----------------------------------------------------------------------------
 
 
-def some_hulls(seed: int, n: int, d: int) -> ReducedHulls:
+def some_hulls(seed: int, n: int, d: int) -> forms.ReducedHulls:
     data = cloud(seed, n, d)
-    return in_unit(polar_problem(data, nu=below_nu_bar(data, 0.5)).hulls)[0]
+    return inner.in_unit(inner.polar_problem(data, nu=below_nu_bar(data, 0.5)).hulls)[0]
 
 
 def node(seed: int, k: int, width: float) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     centre = unit_directions(seed, 1, k)[0]
-    box = on_sphere(centre - rng.uniform(0, width, k), centre + rng.uniform(0, width, k))
+    box = inner.on_sphere(centre - rng.uniform(0, width, k), centre + rng.uniform(0, width, k))
     assert box is not None
     return box
 
@@ -458,11 +431,11 @@ def test_the_bound_is_below_its_formula_in_fractions() -> None:
         hulls = some_hulls(seed % 6, 40, 4)
         rng = np.random.default_rng(seed)
         box = node(seed, 4, 0.4)
-        shares = support(hulls, unit_directions(seed, 1, 4)[0]).multipliers
+        shares = forms.support(hulls, unit_directions(seed, 1, 4)[0]).multipliers
         tau, sigma = float(rng.uniform(0, 0.3)), rng.uniform(0, 0.1, 2)
-        rows = Rows(rng.normal(0, 1, (2, 4)), rng.normal(0, 1, 2))
-        found = proven_bound(
-            hulls, largest_entry(hulls), Multipliers(shares, tau, sigma), box, rows, 0.2
+        rows = inner.Rows(rng.normal(0, 1, (2, 4)), rng.normal(0, 1, 2))
+        found = inner.proven_bound(
+            hulls, inner.largest_entry(hulls), inner.Multipliers(shares, tau, sigma), box, rows, 0.2
         )
         low, high = map(fractions, box)
         r = fractions(sigma) @ fractions(rows.normals) - fractions(shares) @ fractions(hulls.signed)
@@ -475,22 +448,22 @@ def test_the_bound_is_below_its_formula_in_fractions() -> None:
 
 @pytest.mark.parametrize(
     ("balance", "mode", "band"),
-    covering(("uniform", "balanced", "given"), INTERCEPTS, (1, BAND)),
+    covering(("uniform", "balanced", "given"), INTERCEPTS, (1, inner.BAND)),
 )
 def test_few_points_in_doubt_give_the_bound_of_all_points(
     balance: str, mode: str, band: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A band of 1 is too small for most rays: then all points are asked."""
-    monkeypatch.setattr(active_points, "BAND", band)
+    monkeypatch.setattr(inner.active_points, "BAND", band)
     data = cloud(1, 400, 3, share=0.4)
     weights: Any = balance
     if balance == "given":
         weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
         weights /= weights.sum()
     nu = below_nu_bar(data, 0.5, class_balance=weights, intercept=mode)
-    problem = polar_problem(data, nu=nu, class_balance=weights, intercept=mode)
-    hulls, _ = in_unit(problem.hulls)
-    program = BoxLP(hulls)
+    problem = inner.polar_problem(data, nu=nu, class_balance=weights, intercept=mode)
+    hulls, _ = inner.in_unit(problem.hulls)
+    program = inner.BoxLP(hulls)
     part = whole = 0
     for seed in range(20):
         box = node(seed, hulls.k, 0.3)
@@ -501,7 +474,7 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
         found = program.solve(*box, level, hint)
         assert found.bound.value <= exact.bound.value + 1e-9
         short = exact.bound.value - found.bound.value
-        assert short <= programs.NEARLY * (level - found.bound.value) + 1e-9
+        assert short <= inner.node_program.NEARLY * (level - found.bound.value) + 1e-9
         part += program.solves - before
         whole += 1
         # A ray has its exact end either way.
@@ -513,53 +486,55 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
 
 def test_a_ray_that_ends_at_its_box_is_shot_again(monkeypatch: pytest.MonkeyPatch) -> None:
     hulls = some_hulls(1, 400, 3)
-    program = BoxLP(hulls)
+    program = inner.BoxLP(hulls)
     exact = [program.shoot(w)[0].secant for w in unit_directions(0, 30, 3)]
-    monkeypatch.setattr(programs, "RAY_BOX", 0.6)
+    monkeypatch.setattr(inner.node_program, "RAY_BOX", 0.6)
     near = [program.shoot(w, nearby=True)[0].secant for w in unit_directions(0, 30, 3)]
     assert near == pytest.approx(exact, rel=1e-9)
 
 
 def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:
-    bound = Bound(1.0, np.array([2.0, -4.0, 0.0]))
-    box = by_multipliers(bound, -np.ones(3), np.ones(3), 2.0)
+    bound = inner.Bound(1.0, np.array([2.0, -4.0, 0.0]))
+    box = inner.by_multipliers(bound, -np.ones(3), np.ones(3), 2.0)
     assert box is not None
     assert box[0] == pytest.approx([-1.0, 0.75, -1.0], abs=1e-11)
     assert box[1] == pytest.approx([-0.5, 1.0, 1.0], abs=1e-11)
-    assert by_multipliers(bound, -np.ones(3), np.ones(3), 0.0) is None
+    assert inner.by_multipliers(bound, -np.ones(3), np.ones(3), 0.0) is None
 
 
 # --- cuts ----------------------------------------------------------------------------------------
 
 
-def corner_weights(hulls: ReducedHulls, count: int) -> list[np.ndarray]:
-    program = BoxLP(hulls)
+def corner_weights(hulls: forms.ReducedHulls, count: int) -> list[np.ndarray]:
+    program = inner.BoxLP(hulls)
     return [program.local_search(w)[0] for w in unit_directions(0, count, hulls.k)]
 
 
 def test_a_cut_is_proven_only_with_correct_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     hulls = some_hulls(3, 40, 3)
     weight = corner_weights(hulls, 1)[0]
-    level = support_value(hulls, weight) * (1 - 1e-6)
-    assert sphere_cut(hulls, weight, level) is not None
+    level = forms.support_value(hulls, weight) * (1 - 1e-6)
+    assert inner.sphere_cut(hulls, weight, level) is not None
     # Steps of a tenth more leave the ball: the check sees it.
-    steps = concavity.steps_to_norm
-    monkeypatch.setattr(concavity, "steps_to_norm", lambda *given: 1.1 * steps(*given))
-    assert sphere_cut(hulls, weight, level) is None
+    steps = inner.sphere_cuts.steps_to_norm
+    monkeypatch.setattr(inner.sphere_cuts, "steps_to_norm", lambda *given: 1.1 * steps(*given))
+    assert inner.sphere_cut(hulls, weight, level) is None
     monkeypatch.undo()
     # An inverse that is none has no error bound.
     inverse = np.linalg.inv
     monkeypatch.setattr(np.linalg, "inv", lambda rows: inverse(rows) * 1.01)
-    assert sphere_cut(hulls, weight, level) is None
+    assert inner.sphere_cut(hulls, weight, level) is None
     monkeypatch.undo()
     # A shallow one is not worth its row.
     with monkeypatch.context() as patch:
-        patch.setattr(concavity, "LEAST_DEPTH", 1e9)
-        assert sphere_cut(hulls, weight, level) is None
+        patch.setattr(inner.sphere_cuts, "LEAST_DEPTH", 1e9)
+        assert inner.sphere_cut(hulls, weight, level) is None
     # Nor is there a cone where no rows are independent.
-    monkeypatch.setattr(concavity, "nnls", lambda rows, foot: (np.zeros(rows.shape[1]), 0.0))
-    monkeypatch.setattr(concavity, "independent_rows", lambda rows, k: None)
-    assert sphere_cut(hulls, weight, level) is None
+    monkeypatch.setattr(
+        inner.sphere_cuts, "nnls", lambda rows, foot: (np.zeros(rows.shape[1]), 0.0)
+    )
+    monkeypatch.setattr(inner.sphere_cuts, "independent_rows", lambda rows, k: None)
+    assert inner.sphere_cut(hulls, weight, level) is None
 
 
 def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
@@ -587,9 +562,9 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     nu = below_nu_bar(data, 0.5)
     best = hull_search(data, nu=nu).best.weight
     monkeypatch.setattr(
-        BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
+        inner.BoxLP, "local_search", lambda self, w: (w / np.linalg.norm(w), float("inf"))
     )
-    monkeypatch.setattr(engine.BoxSearch, "_try", lambda self, weight: None)
+    monkeypatch.setattr(inner.branch_and_cut.BoxSearch, "_try", lambda self, weight: None)
     return partial(
         branch_and_cut, data, nu=nu, debug_solution=best, starts=1, start=[[1.0, 0.2, -0.3]]
     )
@@ -598,38 +573,33 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 def empty_below_the_root() -> Any:
     """Shrinks the first box it meets as it should, and calls every other one empty."""
     calls = itertools.count()
-    return lambda lower, upper: None if next(calls) else on_sphere(lower, upper)
+    return lambda lower, upper: None if next(calls) else inner.on_sphere(lower, upper)
 
 
-solve_box = BoxLP.solve
+solve_box, BOXES = inner.BoxLP.solve, inner.branch_and_cut
 
 
 def twice_the_bound(self: Any, *arguments: Any) -> Any:
     found = solve_box(self, *arguments)
-    return type(found)(Bound(found.bound.value * 2, found.bound.slope), found.weight)
+    return type(found)(inner.Bound(found.bound.value * 2, found.bound.slope), found.weight)
 
 
 def through_the_weight(hulls: Any, weight: np.ndarray, level: float) -> Any:
     """A cut at a weight whose normal is the known optimum."""
     best = hull_search(cloud(3, 60, 3), nu=below_nu_bar(cloud(3, 60, 3), 0.5)).best.weight
-    return replace(sphere_cut(hulls, best, 1e-3), normal=best)
+    return replace(inner.sphere_cut(hulls, best, 1e-3), normal=best)
 
 
 @pytest.mark.parametrize(
     ("place", "name", "wrong", "words"),
     [
-        (
-            engine, "by_multipliers",
-            lambda bound, lower, upper, goal: (lower + 0.2 * (upper - lower), upper),
-            "tightening by multipliers drops a known point",
-        ),
-        (engine, "on_sphere", empty_below_the_root(), "the norm row drops a known point"),
-        (
-            engine, "root_box", lambda program, level: (np.zeros(3), np.ones(3) * 0.1),
-            "the root's box drops a known point",
-        ),
-        (BoxLP, "solve", twice_the_bound, r"a node's bound .* drops a known point"),
-        (engine, "sphere_cut", through_the_weight, r"the concavity cut at .* removes a known"),
+        (BOXES, "by_multipliers", lambda bound, low, up, goal: (low + 0.2 * (up - low), up),
+         "tightening by multipliers drops a known point"),
+        (BOXES, "on_sphere", empty_below_the_root(), "the norm row drops a known point"),
+        (BOXES, "root_box", lambda program, level: (np.zeros(3), np.ones(3) * 0.1),
+         "the root's box drops a known point"),
+        (inner.BoxLP, "solve", twice_the_bound, r"a node's bound .* drops a known point"),
+        (BOXES, "sphere_cut", through_the_weight, r"the concavity cut at .* removes a known"),
     ],
 )  # fmt: skip
 def test_a_step_that_loses_a_known_point_is_named(

@@ -13,31 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.inside.cuts import (
-    ProvenMinimum,
-    below_count,
-    conflicts,
-    forced_by_conflicts,
-    linear_minima,
-    open_conflicts,
-    sdp_pays,
-    separated,
-    tightened_big_m,
-    within_ball,
-)
-from tests.inside.cuts import rounds as tightening_work
-from tests.inside.cuts import tighten as bound_tightening
+from tests.inside import cuts as inner
+from tests.inside import formulations as forms
 from tests.inside.experiments import outlier_data
-from tests.inside.formulations import (
-    SlackBounds,
-    closed_slack_bounds,
-    least_kept_norm,
-    margins,
-    pair_norms,
-    proven_norm,
-    single_norms,
-    trivial_points,
-)
 from tests.inside.solvers import StopReason, zero_one_enumeration
 from tests.references import reference_solutions
 from tests.references.brute_force import big_m_optimum, signed_rows
@@ -76,14 +54,14 @@ def good_hyperplanes(
     if intercept != "free":
         return found
     two_classes = [
-        (w, b) for w, b in found if len(set(data.y[margins(data, w, b) >= 1].tolist())) == 2
+        (w, b) for w, b in found if len(set(data.y[forms.margins(data, w, b) >= 1].tolist())) == 2
     ]
     best = zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
-    trivial = trivial_points(data, penalty=penalty, intercept=intercept)
+    trivial = forms.trivial_points(data, penalty=penalty, intercept=intercept)
     return two_classes + [(p.w, p.b) for p in trivial if p.objective <= best * (1 + 1e-12)]
 
 
-def cut_off(data: TrainingData, bounds: SlackBounds, penalty: float, intercept: str) -> int:
+def cut_off(data: TrainingData, bounds: forms.SlackBounds, penalty: float, intercept: str) -> int:
     """How many of the good hyperplanes the bounds cut off; there must be some to look at."""
     points = good_hyperplanes(data, penalty, intercept, bounds.cutoff * (1 - 1e-9))
     assert points
@@ -126,14 +104,14 @@ def test_a_trusted_claim_cuts_off_what_multipliers_prove(
     """A solver that claims too much, and whose multipliers are noise around the true ones."""
     data = random_data(5)
     honest = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
-    prepared = linear_minima._prepared
+    prepared = inner.linear_minima._prepared
     monkeypatch.setattr(
-        linear_minima, "_prepared", lambda conic, seconds: Liar(prepared(conic, seconds))
+        inner.linear_minima, "_prepared", lambda conic, seconds: Liar(prepared(conic, seconds))
     )
     lied_to = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
     assert cut_off(data, lied_to.bounds, 1.0, intercept) == 0
     assert lied_to.bounds.upper.sum() > honest.bounds.upper.sum()
-    monkeypatch.setattr(ProvenMinimum, "least", trusted)
+    monkeypatch.setattr(inner.ProvenMinimum, "least", trusted)
     believed = tighten(data, penalty=1.0, intercept=intercept, slack=0.3, rounds=1)
     assert cut_off(data, believed.bounds, 1.0, intercept) > 0
 
@@ -155,7 +133,9 @@ class Liar:
         return SimpleNamespace(z=noisy, x=told.x, obj_val=claim, status=told.status)
 
 
-def trusted(self: ProvenMinimum, cost: np.ndarray, pinned: dict[int, float] | None = None) -> float:
+def trusted(
+    self: inner.ProvenMinimum, cost: np.ndarray, pinned: dict[int, float] | None = None
+) -> float:
     """What a solver claims, taken for a bound."""
     b = self.conic.b.copy()
     for column, value in (pinned or {}).items():
@@ -174,10 +154,11 @@ def trusted(self: ProvenMinimum, cost: np.ndarray, pinned: dict[int, float] | No
 def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
     data = random_data(2, 9)
     found = tighten(data, penalty=1.0, intercept=intercept, rounds=1)
-    big_m = tightened_big_m(found.bounds)
+    big_m = inner.tightened_big_m(found.bounds)
     exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept)
     assert (
-        big_m.values.max() < closed_slack_bounds(data, penalty=1.0, intercept=intercept).upper.max()
+        big_m.values.max()
+        < forms.closed_slack_bounds(data, penalty=1.0, intercept=intercept).upper.max()
     )
     reached = big_m_optimum(data, 1.0, intercept, big_m.values)
     assert reached == pytest.approx(exact.objective, rel=1e-6)
@@ -187,22 +168,22 @@ def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
 
 
 def test_what_conflicts_the_count_and_the_ball_imply() -> None:
-    bounds = SlackBounds(
+    bounds = forms.SlackBounds(
         np.array([-3.0, -3.0, 0.5, -3.0]), np.array([0.0, 4.0, 4.0, 4.0]), 9.0, (-1.0, 2.0), 10.0,
         "", conflicts=((0, 1), (2, 3), (1, 3)),
     )  # fmt: skip
-    assert open_conflicts(bounds) == ((1,), (1, 3))
-    forced = forced_by_conflicts(bounds)
+    assert inner.open_conflicts(bounds) == ((1,), (1, 3))
+    forced = inner.forced_by_conflicts(bounds)
     np.testing.assert_array_equal(forced.violated, [False, True, True, False])
-    assert open_conflicts(forced) == ()
-    assert below_count(bounds, 2, 2.0).norm2 == pytest.approx(6.0, rel=1e-12)
-    assert below_count(bounds, 0, 2.0).norm2 == 9.0
+    assert inner.open_conflicts(forced) == ()
+    assert inner.below_count(bounds, 2, 2.0).norm2 == pytest.approx(6.0, rel=1e-12)
+    assert inner.below_count(bounds, 0, 2.0).norm2 == 9.0
     rows = np.array([[0.1, 1.0], [0.2, -1.0], [0.3, 1.0], [9.0, 1.0]])
-    inside = within_ball(bounds, rows, "free", np.zeros(4))
+    inside = inner.within_ball(bounds, rows, "free", np.zeros(4))
     # v = 1 - y (w x + b) with |w| <= 3 and -1 <= b <= 2: y b ends at 2 and -1, or at 1 and -2.
     assert inside.lower == pytest.approx([-1.3, -0.6, 0.5, -3.0], rel=1e-9)
     assert inside.upper == pytest.approx([0.0, 3.6, 2.9, 4.0], rel=1e-9)
-    whole = within_ball(bounds, np.array([[0.3, 0.4]] * 4), "penalised", np.zeros(4))
+    whole = inner.within_ball(bounds, np.array([[0.3, 0.4]] * 4), "penalised", np.zeros(4))
     assert whole.upper == pytest.approx([0.0, 2.5, 2.5, 2.5], rel=1e-9)
     assert whole.lower == pytest.approx([-0.5, -0.5, 0.5, -0.5], rel=1e-9)
 
@@ -211,10 +192,10 @@ def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
     words: dict[str, Any] = {"relaxation": "sdp", "rounds": 1, "conflicts": False}
     wide = tighten(random_data(6, 8), penalty=1.0, intercept="free", **words)
     assert wide.gap == pytest.approx(1 - wide.bound / wide.objective, rel=1e-12)
-    assert sdp_pays(replace(wide, bound=0.5 * wide.objective))
-    assert not sdp_pays(replace(wide, bound=0.7 * wide.objective))
+    assert inner.sdp_pays(replace(wide, bound=0.5 * wide.objective))
+    assert not inner.sdp_pays(replace(wide, bound=0.7 * wide.objective))
     decided = replace(wide.bounds, upper=np.minimum(wide.bounds.upper, 0.0))
-    assert not sdp_pays(replace(wide, bounds=decided, bound=0.0))
+    assert not inner.sdp_pays(replace(wide, bounds=decided, bound=0.0))
 
 
 def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
@@ -222,7 +203,7 @@ def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
     found = tighten(
         data, penalty=1.0, intercept="free", incumbent=(np.ones(2), 50.0), relaxation="qp"
     )
-    trivial = trivial_points(data, penalty=1.0, intercept="free")[0]
+    trivial = forms.trivial_points(data, penalty=1.0, intercept="free")[0]
     assert (found.objective, found.incumbent[1]) == (trivial.objective, trivial.b)
 
 
@@ -239,7 +220,7 @@ def test_the_clock_and_ctrl_c_keep_what_was_proven(monkeypatch: pytest.MonkeyPat
         assert found.stop is stop
         assert len(found.trace) == 1
         assert cut_off(data, found.bounds, 1.0, intercept) == 0
-        start = closed_slack_bounds(
+        start = forms.closed_slack_bounds(
             data, penalty=1.0, intercept=intercept, incumbent=found.incumbent, slack=1e-4
         )
         return found, start.upper
@@ -254,8 +235,8 @@ def test_the_clock_and_ctrl_c_keep_what_was_proven(monkeypatch: pytest.MonkeyPat
     assert found.bounds.upper.mean() < start.mean()
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
-    monkeypatch.setattr(tightening_work, "time", clock)
-    monkeypatch.setattr(bound_tightening, "time", clock)
+    monkeypatch.setattr(inner.rounds, "time", clock)
+    monkeypatch.setattr(inner.tighten, "time", clock)
     found, start = ended(StopReason.TIME_LIMIT, "none", relaxation="sdp", time_limit=8.5)
     moved = found.bounds.upper < start * 0.9
     assert moved[:3].all()
@@ -279,11 +260,11 @@ def test_a_failed_solve_keeps_the_old_bound(
         prepared.append(conic)
         return SimpleNamespace(update=lambda **_: None, solve=solve)
 
-    monkeypatch.setattr(linear_minima, "_prepared", prepare)
+    monkeypatch.setattr(inner.linear_minima, "_prepared", prepare)
     found = tighten(
         data, penalty=1.0, intercept="penalised", conflicts=False, relaxation="sdp", rounds=1
     )
-    start = closed_slack_bounds(
+    start = forms.closed_slack_bounds(
         data, penalty=1.0, intercept="penalised", incumbent=found.incumbent, slack=1e-4
     )
     assert found.bounds.upper == pytest.approx(start.upper, rel=1e-10)
@@ -299,7 +280,7 @@ def test_an_error_that_is_no_breakdown_is_not_swallowed(monkeypatch: pytest.Monk
         raise MemoryError("no room")
 
     silent = SimpleNamespace(update=lambda **_: None, solve=press)
-    monkeypatch.setattr(linear_minima, "_prepared", lambda conic, seconds: silent)
+    monkeypatch.setattr(inner.linear_minima, "_prepared", lambda conic, seconds: silent)
     with pytest.raises(MemoryError, match="no room"):
         tighten(random_data(8, 12), penalty=1.0, intercept="free")
 
@@ -315,11 +296,11 @@ def test_given_bounds_are_built_upon_and_are_given_room() -> None:
     assert further.bounds.upper.sum() < first.bounds.upper.sum()
     assert further.bound > first.bound
     assert cut_off(data, further.bounds, 1.0, "penalised") == 0
-    start = closed_slack_bounds(data, penalty=1.0, intercept="penalised")
-    roomy = bound_tightening._with_room(start, start.cutoff, 1e-4)
+    start = forms.closed_slack_bounds(data, penalty=1.0, intercept="penalised")
+    roomy = inner.tighten._with_room(start, start.cutoff, 1e-4)
     assert roomy.cutoff == pytest.approx(start.cutoff * (1 + 1e-4), rel=1e-12)
     assert roomy.norm2 - start.norm2 == pytest.approx(1e-4 * start.cutoff, rel=1e-9)
-    assert bound_tightening._with_room(roomy, start.cutoff, 1e-4).norm2 == roomy.norm2
+    assert inner.tighten._with_room(roomy, start.cutoff, 1e-4).norm2 == roomy.norm2
 
 
 PENALTY = 1.3
@@ -359,10 +340,13 @@ coordinate = st.one_of(
 )
 def test_norms_of_pairs_are_never_too_large(X: list[list[float]], mode: str, sign: int) -> None:
     data = TrainingData(X, [1, sign, -sign])
-    found = pair_norms(data, mode)
+    found = forms.pair_norms(data, mode)
     for i, j in itertools.permutations(range(3), 2):
         exact = exact_pair(data, i, j, mode)
-        own = (proven_norm(data, (i, j), [0.3, 0.7], mode), least_kept_norm(data, (i, j), mode))
+        own = (
+            forms.proven_norm(data, (i, j), [0.3, 0.7], mode),
+            forms.least_kept_norm(data, (i, j), mode),
+        )
         for value in (found[i, j], *own):
             assert exact is None or exact > LARGEST or Fraction(float(value)) <= exact
 
@@ -372,28 +356,32 @@ def test_norms_of_sets_are_the_hard_margin_optimum(mode: str) -> None:
     data = points("separable", 2, n=12, d=3)
     rows = rows_of(data, mode)
     rng = np.random.default_rng(0)
-    alone, pairs = single_norms(data, mode), pair_norms(data, mode)
+    alone, pairs = forms.single_norms(data, mode), forms.pair_norms(data, mode)
     for size in (1, 1, 2, 2, 2, 3, 5, 8):
         chosen = rng.choice(12, size, replace=False).tolist()
         expected = reference_solutions.least_norm(rows[chosen], mode == "free")
-        found = least_kept_norm(data, chosen, mode)
+        found = forms.least_kept_norm(data, chosen, mode)
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-9)
         if size < 3:
             closed = alone[chosen[0]] if size == 1 else pairs[tuple(chosen)]
             assert closed == pytest.approx(expected, rel=1e-6, abs=1e-9)
         assert found <= expected * (1 + 1e-9)
         for _ in range(20):
-            assert proven_norm(data, chosen, rng.uniform(-1, 1, size), mode) <= expected + 1e-9
+            assert (
+                forms.proven_norm(data, chosen, rng.uniform(-1, 1, size), mode) <= expected + 1e-9
+            )
 
 
 # --- validity ------------------------------------------------------------------------------------
 
 
-def closed(data: TrainingData, mode: str, penalty: float = PENALTY) -> SlackBounds:
+def closed(data: TrainingData, mode: str, penalty: float = PENALTY) -> forms.SlackBounds:
     best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
     assert best.w is not None
     assert best.b is not None
-    return closed_slack_bounds(data, penalty=penalty, intercept=mode, incumbent=(best.w, best.b))
+    return forms.closed_slack_bounds(
+        data, penalty=penalty, intercept=mode, incumbent=(best.w, best.b)
+    )
 
 
 def kept_sets(data: TrainingData, mode: str, cutoff: float, penalty: float) -> list[set[int]]:
@@ -424,7 +412,9 @@ def test_no_set_that_is_kept_within_the_cutoff_holds_a_conflict(
         data = points(kind, 4, n=9)
     if not honest:
         monkeypatch.setattr(
-            conflicts, "hard_margin_weights", lambda data, at, mode: rng.uniform(-0.5, 1, len(at))
+            inner.conflicts,
+            "hard_margin_weights",
+            lambda data, at, mode: rng.uniform(-0.5, 1, len(at)),
         )
     bounds = closed(data, mode)
     for slack in (1.0, 1.3):
@@ -450,7 +440,7 @@ def test_separated_conflicts_are_violated_minimal_and_raise_the_bound(mode: str)
     words: dict[str, Any] = {"penalty": 1.0, "intercept": mode}
     before = solve(conic_sdp_strengthened(data, slack_bounds=bounds, **words))
     z = before.values["z"]
-    found = separated(bounds, data, z, **words)
+    found = inner.separated(bounds, data, z, **words)
     assert found
     rows = rows_of(data, mode)
     left = bounds.cutoff - int(bounds.violated.sum())

@@ -17,30 +17,8 @@ import pytest
 from scipy.spatial import QhullError
 
 import tightmargin as tm
-from tests.inside.cuts import (
-    ConcaveClaim,
-    CutLoop,
-    ExplicitRows,
-    cut_at,
-    enumerate_image,
-    local_vertex,
-    read_concave,
-)
-from tests.inside.cuts import root_box_root_box as root_box
-from tests.inside.solvers import (
-    COLUMN,
-    CUT,
-    ConcavityCut,
-    CutSequence,
-    Directions,
-    FacialCut,
-    Side,
-    SquareLimit,
-    StandardForm,
-    StopReason,
-    cuts_bound,
-    standard_form,
-)
+from tests.inside import cuts as inner
+from tests.inside import solvers as kernel
 from tests.references.concave_truth import least_concave, least_lrcp, vertices
 from tests.support.concave_models import (
     Polytope,
@@ -83,8 +61,8 @@ def test_random_polytopes_against_all_vertices(way: str, n: int, rank: str, seed
     result = tm.cuts.minimise_concave(model, **WAYS[way])
     check(result, truth)
     if way == "inner-hull":
-        hull = enumerate_image(read_concave(standard_form(model)), math.inf)
-        assert hull.stop is StopReason.FINISHED
+        hull = inner.enumerate_image(inner.read_concave(kernel.standard_form(model)), math.inf)
+        assert hull.stop is kernel.StopReason.FINISHED
         assert float(c @ hull.x - hull.x @ Q @ hull.x) == pytest.approx(truth, rel=1e-9)
 
 
@@ -210,9 +188,9 @@ def test_a_hull_that_cannot_be_made_is_left_to_the_boxes(monkeypatch: pytest.Mon
 
     model, truth = flat_slice()
     for name, broken in (("ConvexHull", fails), ("_Image.first_points", lambda self: None)):
-        monkeypatch.setattr(f"{enumerate_image.__module__}.{name}", broken)
-        hull = enumerate_image(read_concave(standard_form(model)), math.inf)
-        assert hull.stop is StopReason.NUMERICAL
+        monkeypatch.setattr(f"{inner.enumerate_image.__module__}.{name}", broken)
+        hull = inner.enumerate_image(inner.read_concave(kernel.standard_form(model)), math.inf)
+        assert hull.stop is kernel.StopReason.NUMERICAL
         check(tm.cuts.minimise_concave(model, method=HULL), truth)
 
 
@@ -315,20 +293,22 @@ def test_a_function_of_python_gets_a_claim_that_names_its_assumption(n: int) -> 
     claim = tm.cuts.minimise_concave(
         model, of, lambda x: -weights * np.exp(x), variables=[*model.x.values()][::-1]
     )
-    assert isinstance(claim, ConcaveClaim)
+    assert isinstance(claim, inner.ConcaveClaim)
     assert claim.objective == pytest.approx(truth, rel=1e-6)
     assert of([v.value for v in model.x.values()][::-1]) == pytest.approx(truth, rel=1e-6)
     assert claim.bound is not None
     assert claim.bound <= truth + 1e-9 * abs(truth)
     assert "beyond the polytope too (unproven)" in claim.assumption
-    assert claim.stop is StopReason.FINISHED
+    assert claim.stop is kernel.StopReason.FINISHED
 
 
 CASES = [(1, False, False), (2, False, False), (3, True, False), (0, False, True)]
 
 
 @functools.cache
-def finished(seed: int, reverse: bool, literal: bool) -> tuple[StandardForm, CutSequence, float]:
+def finished(
+    seed: int, reverse: bool, literal: bool
+) -> tuple[kernel.StandardForm, kernel.CutSequence, float]:
     """A model, the proof of a finished loop, and the truth; a literal one with a facial cut."""
     for again in range(seed, seed + 20):
         rng = np.random.default_rng(again)
@@ -337,21 +317,23 @@ def finished(seed: int, reverse: bool, literal: bool) -> tuple[StandardForm, Cut
         if reverse:
             side = 0.7 * max(float(x @ Q @ x + line @ x) for x in vertices(*polytope.rows))
             truth = least_lrcp(*polytope.rows, c, Q, line, side)
-            form = standard_form(lrcp_model(polytope, c, Q, line, side))
+            form = kernel.standard_form(lrcp_model(polytope, c, Q, line, side))
         else:
             truth = least_concave(*polytope.rows, lambda x, c=c, Q=Q: float(c @ x - x @ Q @ x))
-            form = standard_form(concave_model(polytope, Q, c))
-        program = read_concave(form)
-        loop = CutLoop(program, root_box(program), absolute_gap=0.0, seed=0, literal=literal)
-        assert loop.run(time_limit=None, cut_limit=None) is StopReason.PROVEN
+            form = kernel.standard_form(concave_model(polytope, Q, c))
+        program = inner.read_concave(form)
+        loop = inner.CutLoop(
+            program, inner.root_box_root_box(program), absolute_gap=0.0, seed=0, literal=literal
+        )
+        assert loop.run(time_limit=None, cut_limit=None) is kernel.StopReason.PROVEN
         proof = loop.proof()
         if proof is not None and (not literal or first_facial(proof) is not None):
             return form, proof, truth
     raise AssertionError("no run took a facial cut")
 
 
-def first_facial(proof: CutSequence) -> int | None:
-    return next((k for k, cut in enumerate(proof.cuts) if isinstance(cut, FacialCut)), None)
+def first_facial(proof: kernel.CutSequence) -> int | None:
+    return next((k for k, cut in enumerate(proof.cuts) if isinstance(cut, kernel.FacialCut)), None)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -359,18 +341,18 @@ def test_a_finished_loop_is_a_proof_and_a_higher_level_is_none(
     case: tuple[int, bool, bool],
 ) -> None:
     form, sequence, truth = finished(*case)
-    found = cuts_bound(form, sequence)
+    found = kernel.cuts_bound(form, sequence)
     assert truth - 1e-5 * abs(truth) <= found.varying <= truth + 1e-9 * abs(truth)
     for more in (1e-6, 1e-3, 1.0, 1e6):
         higher = replace(sequence, gamma=truth + more * abs(truth))
-        assert cuts_bound(form, higher) is None
+        assert kernel.cuts_bound(form, higher) is None
     y = sequence.multipliers
     for forged in (
         replace(sequence, multipliers=np.zeros_like(y)), replace(sequence, multipliers=-y),
         replace(sequence, multipliers=y[:-1]),
         replace(sequence, cuts=sequence.cuts[:-1], multipliers=y[:-1]),
     ):  # fmt: skip
-        assert cuts_bound(form, forged) is None, "what is left has to be empty"
+        assert kernel.cuts_bound(form, forged) is None, "what is left has to be empty"
 
 
 @pytest.mark.parametrize("case", CASES[:3])
@@ -385,14 +367,14 @@ def test_a_cut_that_is_deeper_or_of_other_rows_is_refused(case: tuple[int, bool,
             replace(cut, normal=cut.normal + rng.normal(size=3)),
             replace(cut, basis=cut.basis[:2]),
             replace(cut, basis=(cut.basis[0], *cut.basis[:2])),
-            replace(cut, basis=(Side("cut", k, 1), *cut.basis[1:])),
-            replace(cut, basis=(Side("cutoff", 0, 1), *cut.basis[1:])),
+            replace(cut, basis=(kernel.Side("cut", k, 1), *cut.basis[1:])),
+            replace(cut, basis=(kernel.Side("cutoff", 0, 1), *cut.basis[1:])),
             replace(cut, basis=tuple(replace(side, sign=-side.sign) for side in cut.basis)),
             replace(cut, basis=tuple(replace(side, number=99) for side in cut.basis)),
             replace(cut, side=np.nan), replace(cut, normal=cut.normal.astype(np.float32)),
         ):  # fmt: skip
             cuts = (*sequence.cuts[:k], other, *sequence.cuts[k + 1 :])
-            found = cuts_bound(form, replace(sequence, cuts=cuts))
+            found = kernel.cuts_bound(form, replace(sequence, cuts=cuts))
             refused += found is None
             assert found is None or found.varying <= truth + 1e-9 * abs(truth)
     assert refused >= 9 * len(sequence.cuts)
@@ -404,7 +386,7 @@ def test_forged_facial_cuts_prove_nothing() -> None:
     assert number is not None
     cut = proof.cuts[number]
 
-    def with_cut(cut: FacialCut) -> CutSequence:
+    def with_cut(cut: kernel.FacialCut) -> kernel.CutSequence:
         return replace(proof, cuts=(*proof.cuts[:number], cut, *proof.cuts[number + 1 :]))
 
     size = float(np.abs(cut.normal).sum())
@@ -412,25 +394,25 @@ def test_forged_facial_cuts_prove_nothing() -> None:
         replace(cut, side=cut.side + 1e-3 * size),
         replace(cut, others=cut.others[1:]),
         replace(cut, normal=-cut.normal, side=-cut.side),
-        replace(cut, tight=(*cut.tight, Side(CUT, 0, 1))),
-        replace(cut, tight=(Side("row", 99, 1),)),
+        replace(cut, tight=(*cut.tight, kernel.Side(kernel.CUT, 0, 1))),
+        replace(cut, tight=(kernel.Side("row", 99, 1),)),
         replace(cut, tight=(*cut.tight, *(side for side, _ in cut.others)), others=()),
         replace(cut, others=tuple((side, np.zeros_like(y)) for side, y in cut.others)),
         replace(cut, side=float("nan")),
         replace(cut, others=tuple((side, y * np.nan) for side, y in cut.others)),
     ):
-        assert cuts_bound(form, with_cut(forged)) is None
+        assert kernel.cuts_bound(form, with_cut(forged)) is None
     rng = np.random.default_rng(5)
     for length in (1e-9, 1e-3, 1.0):
         for gain in (0.0, 1e-6, 1e-2):
             others = tuple((side, y + length * rng.normal(size=len(y))) for side, y in cut.others)
             forged = replace(cut, others=others, side=cut.side + gain)
-            found = cuts_bound(form, with_cut(forged))
+            found = kernel.cuts_bound(form, with_cut(forged))
             assert found is None or found.varying <= truth + 1e-9 * abs(truth)
     # A polytope without ends has no facial cuts.
     none = np.full(len(form.rows), np.inf)
     endless = replace(form, row_lower=-none, row_upper=none)
-    assert cuts_bound(endless, replace(proof, limits=())) is None
+    assert kernel.cuts_bound(endless, replace(proof, limits=())) is None
 
 
 def test_a_convex_row_makes_no_polytope() -> None:
@@ -440,30 +422,30 @@ def test_a_convex_row_makes_no_polytope() -> None:
     model.row = pyo.Constraint(expr=model.x**2 <= 4)
     model.goal = pyo.Objective(expr=-model.x)
     one = np.ones(1)
-    start = Side(COLUMN, 0, 1)
-    concavity = ConcavityCut((start,), one, 0.5)
-    facial = FacialCut((), -one, -0.25, ((start, one),))
-    directions = Directions(one[None], np.array([[0.0], [-1.0]]), ((0, -1),))
-    forged = CutSequence(
-        directions, (SquareLimit(0),), 0, -0.5, (concavity, facial), np.ones(2)
+    start = kernel.Side(kernel.COLUMN, 0, 1)
+    concavity = kernel.ConcavityCut((start,), one, 0.5)
+    facial = kernel.FacialCut((), -one, -0.25, ((start, one),))
+    directions = kernel.Directions(one[None], np.array([[0.0], [-1.0]]), ((0, -1),))
+    forged = kernel.CutSequence(
+        directions, (kernel.SquareLimit(0),), 0, -0.5, (concavity, facial), np.ones(2)
     )  # fmt: skip
-    assert cuts_bound(standard_form(model), forged) is None
+    assert kernel.cuts_bound(kernel.standard_form(model), forged) is None
 
 
 def test_no_vertex_that_is_better_is_lost() -> None:
     """Each cut of a run keeps every vertex below its level."""
     rng = np.random.default_rng(11)
     polytope, Q = random_polytope(rng, 3, 12), semidefinite(rng, 3, 3)
-    program = read_concave(standard_form(concave_model(polytope, Q, np.zeros(3))))
+    program = inner.read_concave(kernel.standard_form(concave_model(polytope, Q, np.zeros(3))))
     corners = list(vertices(*polytope.rows))
     values = np.array([program.value(x) for x in corners])
     level = float(np.median(values))
-    rows = ExplicitRows(program)
+    rows = inner.ExplicitRows(program)
     made = 0
     for _ in range(40):
-        x = local_vertex(rows, rng.normal(size=3), steps=0)
+        x = inner.local_vertex(rows, rng.normal(size=3), steps=0)
         cone = None if x is None else rows.cone_at(x)
-        cut = None if cone is None else cut_at(rows, cone, level)
+        cut = None if cone is None else inner.cut_at(rows, cone, level)
         if cut is None:
             continue
         made += 1

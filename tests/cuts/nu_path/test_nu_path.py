@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.inside.cuts import (
-    METHODS,
-    ExtendedNuPath,
-    PathRow,
-    ProvingEngine,
-    Search,
-    search_engine,
-)
-from tests.inside.cuts import nu_path as extended_nu_path_module
+from tests.inside import cuts as inner
 from tests.inside.formulations import (
     loss_weights,
     reduced_hulls,
@@ -80,10 +72,10 @@ class Everywhere:
     def __init__(self, caps: Array | None = None, mode: str = "free") -> None:
         self.caps, self.mode = caps, mode
 
-    def __call__(self, data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+    def __call__(self, data: TrainingData, nu: float, starts: Sequence[Array]) -> inner.Search:
         w, value = every_direction(data, nu, self.caps, self.mode)
         assert value > 0
-        return Search(w, value, value * (1 - 1e-9), "every direction")
+        return inner.Search(w, value, value * (1 - 1e-9), "every direction")
 
 
 TOY = toy(0, 60)
@@ -91,15 +83,15 @@ NUS = (0.95, 0.69, 0.51, 0.4243, 0.4159, 0.33, 0.25, 0.15, 0.1, 0.05, 1 / 30, 0.
 
 
 @pytest.fixture(scope="module")
-def path() -> ExtendedNuPath:
-    return extended_nu_path(TOY, NUS, engine=ProvingEngine(Everywhere()))
+def path() -> inner.ExtendedNuPath:
+    return extended_nu_path(TOY, NUS, engine=inner.ProvingEngine(Everywhere()))
 
 
 # --- the two-dimensional example of Perez-Cruz et al. ---------------------------------------------
 
 
 def test_rows_are_optimal_and_their_numbers_those_of_their_hyperplane(
-    path: ExtendedNuPath,
+    path: inner.ExtendedNuPath,
 ) -> None:
     """By every direction; and the KKT conditions (27), (31)-(37) of Perez-Cruz et al.
 
@@ -145,7 +137,9 @@ def test_rows_are_optimal_and_their_numbers_those_of_their_hyperplane(
 FOUR = reference_solutions.points("overlapping", 4, n=20)
 
 
-def engine_that(change: Callable[[float, Search], Search]) -> Callable[..., Search]:
+def engine_that(
+    change: Callable[[float, inner.Search], inner.Search],
+) -> Callable[..., inner.Search]:
     """Every direction is tried; what is said of it is changed by nu."""
     sharp = Everywhere()
     return lambda data, nu, starts: change(nu, sharp(data, nu, starts))
@@ -156,7 +150,7 @@ def test_bounds_of_neighbours_are_used_afterwards() -> None:
     weak = engine_that(
         lambda nu, found: found._replace(bound=0.0, stop="limit") if nu == 0.25 else found
     )
-    path = extended_nu_path(FOUR, [0.3, 0.25, 0.2], engine=ProvingEngine(weak))
+    path = extended_nu_path(FOUR, [0.3, 0.25, 0.2], engine=inner.ProvingEngine(weak))
     rows = {row.nu: row for row in path.rows}
     expected = every_direction(FOUR, 0.25)[1]
     assert rows[0.25].bound == pytest.approx((rows[0.3].bound + rows[0.2].bound) / 2)
@@ -176,7 +170,7 @@ def test_a_bound_that_is_only_claimed_proves_nothing_for_others() -> None:
     assert path.searches == 3
     assert all(bound == 0.0 for _, bound in path.anchors)
     for engine, verdict in (
-        (ProvingEngine(Everywhere()), Verdict.CERTIFIED),
+        (inner.ProvingEngine(Everywhere()), Verdict.CERTIFIED),
         (Everywhere(), Verdict.SOLVER_BOUND),  # the bound of a plain function is its word
     ):
         row = extended_nu_path(FOUR, [0.3], engine=engine).rows[0]
@@ -189,10 +183,10 @@ def test_a_poor_search_does_not_hide_a_better_weight() -> None:
     """A weight that is found later, for a smaller nu, serves a larger one in the end."""
     best, value = every_direction(FOUR, 0.3)
 
-    def lucky(nu: float, found: Search) -> Search:
+    def lucky(nu: float, found: inner.Search) -> inner.Search:
         w = best if nu < 0.25 else np.array([best[1], -best[0]])
         own = float(risk(FOUR, nu, np.full(20, 0.05), w[None, :], "free")[0])
-        return Search(2.0 * w, own, 0.0, "luck")
+        return inner.Search(2.0 * w, own, 0.0, "luck")
 
     row = extended_nu_path(FOUR, [0.3, 0.2], engine=engine_that(lucky)).rows[0]
     assert row.objective == pytest.approx(value, rel=1e-9)
@@ -202,11 +196,11 @@ def test_a_poor_search_does_not_hide_a_better_weight() -> None:
 
 def test_an_engine_that_proves_too_much_is_caught() -> None:
     best, value = every_direction(FOUR, 0.3)
-    liar = engine_that(lambda nu, found: Search(best, value, value * (1 + 1e-5), "proven"))
+    liar = engine_that(lambda nu, found: inner.Search(best, value, value * (1 + 1e-5), "proven"))
     with pytest.raises(RuntimeError, match=r"bound .* at nu = 0\.3 exceeds the value"):
         extended_nu_path(FOUR, [0.3], engine=liar)
     boaster = engine_that(
-        lambda nu, found: Search(best, value, 0.0, "optimal", claimed_bound=2 * value)
+        lambda nu, found: inner.Search(best, value, 0.0, "optimal", claimed_bound=2 * value)
     )
     row = extended_nu_path(FOUR, [0.3], engine=boaster).rows[0]
     assert row.verdict is Verdict.NOT_CERTIFIED
@@ -228,7 +222,7 @@ def test_weights_and_intercepts(balance: str, mode: str) -> None:
     found = nu_range(data, class_balance=given, intercept=mode)
     nus = np.array([0.9, 0.5, 0.2]) * found.nu_bar
     high = (found.nu_bar + found.nu_max) / 2
-    engine = ProvingEngine(Everywhere(caps, mode))
+    engine = inner.ProvingEngine(Everywhere(caps, mode))
     words: dict[str, Any] = {"class_balance": given, "intercept": mode}
     path = extended_nu_path(data, [*nus, high], engine=engine, **words)
     expected = reference_solutions.nu_risk_in_ball(data, mode, high, caps)
@@ -244,11 +238,11 @@ def test_weights_and_intercepts(balance: str, mode: str) -> None:
             assert row.b == 0
 
 
-def never(data: TrainingData, nu: float, starts: Sequence[Array]) -> Search:
+def never(data: TrainingData, nu: float, starts: Sequence[Array]) -> inner.Search:
     raise AssertionError("nothing to search for")
 
 
-def assert_no_other_unit(row: PathRow) -> None:
+def assert_no_other_unit(row: inner.PathRow) -> None:
     """CERTIFIED where the gap is 1e-6 of value or bound: next to 0 no size of the data counts."""
     size = max(abs(row.objective), abs(row.bound))
     assert (row.verdict is Verdict.CERTIFIED) == (abs(row.objective - row.bound) <= 1e-6 * size)
@@ -281,7 +275,7 @@ def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatc
         found = solve(*args, **options)
         return replace(found, values=dict(found.values) | {"w": np.zeros(2)})
 
-    monkeypatch.setattr(extended_nu_path_module, "solve", flat)
+    monkeypatch.setattr(inner.nu_path, "solve", flat)
     bar = nu_range(FOUR).nu_bar
     row = extended_nu_path(FOUR, [bar * (1 + 1e-6)]).rows[0]
     assert row.side == 1
@@ -289,14 +283,14 @@ def test_a_solver_that_leaves_w_at_zero_is_helped(monkeypatch: pytest.MonkeyPatc
     assert row.objective == pytest.approx(0.0, abs=1e-5)
     assert row.gap <= 1e-11
     exclusive_or = TrainingData([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
-    monkeypatch.setattr(extended_nu_path_module, "least_hinge", lambda *_: np.zeros(2))
+    monkeypatch.setattr(inner.nu_path, "least_hinge", lambda *_: np.zeros(2))
     row = extended_nu_path(exclusive_or, [1.0]).rows[0]
     assert row.side == 0
     assert_no_other_unit(row)
     assert np.linalg.norm(row.w) == 1.0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", inner.METHODS)
 def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str) -> None:
     if method == "gurobi":
         pytest.importorskip("gurobipy")
@@ -310,7 +304,7 @@ def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str)
     data = reference_solutions.points("unbalanced", 3, n=12)
     caps = loss_weights(data, "balanced")
     for mode in (*MODES, "penalised"):
-        found = search_engine(method, class_balance="balanced", intercept=mode)(data, 0.2, ())
+        found = inner.search_engine(method, class_balance="balanced", intercept=mode)(data, 0.2, ())
         hulls = reduced_hulls(data, nu=0.2, class_balance="balanced", intercept=mode)
         assert found.weight.shape == (3 if mode == "penalised" else 2,)
         w = found.weight / np.linalg.norm(found.weight)
@@ -327,7 +321,7 @@ def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str)
 # --- the profile ---------------------------------------------------------------------------------
 
 
-def test_the_profile_holds_the_cvar_between_its_bounds(path: ExtendedNuPath) -> None:
+def test_the_profile_holds_the_cvar_between_its_bounds(path: inner.ExtendedNuPath) -> None:
     profile = cvar_profile(path, 60)
     assert (profile.lower <= profile.upper + 1e-12).all()
     for nu, lower, upper in zip(profile.nu, profile.lower, profile.upper, strict=True):
