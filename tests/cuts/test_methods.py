@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from scipy.spatial import QhullError
 
 import tightmargin as tm
 from tests.inside.cuts import cuts_methods as searched_module
-from tests.inside.cuts import hull_search as hull_module
 from tests.inside.cuts import saved_bounds as again_module
 from tests.inside.cuts import search_again
 from tests.inside.formulations import origin_now
@@ -100,25 +98,7 @@ def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
     assert rows_hold(model)
 
 
-def test_at_nu_bar_the_reverse_form_is_left_to_a_solver() -> None:
-    model = tm.extended_nu_svc_reverse(DATA, nu=tm.theory.nu_range(DATA).nu_bar)
-    result = solve(model)
-    assert result.objective == pytest.approx(0.0, abs=1e-7)
-    assert result.solver == "scip"
-    assert result.certificate.verdict is Verdict.SOLVER_BOUND
-
-
 # --- what is not proven ---------------------------------------------------------------------------
-
-
-def test_a_local_search_is_not_certified_by_itself() -> None:
-    result = solve(tm.extended_nu_svc(DATA, nu=NU), method="local")
-    assert result.objective == pytest.approx(circle(), rel=1e-9)
-    assert (result.status, result.certificate.verdict) == (Status.FEASIBLE, Verdict.NOT_CERTIFIED)
-    assert "the proven gap is" in result.certificate.reason
-    assert result.bound is not None
-    assert result.bound <= circle()
-    assert result.certificate.facts["starts"] == 20
 
 
 def saying(**changes: Any) -> Callable[..., Any]:
@@ -145,18 +125,6 @@ def test_a_search_is_not_believed(kind: str, monkeypatch: pytest.MonkeyPatch) ->
         result = solve(CATALOGUE[name].build(DATA, **settings), method="hull")
         assert (result.status, result.certificate.verdict) == (status, Verdict.NOT_CERTIFIED)
         assert reason in result.certificate.reason
-
-
-def test_branch_and_cut_takes_over_where_qhull_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*args: Any, **options: Any) -> Any:
-        raise QhullError("QH6271 topology error")
-
-    monkeypatch.setattr(hull_module, "ConvexHull", failing)
-    for method in ("auto", "hull"):
-        result = solve(tm.extended_nu_svc(DATA, nu=NU), method=method)
-        assert result.certificate.facts["engine"] == "branch_and_cut"
-        assert result.certificate.verdict is Verdict.CERTIFIED
-        assert result.objective == pytest.approx(circle(), rel=1e-9)
 
 
 # --- who is asked ---------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from tests.inside import formulations as forms
 from tests.inside.solvers import StopReason
 from tests.references.extended_nu import (
     assert_values_are_the_objective,
-    least_on_circle,
     nearest_facet,
 )
 from tests.references.polytope_corners import gauss
@@ -31,7 +30,7 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.soundness.searches import WAYS, Instance, faults, instance
 from tests.support.covering import FULL, covering
 from tests.support.point_clouds import below_nu_bar, cloud
-from tightmargin.cuts import InvalidCutError, branch_and_cut, cutting_plane, hull_search, verify_cut
+from tightmargin.cuts import InvalidCutError, branch_and_cut, hull_search, verify_cut
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import nu_range
 
@@ -67,10 +66,6 @@ def hold(found: Any, optimum: float) -> None:
 
 
 # --- the optimum ---------------------------------------------------------------------------------
-
-
-on_circle = functools.cache(least_on_circle)
-GRID = TrainingData(np.random.default_rng(3).integers(-2, 3, (16, 2)), np.repeat([1.0, -1.0], 8))
 
 
 def weights_of(data: TrainingData, balance: str) -> Any:
@@ -123,15 +118,6 @@ def test_every_search_proves_the_same_optimum(number: int) -> None:
     assert all(end.endswith("proven") for end in ends), ends
 
 
-def test_the_lift_is_left_where_a_class_gives_all_its_weight() -> None:
-    """At nu_max the level of that class may rise at no cost: Q has no end there, and P has."""
-    own = drawn(36)
-    words = {"nu": own.nu, "intercept": own.intercept}
-    found = cutting_plane(own.data, space="lifted", **words)
-    assert found.space == "projected"
-    assert found.best.objective == pytest.approx(branch_and_cut(own.data, **words).objective)
-
-
 # --- laws ----------------------------------------------------------------------------------------
 
 
@@ -158,13 +144,6 @@ def test_scaled_points_scale_both_ends(way: str, factor: float) -> None:
         for cut, other in zip(one.cuts, scaled.cuts, strict=True):
             assert other.coefficients["w"] == pytest.approx(cut.coefficients["w"], abs=1e-6)
             assert other.rhs * factor == pytest.approx(cut.rhs, rel=1e-6)
-
-
-@pytest.mark.parametrize("way", ["projected", "lifted", "literal"])
-def test_points_on_a_grid_have_their_optimum(way: str) -> None:
-    """Whole numbers: equal points, points on lines, masses that end between two scores."""
-    for nu in (4 / 16, below_nu_bar(GRID, 0.6)):
-        hold(WAYS[way](GRID, nu=nu), on_circle(GRID, "free", nu))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -398,17 +377,6 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
 # --- boxes ---------------------------------------------------------------------------------------
 
 
-def test_boxes_off_the_sphere_are_empty_and_tight_ones_shrink() -> None:
-    assert inner.on_sphere(np.array([0.8, 0.8]), np.array([1.0, 1.0])) is None
-    assert inner.on_sphere(np.array([-0.5, -0.5]), np.array([0.5, 0.5])) is None
-    box = inner.on_sphere(np.array([0.0, -0.6]), np.array([1.0, 0.6]))
-    assert box is not None
-    assert box[0] == pytest.approx([0.8, -0.6], abs=1e-11)
-    single = inner.on_sphere(np.array([-0.3]), np.array([1.0]))
-    assert single is not None
-    assert single[0] == pytest.approx([1.0], abs=1e-11)
-
-
 # --- bounds of nodes -----------------------------------------------------------------------------
 
 
@@ -482,15 +450,6 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
         far, _ = program.shoot(hint)
         assert near.secant == pytest.approx(far.secant, rel=1e-9)
     assert band == 1 or part <= 3 * whole
-
-
-def test_a_ray_that_ends_at_its_box_is_shot_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    hulls = some_hulls(1, 400, 3)
-    program = inner.BoxLP(hulls)
-    exact = [program.shoot(w)[0].secant for w in unit_directions(0, 30, 3)]
-    monkeypatch.setattr(inner.node_program, "RAY_BOX", 0.6)
-    near = [program.shoot(w, nearby=True)[0].secant for w in unit_directions(0, 30, 3)]
-    assert near == pytest.approx(exact, rel=1e-9)
 
 
 def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:

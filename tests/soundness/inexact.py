@@ -18,6 +18,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
+from tests.conformance.problems import model
 from tests.soundness.asking import SECONDS, said_by, some_solver
 from tests.soundness.exact import fractions, solution
 from tests.soundness.judge import Answer, Case, Truth, infeasible, optimum
@@ -124,10 +125,8 @@ def linear_case(rng: np.random.Generator, index: int) -> Case:
 
 def excluded_case(rng: np.random.Generator, index: int) -> Case:
     """A variable that may not be 0, alone or beside a row that asks for 0."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.PositiveReals if index % 2 else pyo.NegativeReals)
-    m.y = pyo.Var(bounds=(0, 1))
-    sign = 1 if index % 2 else -1
+    sign, domain = (1, pyo.PositiveReals) if index % 2 else (-1, pyo.NegativeReals)
+    m = model(x=(None, None, domain), y=(0, 1))()
     held = rng.random() < 0.5
     numbers = _Numbers(rng, m)
     extra, constant = numbers.alone()
@@ -165,9 +164,9 @@ def _vertices(rows: Sequence[Row], n: int) -> list[tuple[Fraction, ...]]:
     return [tuple(x) for x in found if x is not None]
 
 
-def _asked(name: str, model: pyo.ConcreteModel, truth: Truth) -> Case:
+def _asked(name: str, m: pyo.ConcreteModel, truth: Truth) -> Case:
     def ask() -> list[Answer]:
-        result = tm.solve(model, time_limit=SECONDS)
+        result = tm.solve(m, time_limit=SECONDS)
         return [Answer(name, said_by(result), truth, _beyond(result.certificate, truth))]
 
     return Case(name, ask)

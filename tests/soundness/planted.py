@@ -17,10 +17,10 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
+from tests.conformance.problems import model, whole
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.exact import fractions, least_linear
 from tests.soundness.judge import Case, Truth, infeasible, optimum, unbounded
-from tightmargin.formulations import psd
 
 UNITS = (0, 0, 0, 0, 3, -3, 10, -10, 20, -20)
 
@@ -131,15 +131,15 @@ def optimal_case(rng: np.random.Generator, index: int) -> Case:
     linear = index % 2 == 0
     program, x = planted(rng, linear)
     units = some_units(rng, len(x), len(program.b))
-    model = built(rng, program, units)
+    m = built(rng, program, units)
     if rng.random() < 0.2:
         j = int(rng.integers(len(x)))
-        model.x[j].fix(float(x[j]) / 2.0 ** units.columns[j])
+        m.x[j].fix(float(x[j]) / 2.0 ** units.columns[j])
     value = program.value(x)
     size = int(np.abs(x) @ np.abs(program.P) @ np.abs(x) + np.abs(program.q) @ np.abs(x)) + 1
     kind = "LP" if linear else "QP"
     words = f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}"
-    return solving(words, model, units.truth(value, size), some_solver(rng, kind))
+    return solving(words, m, units.truth(value, size), some_solver(rng, kind))
 
 
 def infeasible_case(rng: np.random.Generator, index: int) -> Case:
@@ -153,9 +153,9 @@ def infeasible_case(rng: np.random.Generator, index: int) -> Case:
     L = integers(rng, -2, 2, (2, n)) if index % 2 else np.zeros((1, n), dtype=int)
     program = Program(L.T @ L, integers(rng, -3, 3, n), A, b)
     units = some_units(rng, n, len(b))
-    words, model = f"planted infeasible {n}x{len(b)} {_words(units)}", built(rng, program, units)
+    words, m = f"planted infeasible {n}x{len(b)} {_words(units)}", built(rng, program, units)
     solver = some_solver(rng, "QP" if index % 2 else "LP")
-    return solving(words, model, infeasible(sense=units.sense), solver)
+    return solving(words, m, infeasible(sense=units.sense), solver)
 
 
 def unbounded_case(rng: np.random.Generator, index: int) -> Case:
@@ -173,9 +173,9 @@ def unbounded_case(rng: np.random.Generator, index: int) -> Case:
     q = integers(rng, -4, 4, n)
     q[0] -= q @ r + int(rng.integers(1, 4))
     units = some_units(rng, n, m)
-    model = built(rng, Program(L.T @ L, q, A, b), units)
+    unbounded_model = built(rng, Program(L.T @ L, q, A, b), units)
     solver, truth = some_solver(rng, "QP" if index % 2 else "LP"), unbounded(sense=units.sense)
-    return solving(f"planted unbounded {n}x{m} {_words(units)}", model, truth, solver)
+    return solving(f"planted unbounded {n}x{m} {_words(units)}", unbounded_model, truth, solver)
 
 
 DECIMALS = (0.1, -0.3, 0.7, 1e-3, -1e-3, 1e-7, 1e-9, 1e3, -1e5, 1 / 3, 1.0, -1.0, 0.0)
@@ -192,22 +192,21 @@ def vertex_case(rng: np.random.Generator, index: int) -> Case:
     rows = [fractions(row) for row in [*A, *np.eye(n), *-np.eye(n)]]
     value = least_linear(fractions(cost), rows, fractions([*b, *low, *-high]))
     sense = int(rng.choice([1, -1]))
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(n), bounds=lambda model, j: (low[j], high[j]))
-    model.rows = pyo.ConstraintList()
+    lp = pyo.ConcreteModel()
+    lp.x = pyo.Var(range(n), bounds=lambda lp, j: (low[j], high[j]))
+    lp.rows = pyo.ConstraintList()
     for a, right in zip(A, b, strict=True):
         if a.any():
-            body = sum(float(a[j]) * model.x[j] for j in np.flatnonzero(a))
-            model.rows.add(body >= float(right))
-    goal = sum(sense * float(cost[j]) * model.x[j] for j in range(n))
-    model.objective = pyo.Objective(expr=goal, sense=sense)
+            lp.rows.add(sum(float(a[j]) * lp.x[j] for j in np.flatnonzero(a)) >= float(right))
+    goal = sum(sense * float(cost[j]) * lp.x[j] for j in range(n))
+    lp.objective = pyo.Objective(expr=goal, sense=sense)
     size = fractions([np.abs(cost) @ np.maximum(np.abs(low), np.abs(high)) + 1e-9])[0]
     truth = infeasible(sense=sense)
     if value is not None:
         truth = optimum(sense * value, size=size, sense=sense)
     words = f"vertices {n}x{m} rows {A.tolist()} >= {b.tolist()} cost {cost.tolist()}"
     words += f" box {low.tolist()} {high.tolist()} sense {sense}"
-    return solving(words, model, truth, some_solver(rng, "LP"))
+    return solving(words, lp, truth, some_solver(rng, "LP"))
 
 
 def _words(units: Units) -> str:
@@ -267,13 +266,11 @@ def parity_case(rng: np.random.Generator, index: int) -> Case:
     unit = float(rng.choice([1.0, 0.5, 2e-7, 1e-3, 1e3]))
     a, c = int(rng.choice([2, 4])), int(rng.choice([2, 4, 8]))
     odd = index % 2
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.Integers, bounds=(far, far + 50))
-    m.y = pyo.Var(within=pyo.Integers, bounds=(0, 4 * far + 200))
     even = 2 * int(rng.integers(0, 2))
-    # a and c are powers of two: times unit they are not rounded.
-    m.row = pyo.Constraint(expr=unit * (a * m.x - c * m.y) == unit * (even + odd))
-    m.objective = pyo.Objective(expr=m.x)
+    m = model(  # a and c are powers of two: times unit they are not rounded
+        x=whole(far, far + 50), y=whole(0, 4 * far + 200), goal=lambda m: m.x,
+        row=lambda m: unit * (a * m.x - c * m.y) == unit * (even + odd),
+    )()  # fmt: skip
     p, q, right = Fraction(unit * a), Fraction(unit * c), Fraction(unit * (even + odd))
     found = {x: (p * x - right) / q for x in range(far, far + 51)}
     points = [x for x, y in found.items() if y.denominator == 1 and 0 <= y <= 4 * far + 200]
@@ -301,15 +298,13 @@ def domain_case(rng: np.random.Generator, index: int) -> Case:
     square = rng.random() < 0.7
     # The least of (x - t)^2, or of x where x >= t / 4 besides.
     kept = [Fraction(v) for v in members if square or v >= target / 4]
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=domain)
     if square:
-        m.objective = pyo.Objective(expr=(m.x - float(target)) ** 2)
+        parts = {"goal": lambda m: (m.x - float(target)) ** 2}
         truth = optimum(min((v - target) ** 2 for v in kept), size=16)
     else:
-        m.row = pyo.Constraint(expr=m.x >= float(target / 4))
-        m.objective = pyo.Objective(expr=m.x)
+        parts = {"row": lambda m: m.x >= float(target / 4), "goal": lambda m: m.x}
         truth = optimum(min(kept), size=1) if kept else infeasible()
+    m = model(x=(None, None, domain), **parts)()
     words = f"domain {domain} members {list(members)[:5]} target {float(target)} square {square}"
     return solving(words, m, truth, some_solver(rng, "MIQP"))
 
@@ -319,18 +314,13 @@ def disjunctive_case(rng: np.random.Generator, index: int) -> Case:
     ends = [sorted(rng.integers(-6, 7, size=2).tolist()) for _ in range(int(rng.integers(2, 4)))]
     target, top = int(rng.integers(-9, 10)), int(rng.choice([7, 100, 10**4]))
     linear = index % 2 == 0
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(bounds=(-top, top))
-    m.either = Disjunction(
-        expr=[[m.x >= low, m.x <= high] for low, high in ends], xor=len(set(map(tuple, ends))) < 2
-    )
+    goal = {"goal": lambda m: (m.x - target) ** 2}
     if linear:
-        m.t = pyo.Var(bounds=(0, 3 * top))
-        m.above = pyo.Constraint(expr=m.t >= m.x - target)
-        m.below = pyo.Constraint(expr=m.t >= target - m.x)
-        m.objective = pyo.Objective(expr=m.t)
-    else:
-        m.objective = pyo.Objective(expr=(m.x - target) ** 2)
+        goal = {"t": (0, 3 * top), "above": lambda m: m.t >= m.x - target,
+                "below": lambda m: m.t >= target - m.x, "goal": lambda m: m.t}  # fmt: skip
+    m = model(x=(-top, top), **goal)()
+    boxes = [[m.x >= low, m.x <= high] for low, high in ends]
+    m.either = Disjunction(expr=boxes, xor=len(set(map(tuple, ends))) < 2)
     off = min(max(low - target, target - high, 0) for low, high in ends)
     truth = optimum(off if linear else off**2, size=10)
     return solving(f"disjunction of {ends} near {target}, |x| <= {top}", m, truth)
@@ -339,10 +329,7 @@ def disjunctive_case(rng: np.random.Generator, index: int) -> Case:
 def beside_psd_case(rng: np.random.Generator, index: int) -> Case:
     """Least integer x with x >= y^2, as a matrix that is semidefinite, and y >= c / 4."""
     c, unit = int(rng.integers(1, 30)), int(rng.choice([1, 1, 16]))
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(within=pyo.Integers, bounds=(0, 10**6))
-    m.y = pyo.Var(bounds=(c / 4, None))
-    psd(m, "matrix", [[m.x], [unit * m.y, unit**2]])
-    m.objective = pyo.Objective(expr=m.x)
+    m = model(x=whole(0, 10**6), y=(c / 4, None), goal=lambda m: m.x,
+              matrix=lambda m: [[m.x], [unit * m.y, unit**2]])()  # fmt: skip
     least = -(-(c * c) // 16)
     return solving(f"integer x >= (y)^2, y >= {c / 4}", m, optimum(least), "auto")

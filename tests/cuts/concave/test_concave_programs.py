@@ -266,20 +266,6 @@ def test_reverse_convex_rows_by_hand() -> None:
         assert result.certificate.bound is None or result.certificate.bound <= 1
 
 
-def test_a_limit_keeps_what_is_proven() -> None:
-    rng = np.random.default_rng(5)
-    polytope = random_polytope(rng, 5, 25, 1.0)
-    model = concave_model(polytope, np.eye(5), np.zeros(5))
-    whole = tm.cuts.minimise_concave(model).certificate
-    few = tm.cuts.minimise_concave(model, options={"node_limit": 3}).certificate
-    assert few.verdict is Verdict.NOT_CERTIFIED
-    assert few.bound <= whole.upper
-    assert few.upper >= whole.bound
-    small = of_squares([1.0, 0.0], bounds=(-1, 1))
-    few = tm.cuts.minimise_concave(small, method=CUTS, options={"cut_limit": 1}).certificate
-    assert few.upper == -1.0
-
-
 # --- functions of Python -------------------------------------------------------------------------
 
 
