@@ -47,10 +47,8 @@ def good_hyperplanes(
         points += [exact * (1 + s * rng.standard_normal(exact.shape)) for s in (0.0, 0.01, 0.1)]
     v = np.vstack(points)
     objective = (price * v**2).sum(axis=1) + penalty * (v @ rows.T < 1).sum(axis=1)
-    found = [
-        (point, 0.0) if intercept == "none" else (point[:-1], float(point[-1]))
-        for point in v[objective <= cutoff]
-    ]
+    v = v[objective <= cutoff]
+    found = [(p, 0.0) if intercept == "none" else (p[:-1], float(p[-1])) for p in v]
     if intercept != "free":
         return found
     two_classes = [
@@ -189,8 +187,7 @@ def test_what_conflicts_the_count_and_the_ball_imply() -> None:
 
 
 def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
-    words: dict[str, Any] = {"relaxation": "sdp", "rounds": 1, "conflicts": False}
-    wide = tighten(random_data(6, 8), penalty=1.0, intercept="free", **words)
+    wide, _ = beside_start(random_data(6, 8), "free", relaxation="sdp", rounds=1)
     assert wide.gap == pytest.approx(1 - wide.bound / wide.objective, rel=1e-12)
     assert inner.sdp_pays(replace(wide, bound=0.5 * wide.objective))
     assert not inner.sdp_pays(replace(wide, bound=0.7 * wide.objective))
@@ -200,9 +197,7 @@ def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
 
 def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
     data = random_data(6, 14)
-    found = tighten(
-        data, penalty=1.0, intercept="free", incumbent=(np.ones(2), 50.0), relaxation="qp"
-    )
+    found, _ = beside_start(data, "free", incumbent=(np.ones(2), 50.0), relaxation="qp")
     trivial = forms.trivial_points(data, penalty=1.0, intercept="free")[0]
     assert (found.objective, found.incumbent[1]) == (trivial.objective, trivial.b)
 
@@ -210,19 +205,22 @@ def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
 # --- ends ----------------------------------------------------------------------------------------
 
 
+def beside_start(data: TrainingData, intercept: str, **words: Any) -> Any:
+    """What tightening without conflicts found, and the closed form that it began with."""
+    found = tighten(data, penalty=1.0, intercept=intercept, conflicts=False, **words)
+    own = {"penalty": 1.0, "intercept": intercept, "incumbent": found.incumbent, "slack": 1e-4}
+    return found, forms.closed_slack_bounds(data, **own)
+
+
 def test_the_clock_and_ctrl_c_keep_what_was_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, after a round, and in a round, whose first bounds are kept."""
     data = random_data(6, 14)
-    words: dict[str, Any] = {"penalty": 1.0, "conflicts": False}
 
     def ended(stop: StopReason, intercept: str, **more: Any) -> Any:
-        found = tighten(data, intercept=intercept, **words, **more)
+        found, start = beside_start(data, intercept, **more)
         assert found.stop is stop
         assert len(found.trace) == 1
         assert cut_off(data, found.bounds, 1.0, intercept) == 0
-        start = forms.closed_slack_bounds(
-            data, penalty=1.0, intercept=intercept, incumbent=found.incumbent, slack=1e-4
-        )
         return found, start.upper
 
     found, start = ended(StopReason.TIME_LIMIT, "penalised", time_limit=1e-6)
@@ -244,54 +242,41 @@ def test_the_clock_and_ctrl_c_keep_what_was_proven(monkeypatch: pytest.MonkeyPat
     assert found.bound > 0
 
 
-@pytest.mark.parametrize("breaks_down", [False, True])
-def test_a_failed_solve_keeps_the_old_bound(
-    breaks_down: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kind", ["no numbers", "breakdown", "memory"])
+def test_a_failed_solve_keeps_the_old_bound(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless it failed by an error that is no breakdown of the solver: that is not swallowed."""
     data = random_data(8, 12)
     prepared: list[object] = []
+    panic: Any = type("PanicException", (BaseException,), {})
 
     def solve() -> Any:
-        if breaks_down:
-            raise type("PanicException", (BaseException,), {})("Eigval error")
-        return SimpleNamespace(z=[np.nan], x=[np.nan], status="NumericalError")
+        if kind == "no numbers":
+            return SimpleNamespace(z=[np.nan], x=[np.nan], status="NumericalError")
+        raise panic("Eigval error") if kind == "breakdown" else MemoryError("no room")
 
     def prepare(conic: Any, seconds: float | None) -> Any:
         prepared.append(conic)
         return SimpleNamespace(update=lambda **_: None, solve=solve)
 
     monkeypatch.setattr(inner.linear_minima, "_prepared", prepare)
-    found = tighten(
-        data, penalty=1.0, intercept="penalised", conflicts=False, relaxation="sdp", rounds=1
-    )
-    start = forms.closed_slack_bounds(
-        data, penalty=1.0, intercept="penalised", incumbent=found.incumbent, slack=1e-4
-    )
+    if kind == "memory":
+        with pytest.raises(MemoryError, match="no room"):
+            tighten(data, penalty=1.0, intercept="free")
+        return
+    found, start = beside_start(data, "penalised", relaxation="sdp", rounds=1)
     assert found.bounds.upper == pytest.approx(start.upper, rel=1e-10)
     assert found.bounds.lower == pytest.approx(start.lower, rel=1e-10)
     assert found.bounds.intercept == start.intercept
     assert found.bound == 0.0
     assert found.trace[-1].failed == found.trace[-1].solves > 0
-    assert (len(prepared) > found.trace[-1].failed) == breaks_down
-
-
-def test_an_error_that_is_no_breakdown_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def press() -> None:
-        raise MemoryError("no room")
-
-    silent = SimpleNamespace(update=lambda **_: None, solve=press)
-    monkeypatch.setattr(inner.linear_minima, "_prepared", lambda conic, seconds: silent)
-    with pytest.raises(MemoryError, match="no room"):
-        tighten(random_data(8, 12), penalty=1.0, intercept="free")
+    assert (len(prepared) > found.trace[-1].failed) == (kind == "breakdown")
 
 
 def test_given_bounds_are_built_upon_and_are_given_room() -> None:
-    data = random_data(6, 10)
-    once: dict[str, Any] = {
-        "penalty": 1.0, "intercept": "penalised", "relaxation": "sdp", "rounds": 1
-    }  # fmt: skip
-    first = tighten(data, **once)
-    further = tighten(data, **once, bounds=first.bounds, incumbent=first.incumbent)
+    data, words = random_data(6, 10), {"relaxation": "sdp", "rounds": 1}
+    first, start = beside_start(data, "penalised", **words)
+    known = {"bounds": first.bounds, "incumbent": first.incumbent}
+    further, _ = beside_start(data, "penalised", **words, **known)
     assert (further.bounds.upper <= first.bounds.upper).all()
     assert further.bounds.upper.sum() < first.bounds.upper.sum()
     assert further.bound > first.bound
