@@ -69,18 +69,6 @@ def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
     assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
 
 
-def test_a_coefficient_too_small_to_keep_is_left_out_at_the_price_of_the_right_hand_side() -> None:
-    reach = {"w": np.array(50.0)}
-    cut = inner.scaled_cut(
-        inner.Kind.CONCAVITY, {"w": np.array([2.0, -2e-10])}, 6.0, origin(), reach
-    )
-    assert cut.coefficients["w"].tolist() == [1.0, 0.0]
-    assert cut.rhs == pytest.approx(3.0 + 50e-10, abs=1e-15)
-    w = np.array([3.0 + 40e-10, 45.0])  # <row, w> = 6 - 1e-9: kept before, so kept now
-    assert np.array([2.0, -2e-10]) @ w <= 6.0
-    assert cut.violation({"w": w}) <= 0
-
-
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -312,38 +300,6 @@ def test_a_facial_cut_is_refused_where_its_depth_is_below_1e_6_or_unknown(
     corner = inner.face_through(problem, every[0])
     assert corner.corner
     assert facial_cut(program, corner, (), 1.0) is None
-
-
-def rays_by_trying(rows: np.ndarray) -> np.ndarray:
-    """Every set of k - 1 independent rows makes a line; those of its two rays that are inside."""
-    k, found = rows.shape[1], []
-    for chosen in itertools.combinations(range(len(rows)), k - 1):
-        _, size, right = np.linalg.svd(rows[list(chosen)])
-        if k == 1 or size[-1] > 1e-10:
-            found += [r for r in (right[-1], -right[-1]) if (rows @ r <= 1e-9).all()]
-    distinct = np.unique(np.round(found, 7), axis=0, return_index=True)[1]
-    return np.array(found)[distinct]
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_the_rays_of_a_cone_are_those_of_every_set_of_rows(whole: bool) -> None:
-    for seed, k, more in itertools.product(range(12 if FULL else 3), range(1, 6), (0, 1, 5)):
-        rng = np.random.default_rng(seed)
-        inside = rng.standard_normal(k)
-        rows = rng.integers(-2, 3, (k + more, k)) if whole else rng.standard_normal((k + more, k))
-        rows = rows[np.abs(rows @ inside) > 1e-3].astype(float)
-        rows = -rows * np.sign(rows @ inside)[:, None]  # the cone has interior points
-        found = inner.extreme_rays(rows) if len(rows) else None
-        if np.linalg.matrix_rank(rows, tol=1e-9) < k:
-            assert found is None, "a cone with a line in it has no rays to name"
-            continue
-        assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(found)))
-        assert (rows @ found.T <= 1e-7).all()
-        expected = rays_by_trying(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-        nearest = (expected @ found.T).max(axis=1)
-        assert nearest.min() > 1 - 1e-9, "a ray is missing: cuts of this cone would be wrong"
-        # In general position no ray is named that is not extreme.
-        assert len(found) >= len(expected) if whole else len(found) == len(expected)
 
 
 def below(data: TrainingData, share: float) -> float:

@@ -77,9 +77,6 @@ def test_every_search_proves_every_form(kind: str, method: str) -> None:
     assert "b" not in result.values
 
 
-# --- at nu_bar and above --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("share", [1.0, 1 + 5e-9, 1 + 5e-8])
 def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
     model = tm.extended_nu_svc(DATA, nu=tm.theory.nu_range(DATA).nu_bar * share)
@@ -91,9 +88,6 @@ def test_at_nu_bar_the_optimum_is_0(share: float) -> None:
     assert result.certificate.facts["absolute_gap"] == 1e-10
     assert np.linalg.norm(result.values["w"]) == pytest.approx(1.0)
     assert rows_hold(model)
-
-
-# --- what is not proven ---------------------------------------------------------------------------
 
 
 def saying(**changes: Any) -> Callable[..., Any]:
@@ -122,9 +116,6 @@ def test_a_search_is_not_believed(kind: str, monkeypatch: pytest.MonkeyPatch) ->
         assert reason in result.certificate.reason
 
 
-# --- who is asked ---------------------------------------------------------------------------------
-
-
 def test_what_belongs_to_a_solver_asks_for_one() -> None:
     model = tm.extended_nu_svc(DATA, nu=NU)
     assert solve(model, options={"limits/nodes": 10_000}).solver == "scip"
@@ -135,9 +126,6 @@ def test_what_belongs_to_a_solver_asks_for_one() -> None:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
-
-
-# --- the command line -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -168,9 +156,6 @@ def test_an_interrupted_search_leaves_with_130_and_its_point(
     model = tm.extended_nu_svc(DATA, nu=NU)
     with pytest.raises(KeyboardInterrupt):  # while a bound is proven again it is no verdict
         search_again(origin_now(model), solve(model).values)
-
-
-# --- certify --------------------------------------------------------------------------------------
 
 
 def saved(folder: Path, data: TrainingData, name: str, *words: str) -> Path:
@@ -254,9 +239,6 @@ def nu_of(mode: str, share: float = 0.5) -> float:
     return share * nu_range(POINTS, intercept=mode).nu_bar
 
 
-# --- the optimum ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "mode"), in_turn(EDITS, MODES) + in_turn(OF_B, MODES[:2]))
 def test_the_optimum_is_that_of_scip(name: str, mode: str) -> None:
     model = tm.extended_nu_svc(POINTS, nu=nu_of(mode), intercept=mode)
@@ -280,8 +262,6 @@ def test_rows_that_leave_nothing_are_not_proven_to_have_an_optimum() -> None:
     assert result.objective is None
     assert result.status.value in ("infeasible", "infeasible_or_unbounded")
 
-
-# --- the other members ----------------------------------------------------------------------------
 
 # On both sides of nu_bar. A high rho asks for slacks of all points: each share is then its cap, and
 # none has room. A row may be curved itself.

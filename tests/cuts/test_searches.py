@@ -65,9 +65,6 @@ def hold(found: Any, optimum: float) -> None:
     assert given_away <= (1 + found.tolerance) * (1 + 1e-12)
 
 
-# --- the optimum ---------------------------------------------------------------------------------
-
-
 def weights_of(data: TrainingData, balance: str) -> Any:
     if balance != "given":
         return balance
@@ -116,9 +113,6 @@ def test_every_search_proves_the_same_optimum(number: int) -> None:
     wrong, ends = faults(drawn(number))
     assert wrong == []
     assert all(end.endswith("proven") for end in ends), ends
-
-
-# --- laws ----------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -207,9 +201,6 @@ def bound_in_fractions(way: str, data: TrainingData, nu: float) -> float:
 fractions = np.vectorize(Fraction, otypes=[object])
 
 
-# --- the optimum ---------------------------------------------------------------------------------
-
-
 def test_nearly_flat_facets_of_rounded_points_are_proven() -> None:
     """Qhull stops at these unless wide merges are allowed, and then has to be checked."""
     for seed, n in [(20, 12), (35, 12), (72, 14)]:
@@ -222,9 +213,6 @@ def test_nearly_flat_facets_of_rounded_points_are_proven() -> None:
         rounding = n * np.finfo(float).eps * np.abs(data.X).max()
         assert other.bound <= found.objective + rounding
         assert found.objective <= other.objective * (1 + 1e-9) + rounding
-
-
-# --- refusals and limits -------------------------------------------------------------------------
 
 
 def test_a_failure_of_qhull_is_named_and_boxes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,8 +262,6 @@ def test_facets_that_do_not_close_up_prove_nothing(monkeypatch: pytest.MonkeyPat
     assert "could not be shown to enclose 0" in found.message
 
 
-# --- the proof -----------------------------------------------------------------------------------
-
 CUBE = np.array(list(itertools.product([-1.0, 1.0], repeat=3)))
 
 
@@ -303,9 +289,6 @@ def test_the_cube_holds_the_unit_ball_and_pieces_of_it_nothing() -> None:
 def unit_directions(seed: int, count: int, k: int) -> np.ndarray:
     w = np.random.default_rng(seed).standard_normal((count, k))
     return w / np.linalg.norm(w, axis=1, keepdims=True)
-
-
-# --- ends ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stop", [StopReason.TIME_LIMIT, StopReason.INTERRUPTED])
@@ -372,12 +355,6 @@ def test_a_solver_that_lies_costs_bounds_and_never_truth(
         assert found.objective >= optimum * (1 - 1e-9)
     monkeypatch.undo()
     assert branch_and_cut(data, nu=nu).proven
-
-
-# --- boxes ---------------------------------------------------------------------------------------
-
-
-# --- bounds of nodes -----------------------------------------------------------------------------
 
 
 def some_hulls(seed: int, n: int, d: int) -> forms.ReducedHulls:
@@ -461,9 +438,6 @@ def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:
     assert inner.by_multipliers(bound, -np.ones(3), np.ones(3), 0.0) is None
 
 
-# --- cuts ----------------------------------------------------------------------------------------
-
-
 def corner_weights(hulls: forms.ReducedHulls, count: int) -> list[np.ndarray]:
     program = inner.BoxLP(hulls)
     return [program.local_search(w)[0] for w in unit_directions(0, count, hulls.k)]
@@ -509,9 +483,6 @@ def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert document["proven"]
     assert len(document["cuts"]) == len(found.cuts)
-
-
-# --- known points --------------------------------------------------------------------------------
 
 
 @pytest.fixture

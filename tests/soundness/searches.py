@@ -15,10 +15,7 @@ import numpy as np
 
 import tightmargin as tm
 from tests.inside.formulations import (
-    loss_weights,
-    reduced_hulls,
     refuse_dependent_features,
-    support_value,
 )
 from tests.references import reference_solutions
 from tests.soundness import exact
@@ -372,14 +369,10 @@ def _points(rng: np.random.Generator, shape: str, n: int, d: int) -> TrainingDat
 
 def by_directions(own: Instance) -> float | None:
     """By every direction, in one dimension and two."""
-    hulls = reduced_hulls(own.data, nu=own.nu, intercept=own.intercept)
-    if hulls.k == 1:
-        return min(support_value(hulls, np.array([side])) for side in (1.0, -1.0))
-    if own.data.d == 2 and own.intercept != "penalised":
-        caps = loss_weights(own.data, "uniform")
-        found = reference_solutions.nu_risk_on_circle(own.data, own.intercept, own.nu, caps)
-        return float(found.value)
-    return None
+    try:
+        return float(q.on_circle(own.data, own.intercept, own.nu))
+    except q.NoWitnessError:
+        return None
 
 
 def faults(own: Instance, seconds: float = LONG) -> tuple[list[str], Counter[str]]:
@@ -399,9 +392,8 @@ def faults(own: Instance, seconds: float = LONG) -> tuple[list[str], Counter[str
     known = {name: value for name, value in proven.items() if value is not None}
     if not known:
         return wrong, ends
-    least, most = min(known.values()), max(known.values())
-    room = AGREE * abs(least) + 1e-9 * size
-    if most - least > room:
+    least = min(known.values())
+    if max(known.values()) - least > AGREE * abs(least) + 1e-9 * size:
         wrong.append(f"proven values differ: {known}")
     for name, bound in bounds.items():
         if bound > least + 1e-9 * (abs(least) + size):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -99,21 +98,6 @@ def test_exact_0_1_optima_are_those_of_least_norms(mode: str) -> None:
         X, y = points(np.random.default_rng(seed), 6, 2)
         known = reference_solutions.zero_one_optimum(tm.TrainingData(X, y), mode, penalty)
         assert float(exact.zero_one(X, y, mode, penalty)) == pytest.approx(known, rel=1e-7)
-
-
-def test_exact_vertices_and_systems() -> None:
-    assert exact.solution([[Fraction(3)]], [Fraction(1)]) == [Fraction(1, 3)]
-    assert exact.solution([[Fraction(0)]], [Fraction(1)]) is None
-    rows = [exact.fractions(row) for row in ([1, 0], [-1, 0], [0, 1], [0, -1], [-1, -1])]
-    right = exact.fractions((0, -2, 0, -2, -3))
-    assert exact.least_linear(exact.fractions((-1, -2)), rows, right) == -5
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(2))
-    m.objective = pyo.Objective(expr=m.x[0] ** 2 + 3 * m.x[0] * m.x[1] - 0.5 * m.x[1] + 1e9)
-    value, terms = exact.objective_at(m, {"x": np.array([2.0, 0.5])}) or (0, 0)
-    assert value == 10**9 + 4 + 3 - Fraction(1, 4)
-    assert terms == 10**9 + 4 + 3 + Fraction(1, 4)
-    assert exact.constant_of(m) == 10**9
 
 
 def test_every_entry_is_searched() -> None:

@@ -23,8 +23,7 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import rows_of
 from tests.support.covering import FULL, covering
 from tightmargin.cuts import tighten, with_conflicts
-from tightmargin.formulations import TrainingData, conic_sdp_strengthened
-from tightmargin.solvers import solve
+from tightmargin.formulations import TrainingData
 
 Hyperplane = tuple[np.ndarray, float]
 
@@ -72,9 +71,6 @@ def random_data(seed: int, n: int = 10, d: int = 2, offset: float = 0.0) -> Trai
     y = np.where(X[:, 0] + 0.6 * rng.standard_normal(n) > 0, 1.0, -1.0)
     y[0], y[1] = 1.0, -1.0
     return TrainingData(X + offset, y)
-
-
-# --- nothing good is cut off ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,9 +141,6 @@ def trusted(
     return float(solution.obj_val) if not empty else np.inf if pinned else -np.inf
 
 
-# --- the bounds are right, and good --------------------------------------------------------------
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS if FULL else ("free",))
 def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
     data = random_data(2, 9)
@@ -200,9 +193,6 @@ def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
     found, _ = beside_start(data, "free", incumbent=(np.ones(2), 50.0), relaxation="qp")
     trivial = forms.trivial_points(data, penalty=1.0, intercept="free")[0]
     assert (found.objective, found.incumbent[1]) == (trivial.objective, trivial.b)
-
-
-# --- ends ----------------------------------------------------------------------------------------
 
 
 def beside_start(data: TrainingData, intercept: str, **words: Any) -> Any:
@@ -308,9 +298,6 @@ def exact_pair(data: TrainingData, i: int, j: int, mode: str) -> Fraction | None
     return None if area == 0 else (gi + gj - 2 * g) / area
 
 
-# --- pairs ---------------------------------------------------------------------------------------
-
-
 coordinate = st.one_of(
     st.floats(-4, 4),
     st.sampled_from([0.0, 1.0, -1.0, 1 + 1e-9, -1 - 1e-12, 1e-8, 1e6, -1e6 - 1e-6]),
@@ -355,9 +342,6 @@ def test_norms_of_sets_are_the_hard_margin_optimum(mode: str) -> None:
             assert (
                 forms.proven_norm(data, chosen, rng.uniform(-1, 1, size), mode) <= expected + 1e-9
             )
-
-
-# --- validity ------------------------------------------------------------------------------------
 
 
 def closed(data: TrainingData, mode: str, penalty: float = PENALTY) -> forms.SlackBounds:
@@ -416,30 +400,3 @@ def test_no_set_that_is_kept_within_the_cutoff_holds_a_conflict(
             assert len(violated) * PENALTY >= start.cutoff - found.norm2 - 1e-9
     if kind == "overlapping" and honest:
         assert found.conflicts
-
-
-@pytest.mark.parametrize("mode", INTERCEPTS)
-def test_separated_conflicts_are_violated_minimal_and_raise_the_bound(mode: str) -> None:
-    data = outlier_data("clustered", n=24, d=2, sigma=0.5, seed=3)
-    bounds = closed(data, mode, 1.0)
-    words: dict[str, Any] = {"penalty": 1.0, "intercept": mode}
-    before = solve(conic_sdp_strengthened(data, slack_bounds=bounds, **words))
-    z = before.values["z"]
-    found = inner.separated(bounds, data, z, **words)
-    assert found
-    rows = rows_of(data, mode)
-    left = bounds.cutoff - int(bounds.violated.sum())
-    for each in found:
-        group = list(each.points)
-        assert z[group].sum() < 1
-        assert each.norm2 > left
-        assert reference_solutions.least_norm(rows[group], mode == "free") >= each.norm2 * (
-            1 - 1e-7
-        )
-        for point in group:
-            rest = [i for i in group if i != point]
-            assert reference_solutions.least_norm(rows[rest], mode == "free") <= left * (1 + 1e-4)
-    grown = with_conflicts(bounds, data, z=z, **words)
-    assert {each.points for each in found} & set(grown.conflicts)
-    after = solve(conic_sdp_strengthened(data, slack_bounds=grown, **words))
-    assert after.objective > before.objective + 1e-3

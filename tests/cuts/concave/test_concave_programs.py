@@ -86,8 +86,6 @@ def test_reverse_convex_rows_against_all_edges(way: str, n: int, kind: str, seed
     assert x @ Q @ x + line @ x >= side * (1 - 1e-12)
 
 
-# --- one model for each thing that polytopes, squares and units may be ---------------------------
-
 Problem = tuple[pyo.ConcreteModel, float]
 
 
@@ -264,9 +262,6 @@ def test_reverse_convex_rows_by_hand() -> None:
         result = tm.cuts.solve_lrcp(circle, method=method)
         assert str(result.status) not in ("infeasible", "unbounded", "infeasible_or_unbounded")
         assert result.certificate.bound is None or result.certificate.bound <= 1
-
-
-# --- functions of Python -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 3])

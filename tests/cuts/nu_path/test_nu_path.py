@@ -87,9 +87,6 @@ def path() -> inner.ExtendedNuPath:
     return extended_nu_path(TOY, NUS, engine=inner.ProvingEngine(Everywhere()))
 
 
-# --- the two-dimensional example of Perez-Cruz et al. ---------------------------------------------
-
-
 def test_rows_are_optimal_and_their_numbers_those_of_their_hyperplane(
     path: inner.ExtendedNuPath,
 ) -> None:
@@ -129,9 +126,6 @@ def test_rows_are_optimal_and_their_numbers_those_of_their_hyperplane(
         assert (row.alpha[u < row.rho - 1e-3] == 1).all()
         assert (row.alpha[u > row.rho + 1e-3] == 0).all()
         assert row.support_share == (row.alpha > 0).mean() >= row.nu - 1e-12
-
-
-# --- what saves searches -------------------------------------------------------------------------
 
 
 FOUR = reference_solutions.points("overlapping", 4, n=20)
@@ -205,9 +199,6 @@ def test_an_engine_that_proves_too_much_is_caught() -> None:
     row = extended_nu_path(FOUR, [0.3], engine=boaster).rows[0]
     assert row.verdict is Verdict.NOT_CERTIFIED
     assert (row.claimed_bound, row.bound) == (2 * value, 0.0)
-
-
-# --- other problems ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -318,9 +309,6 @@ def test_every_method_finds_the_same_with_weights_and_any_intercept(method: str)
         assert proves or found.bound < found.claimed_bound
 
 
-# --- the profile ---------------------------------------------------------------------------------
-
-
 def test_the_profile_holds_the_cvar_between_its_bounds(path: inner.ExtendedNuPath) -> None:
     profile = cvar_profile(path, 60)
     assert (profile.lower <= profile.upper + 1e-12).all()
@@ -339,6 +327,3 @@ def test_the_profile_holds_the_cvar_between_its_bounds(path: inner.ExtendedNuPat
         assert side[flat] == pytest.approx(0.611390793, abs=1e-8)
     assert (profile.solved == sorted(NUS)).all()
     assert profile.solved_upper - profile.solved_lower == pytest.approx(0, abs=1e-6)
-
-
-# --- liver disorders -----------------------------------------------------------------------------

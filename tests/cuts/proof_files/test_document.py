@@ -16,7 +16,7 @@ import tightmargin as tm
 from tests.inside.cuts import document as document_of_family
 from tests.inside.experiments import outlier_data
 from tests.inside.formulations import reduced_hulls, support_value
-from tests.inside.solvers import checker, on_sphere
+from tests.inside.solvers import checker
 from tests.solvers.proof_files import second_checker
 from tests.solvers.proof_files.mutations import holder, is_number, other_number, places
 from tests.solvers.proof_files.test_checker import changed, rejected
@@ -46,9 +46,6 @@ def proven(document: Document) -> tuple[float, float | None]:
     assert proof.lower is not None
     upper = None if proof.upper is None else float(proof.upper + proof.model.constant)
     return float(proof.lower + proof.model.constant), upper
-
-
-# --- what is written -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "intercept"), [
@@ -121,24 +118,6 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.Monk
         result = solve(tm.extended_nu_svc(data_of(2), nu=nu, intercept=intercept), proof=file)
         assert "the point" in result.message, nu
     assert not file.exists()
-
-
-@pytest.mark.parametrize("square", [Fraction(1), Fraction(2), Fraction(9, 4), Fraction(1, 2)])
-def test_a_rational_point_lies_on_the_sphere_next_to_any_direction(square: Fraction) -> None:
-    dice = np.random.default_rng(3)
-    for k in (2, 3, 6):
-        for scale in (1.0, 1e-9, 1e9):
-            weight = dice.standard_normal(k) * scale ** dice.integers(0, 2, size=k)
-            point = on_sphere(weight, square)
-            assert point is not None
-            assert sum(v * v for v in point) == square
-            unit = weight / np.linalg.norm(weight) * float(square) ** 0.5
-            assert np.array([float(v) for v in point]) == pytest.approx(unit, abs=1e-12)
-        assert on_sphere(np.ones(k), Fraction(3)) is None
-    assert on_sphere(np.array([2.0]), Fraction(2)) is None
-
-
-# --- worked by hand ------------------------------------------------------------------------------
 
 
 def square_document() -> Document:
@@ -241,9 +220,6 @@ def test_directions_stand_in_the_place_of_a_bound() -> None:
     assert "of at most the cutoff" in rejected(square_document() | {"cutoff": "1/2"})
     only = {"kind": "bounds", "upper": "1"}
     assert checker.check(square_document() | {"claim": only}).lower is None
-
-
-# --- mutations -----------------------------------------------------------------------------------
 
 
 def mutated(document: Document, dice: random.Random) -> Document:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import signal
 from dataclasses import replace
@@ -106,19 +105,6 @@ def test_the_rows_found_are_ordinary_constraints_on_request() -> None:
             found.add_to(other)
 
 
-def test_the_first_of_several_separators_that_finds_rows_counts() -> None:
-    model, tangents = disc(lambda x, y: -x - 2 * y)
-    half = lambda point: [model.y <= 0.5] if point["y"] > 0.5 else []  # noqa: E731
-    found = tm.separate(model, [half, tangents])
-    names = list(found.to_frame()["separator"])
-    assert names[0] == "separator"
-    assert set(names[1:]) == {"tangents"}
-    assert found.objective == pytest.approx(-1 - math.sqrt(0.75), abs=1e-5)
-
-
-# --- debug points --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("engine", MIXED)
 def test_a_row_that_cuts_the_debug_point_off_is_named_with_the_amount(engine: str) -> None:
     model, two = cover()
@@ -131,9 +117,6 @@ def test_a_row_that_cuts_the_debug_point_off_is_named_with_the_amount(engine: st
     with pytest.raises(tm.errors.InvalidCutError, match=r"row separator_\d+ .* by 4: ") as caught:
         tm.separate(model, late, engine=engine, debug=optimum)
     assert "4*z[0]" in str(caught.value)
-
-
-# --- separators that fail ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", MIXED)
@@ -185,13 +168,10 @@ def test_a_point_has_what_the_model_has() -> None:
     assert tm.separate(model, looks).objective == 0
 
 
-# --- limits --------------------------------------------------------------------------------------
-
-
 def hard() -> tuple[pyo.ConcreteModel, Any, tm.TrainingData]:
     """Thirty points among one another, which no engine here proves within seconds."""
-    rng = np.random.default_rng(0)
-    data = tm.TrainingData(rng.standard_normal((30, 14)), np.where(np.arange(30) % 2, 1, -1))
+    X = np.random.default_rng(0).standard_normal((30, 14))
+    data = tm.TrainingData(X, np.resize([-1, 1], 30))
     return *benders(data, 0.3), data
 
 
@@ -258,9 +238,6 @@ def test_a_live_program_stops_at_a_row_limit_and_says_where_it_has_no_end() -> N
     assert "give the variables bounds" in found.message
 
 
-# --- combinatorial Benders -----------------------------------------------------------------------
-
-
 def test_a_row_whose_cost_is_raised_does_not_verify() -> None:
     _, cuts = benders(points(), 1.0)
     cost = cuts._cost(np.arange(5))
@@ -305,9 +282,6 @@ def test_z_that_is_no_longer_binary_is_no_01_loss() -> None:
     found = tm.separate(model, cuts)
     assert found.verdict is Verdict.NOT_CERTIFIED
     assert "z is not binary" in found.certificate.reason
-
-
-# --- conflicts -----------------------------------------------------------------------------------
 
 
 def loss(data: tm.TrainingData, price: float = 0.7) -> pyo.ConcreteModel:
@@ -357,9 +331,6 @@ def test_a_low_cutoff_gives_a_bound_and_a_changed_model_is_not_what_conflicts_sp
     found = tm.separate(model, cuts, fractional=True)
     assert found.verdict is Verdict.NOT_CERTIFIED
     assert "not the one that conflicts were asked for" in found.certificate.reason
-
-
-# --- concavity and facial cuts in a live linear program ------------------------------------------
 
 
 def along(data: tm.TrainingData, nu: float) -> pyo.ConcreteModel:
