@@ -102,24 +102,20 @@ def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteMod
     n = int(rng.integers(2, 5))
     k = int(rng.integers(1, n + 1))
     m = pyo.ConcreteModel()
-    wide = None if rng.random() < 0.5 else 3 * unit
-    m.x = pyo.Var(range(n), bounds=(None if wide is None else -wide, wide))
+    m.x = pyo.Var(range(n), bounds=(None, None) if rng.random() < 0.5 else (-3 * unit, 3 * unit))
     rows, ends = rng.normal(size=(int(rng.integers(1, 5)), n)), rng.uniform(-0.2, 1, 5) * unit
-    m.row = pyo.Constraint(
-        range(len(rows)),
-        rule=lambda m, i: sum(float(rows[i, j]) * m.x[j] for j in range(n)) <= float(ends[i]),
-    )
+    body = lambda m, i: sum(float(a) * m.x[j] for j, a in enumerate(rows[i]))  # noqa: E731
+    m.row = pyo.Constraint(range(len(rows)), rule=lambda m, i: body(m, i) <= float(ends[i]))
     own = rng.permutation(n)[:k].tolist()
     G = rng.normal(size=(k, k))
     P = np.diag(rng.uniform(0.3, 2, k)) if rng.random() < 0.5 else G @ G.T + 0.1 * np.eye(k)
-    body = sum(float(P[a, b]) * m.x[own[a]] * m.x[own[b]]
-               for a in range(k) for b in range(k) if P[a, b])  # fmt: skip
+    curve = sum(float(P[a, b]) * m.x[own[a]] * m.x[own[b]] for a, b in np.argwhere(P))
     if rng.random() < 0.4:
-        body += sum(0.3 * unit * float(a) * m.x[j] for j, a in enumerate(rng.normal(size=n)))
+        curve += sum(0.3 * unit * float(a) * m.x[j] for j, a in enumerate(rng.normal(size=n)))
     size = unit * unit
     sides = {"surface": (size, size), "outside": (size, None), "shell": (0.5 * size, size),
              "inside": (None, size)}[kind]  # fmt: skip
-    m.curved = pyo.Constraint(expr=(sides[0], body, sides[1]))
+    m.curved = pyo.Constraint(expr=(sides[0], curve, sides[1]))
     goal = sum(float(c) * m.x[j] for j, c in enumerate(rng.normal(size=n)))
     if kind == "inside" or rng.random() < 0.3:
         goal = goal - sum(0.7 / unit * m.x[j] ** 2 for j in own[:2])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -29,8 +29,7 @@ from tests.soundness.judge import Answer, Case, Said, infeasible, optimum
 Apply = Callable[[Any], None]
 
 
-@dataclass(frozen=True)
-class Exact:
+class Exact(NamedTuple):
     """An exact entry, its relaxations, the rows with M, and the price of a point."""
 
     entry: str
@@ -84,8 +83,9 @@ def _intercept(m: Any) -> Any:
     return 0.0 if b is None else next(iter(b.values()))
 
 
-def _added(m: Any, component: Any) -> None:
+def _added(m: Any, component: Any) -> Any:
     m.add_component(f"edit_{sum(1 for _ in m.component_objects())}", component)
+    return component
 
 
 def _row(m: Any, expr: Any) -> None:
@@ -97,18 +97,15 @@ def _priced(m: Any, more: Any) -> None:
 
 
 def _absolute(m: Any, term: Any, price: float) -> None:
-    block = pyo.Block([0, 1])
-    _added(m, block)
-    for side in (0, 1):
-        block[side].u = pyo.Var(bounds=(0, None))
-        block[side].r = pyo.Constraint(expr=block[side].u >= (1 if side else -1) * term)
-    _priced(m, price * (block[0].u + block[1].u))
+    u = _added(m, pyo.Var([-1, 1], bounds=(0, None)))
+    for side in (-1, 1):
+        _row(m, u[side] >= side * term)
+    _priced(m, price * (u[-1] + u[1]))
 
 
 def _one_weight(m: Any, limit: float = 8.0) -> None:
     """At most one weight that is not 0, with a binary for each."""
-    block = pyo.Block()
-    _added(m, block)
+    block = _added(m, pyo.Block())
     block.used = pyo.Var(range(len(_weights(m))), within=pyo.Binary)
     block.rows = pyo.ConstraintList()
     for weight, used in zip(_weights(m), block.used.values(), strict=True):
@@ -118,10 +115,7 @@ def _one_weight(m: Any, limit: float = 8.0) -> None:
 
 
 def _whole(m: Any, weight: Any) -> None:
-    block = pyo.Block()
-    _added(m, block)
-    block.n = pyo.Var(within=pyo.Integers, bounds=(-2, 2))
-    block.row = pyo.Constraint(expr=weight == block.n)
+    _row(m, weight == _added(m, pyo.Var(within=pyo.Integers, bounds=(-2, 2))))
 
 
 KINDS = 21  # of `edit_of`
@@ -141,13 +135,8 @@ def edit_of(rng: np.random.Generator, kind: int, n: int, d: int, of: Exact) -> E
 
     def own_prices(m: Any) -> None:
         price = pyo.value(m.find_component(of.price))
-        _priced(
-            m, sum(float(f - 1) * price * z for f, z in zip(factors, m.z.values(), strict=True))
-        )
-
-    def decided(m: Any) -> None:
-        m.z[i].setlb(few % 2)
-        m.z[i].setub(few % 2)
+        prices = price * (factors - 1)
+        _priced(m, sum(float(p) * z for p, z in zip(prices, m.z.values(), strict=True)))
 
     last = "v" if of is CLASSES else "z"
     edits = (
@@ -166,7 +155,7 @@ def edit_of(rng: np.random.Generator, kind: int, n: int, d: int, of: Exact) -> E
         Edit(f"{of.row}[{i}] out", lambda m: m.find_component(of.row)[i].deactivate(), False),
         Edit(f"all {of.row} out", lambda m: m.find_component(of.row).deactivate(), shared=False),
         Edit(f"z_{i} = {few % 2}", lambda m: m.z[i].fix(few % 2)),
-        Edit(f"z_{i} = {few % 2} by bounds", decided),
+        Edit(f"z_{i} = {few % 2} by bounds", lambda m: setattr(m.z[i], "bounds", (few % 2,) * 2)),
         Edit(f"w_{j} = {c}", lambda m: _weights(m)[j].fix(c)),
         Edit("one weight", _one_weight),
         Edit(f"w_{j} whole", lambda m: _whole(m, _weights(m)[j])),
@@ -192,9 +181,8 @@ class Edited:
     @property
     def label(self) -> str:
         words = " ".join(f"{name}={value}" for name, value in self.words.items())
-        return (
-            f"n={self.data.n} d={self.data.d} {words} {' and '.join(e.words for e in self.edits)}"
-        )
+        edits = " and ".join(edit.words for edit in self.edits)
+        return f"n={self.data.n} d={self.data.d} {words} {edits}"
 
     def model(self, entry: str, **other: Any) -> pyo.ConcreteModel:
         model = tm.build(entry, self.data, **(other or self.words))
@@ -325,16 +313,12 @@ def table_case(rng: np.random.Generator, index: int) -> Case:
         model = found.model(name, **own)
         relaxed = ["zero_one_relaxed", model]
         table = tm.compare(data, relaxed, parameters=words, time_limit=SECONDS)
-        answers = [
-            Answer(
-                f"{label}: row {row.label}",
-                said_by_row(row, table, model if k == 1 else None),
-                known,
-                _beside(table, row, found.best, best) if k == 1 else "",
-                counted=row.certified,
-            )
-            for k, row in enumerate(table.rows)
-        ]
+        answers = []
+        for k, row in enumerate(table.rows):
+            said = said_by_row(row, table, model if k == 1 else None)
+            extra = _beside(table, row, found.best, best) if k == 1 else ""
+            told = f"{label}: row {row.label}"
+            answers.append(Answer(told, said, known, extra, counted=row.certified))
         if table.exact is not None:
             answers.append(Answer(f"{label}: exact", said_by(table.exact), known))
         return answers
@@ -370,20 +354,15 @@ CONVEX = (
 
 def convex_edit(rng: np.random.Generator, model: Any, kind: int) -> str:
     """One row, bound, fixing, deletion or term of a convex model, by the names it has."""
-    names = [
-        name for name in ("w", "z", "xi", "alpha", "b") if model.find_component(name) is not None
-    ]
-    name = str(rng.choice(names))
+    names = ("w", "z", "xi", "alpha", "b")
+    name = str(rng.choice([name for name in names if model.find_component(name) is not None]))
     members = list(model.find_component(name).values())
     v = members[int(rng.integers(len(members)))]
     c = float(rng.choice([-1.0, 0.25, 0.5, 2.0]))
     match kind % 6:
-        case 0:
-            model.edit = pyo.Constraint(expr=sum(members) >= c)
-            return f"sum {name} >= {c}"
-        case 1:
-            model.edit = pyo.Constraint(expr=sum(members) <= c)
-            return f"sum {name} <= {c}"
+        case 0 | 1 as below:
+            model.edit = pyo.Constraint(expr=sum(members) <= c if below else sum(members) >= c)
+            return f"sum {name} {'<=' if below else '>='} {c}"
         case 2:
             v.fix(abs(c) / 2)
             return f"{v.name} = {abs(c) / 2}"

@@ -52,14 +52,9 @@ def fitted_case(rng: np.random.Generator, index: int) -> Case:
         points = sp.csr_matrix(X) if sparse else X
         machine.fit(points, y, sample_weight=weights)
         found = tm.certify_fitted(machine, points, y, sample_weight=weights)
-        said = Said(
-            objective=found.objective if found.verdict is Verdict.CERTIFIED else None,
-            bound=found.bound,
-            upper=found.objective,
-            proven=found.verdict is Verdict.CERTIFIED,
-            point=True,
-            status=str(found.verdict),
-        )
+        proven = found.verdict is Verdict.CERTIFIED
+        said = Said(found.objective if proven else None, found.bound, found.objective, proven,
+                    point=True, status=str(found.verdict))  # fmt: skip
         return [Answer(label, said, truth, _too_small(found, truth))]
 
     return Case(f"fitted {label}", ask)
@@ -68,21 +63,17 @@ def fitted_case(rng: np.random.Generator, index: int) -> Case:
 def _machine(kind: str, C: float, stop: int, n: int, intercept: bool) -> tuple[Any, Any, float]:
     """An estimator, the words of its problem, and the price of its norm."""
     mode = {"intercept": "penalised" if intercept else "none"}
+    own: dict[str, Any] = {"fit_intercept": intercept, "random_state": 0}
     match kind:
         case "svc":
             return SVC(kernel="linear", C=C, max_iter=stop, tol=1e-8), {"intercept": "free"}, 1.0
         case "sgd":
             alpha = 1 / (C * n)
-            machine = SGDClassifier(
-                alpha=alpha, max_iter=min(stop, 200), tol=None, fit_intercept=intercept,
-                random_state=0,
-            )  # fmt: skip
+            machine = SGDClassifier(alpha=alpha, max_iter=min(stop, 200), tol=None, **own)
             return machine, {"intercept": "free" if intercept else "none"}, alpha
     squared = kind == "squared"
     loss = "squared_hinge" if squared else "hinge"
-    machine = LinearSVC(
-        C=C, loss=loss, max_iter=stop, tol=1e-8, fit_intercept=intercept, random_state=0, dual=True
-    )
+    machine = LinearSVC(C=C, loss=loss, max_iter=stop, tol=1e-8, dual=True, **own)
     return machine, mode | {"squared": squared}, 1.0
 
 

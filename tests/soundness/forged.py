@@ -146,14 +146,12 @@ def _by_hand(X: np.ndarray, options: Document) -> np.ndarray:
     if how in ("zscore", "zscore_unit", "centred"):
         X = X - X.mean(axis=0)
     if how in ("zscore", "zscore_unit"):
-        if not (X.std(axis=0) > 0).all():
-            raise ValueError("a constant feature")
         X = X / X.std(axis=0)
     if how in ("unit", "zscore_unit", "centred"):
         lengths = np.linalg.norm(X, axis=1, keepdims=True)
-        if not (lengths > 1e-12).all():
-            raise ValueError("a point without a direction")
-        X = X / lengths
+        X = X / np.where(lengths > 1e-12, lengths, np.nan)
+    if not np.isfinite(X).all():
+        raise ValueError("a constant feature, or a point without a direction")
     return X
 
 
@@ -207,9 +205,7 @@ def other(rng: np.random.Generator, value: Any) -> Any:
 def changed(document: Document, place: Path_, value: Any, *, gone: bool = False) -> Document:
     """A copy with another value in one place, or with nothing."""
     forged = copy.deepcopy(document)
-    part: Any = forged
-    for key in place[:-1]:
-        part = part[key]
+    part = _value(forged, place[:-1])
     if gone:
         del part[place[-1]]
     else:
@@ -360,11 +356,8 @@ def _forged(
         words, document = scheme.__name__, scheme(case, rng)
     else:
         at = chosen(rng, case.document, turn)
-        value: Any = case.document
-        for key in at:
-            value = value[key]
         gone = bool(rng.random() < 0.15)
-        to = None if gone else other(rng, value)
+        to = None if gone else other(rng, _value(case.document, at))
         document = changed(case.document, at, to, gone=gone)
         words = f"{'.'.join(map(str, at))} {'removed' if gone else json.dumps(to)[:60]}"
     # The forger makes what follows from other numbers follow, unless it is what he changes.
