@@ -58,18 +58,12 @@ def origin(vertex: Any = (1.0, 0.0)) -> inner.CutOrigin:
     return inner.CutOrigin("x", "projected", v, np.eye(len(v)), np.array([1.0, np.inf]), 2.0, 0.1)
 
 
-# --- numbers -------------------------------------------------------------------------------------
-
-
 def test_a_cut_is_scaled_to_a_largest_coefficient_of_1() -> None:
     cut = inner.scaled_cut(inner.Kind.CONCAVITY, {"w": np.array([2e7, -4e7])}, 1e8, origin())
     assert cut.coefficients["w"].tolist() == [0.5, -1.0]
     assert cut.rhs == 2.5
     assert cut.violation({"w": [2.0, -3.0]}) == pytest.approx(1.5)
     assert cut.violation({"w": [2.0, -1.0], "b": 7.0}) == pytest.approx(-0.5)
-
-
-# --- files ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -108,9 +102,6 @@ def test_a_damaged_file_gives_one_clear_error(damage: Any, tmp_path: Path) -> No
         load_cuts(path)
 
 
-# --- pasted into models --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("build", "scale"), [
     (extended_nu_svc, "takeda"), (extended_nu_svc_reverse, "perez_cruz"),
     (extended_nu_svc_polar, "takeda"), (extended_nu_svc_polar, "perez_cruz"),
@@ -146,9 +137,6 @@ def test_a_pasted_cut_is_the_cut_and_keeps_the_optimum_in_every_model(
 @functools.cache
 def known_weight() -> np.ndarray:
     return solve(extended_nu_svc(DATA, nu=NU), "scip").values["w"]
-
-
-# --- derived again -------------------------------------------------------------------------------
 
 
 def test_a_row_that_is_none_of_the_problem_is_refused_only_with_the_problem() -> None:
@@ -315,8 +303,6 @@ def looped(way: str) -> inner.CuttingPlaneResult:
     return cutting_plane(PLANE, nu=PLANE_NU, **WAYS[way])
 
 
-# --- ends ----------------------------------------------------------------------------------------
-
 LONG = gauss(7, 60, 5)
 LONG_NU = below(LONG, 0.5)
 
@@ -372,9 +358,6 @@ def test_a_program_that_is_cut_short_ends_the_loop(
     clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + late[0])
     monkeypatch.setattr(f"{inner.Relaxation.__module__}.time", clock)
     assert_ended(cutting_plane(LONG, nu=LONG_NU, time_limit=1e5), stop)
-
-
-# --- proofs --------------------------------------------------------------------------------------
 
 
 def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(
@@ -488,9 +471,6 @@ def test_a_coefficient_that_the_program_would_lose_costs_the_side() -> None:
     assert side == pytest.approx(3.0 * 0.25 + 1.5e-9 * 40.0, abs=1e-15)
 
 
-# --- the pool ------------------------------------------------------------------------------------
-
-
 def test_the_pool_takes_no_cut_twice_and_drops_what_a_parallel_one_implies() -> None:
     found = looped("projected")
     pool = inner.Pool(inner.Relaxation(found.problem, found.best.objective))
@@ -517,9 +497,6 @@ def test_pruning_leaves_the_polytope_as_it_is() -> None:
     pool.prune(1000)
     assert pool.dropped == count - len(pool.active) > 0
     assert reach() == pytest.approx(before, rel=1e-7)
-
-
-# --- Algorithm 10's own stop: no face of P is left -----------------------------------------------
 
 
 def keeps(cuts: list[Cut], problem: inner.PolarProblem, weight: np.ndarray) -> bool:

@@ -59,8 +59,6 @@ def rows(call: Any, *cases: tuple[str, dict[str, Any]], **same: Any) -> list[Row
     return [refused(call, word, **same | words) for word, words in cases]
 
 
-# --- searches below nu_bar, and paths of nu -------------------------------------------------------
-
 SEARCHES: list[Row] = []
 for search in (branch_and_cut, hull_search, cutting_plane):
     SEARCHES += rows(
@@ -119,8 +117,6 @@ PATHS += rows(
     ("nu must lie in (0, 0.95]", {"nus": [0.0]}),
 )
 
-# --- models of the family through tm.solve -------------------------------------------------------
-
 
 def as_built(change: Callable[[Any], Any] | None = None) -> pyo.ConcreteModel:
     model = tm.extended_nu_svc(DATA, nu=NU)
@@ -161,7 +157,6 @@ MODELS = [
     ),
 ]  # fmt: skip
 
-# --- the extended robust machine -----------------------------------------------------------------
 
 TEN = points("overlapping", 1, n=10)
 
@@ -213,8 +208,6 @@ ROBUST += [
     refused(halved_often, "finely"),
 ]  # fmt: skip
 
-# --- bounds of slacks and conflicts --------------------------------------------------------------
-
 
 def nowhere() -> Any:
     start = closed_slack_bounds(EIGHT, penalty=1.0, intercept="penalised", slack=1e-4)
@@ -247,8 +240,6 @@ TIGHTENING += [
             penalty=-1.0, intercept="penalised"),
     refused(partial(pair_norms, EIGHT, "fixed"), "intercept must be one of"),
 ]  # fmt: skip
-
-# --- cuts and their models -----------------------------------------------------------------------
 
 
 @functools.cache
@@ -296,7 +287,6 @@ CUTS = [
     added("lifted", lambda: tm.extended_nu_svc_polar(DATA, nu=NU), "a component first", times=2),
 ]  # fmt: skip
 
-# --- concave programs ----------------------------------------------------------------------------
 
 SQUARE, ROWS_9, ROWS_11 = (Polytope(np.ones((1, n)), np.ones(1), 1.0) for n in (2, 9, 11))
 PROGRAM = concave_model(SQUARE, np.diag([1.0, 0.0]), np.zeros(2))
@@ -397,8 +387,6 @@ CONCAVE = [
     ),
 ]  # fmt: skip
 
-# --- separators of the library -------------------------------------------------------------------
-
 
 def benders(word: str, *names: str, data: Any = EIGHT, binary: bool = True, **words: Any) -> Row:
     def call() -> Any:
@@ -442,8 +430,6 @@ SEPARATORS = [
             "must be one of extended_nu_svc_polar", known=[1.0, 0.0]),
     refused(partial(tm.cuts.facial, ALONG), "known", known=[1.0, 0.0, 0.0]),
 ]  # fmt: skip
-
-# --- separating ----------------------------------------------------------------------------------
 
 
 def separating(model: Any = None, **words: Any) -> Any:

@@ -4,7 +4,6 @@ tests/soundness/searches.py asks 300 instances."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import signal
@@ -90,11 +89,11 @@ def test_it_is_the_nearest_of_all_facets(
     found = WAYS[way](data, nu=nu, class_balance=weights, intercept=mode)
     hold(found, nearest_facet(data, mode, nu, caps))
     assert_values_are_the_objective(found, data, mode, nu, caps)
-    assert set(found.best.values) == {"w", "rho", "xi"} | ({"b"} if mode != "none" else set())
-    if mode != "none":  # the point meets the rows, and its loss is the objective
-        w, b, rho, xi = (found.best.values[name] for name in ("w", "b", "rho", "xi"))
-        assert (data.y * (data.X @ w + b) - rho + xi >= -1e-12).all()
-        assert -nu * rho + caps @ xi == pytest.approx(found.best.objective, abs=1e-12)
+    assert ("b" in found.best.values) == (mode != "none")
+    # The point meets the rows, and its loss is the objective.
+    w, b, rho, xi = (found.best.values.get(name, 0.0) for name in ("w", "b", "rho", "xi"))
+    assert (data.y * (data.X @ w + b) - rho + xi >= -1e-12).all()
+    assert -nu * rho + caps @ xi == pytest.approx(found.best.objective, abs=1e-12)
     for cut in found.cuts if isinstance(found, inner.CuttingPlaneResult) else ():
         verify_cut(cut, found.problem, found.cuts)
 
@@ -115,13 +114,6 @@ def test_every_search_proves_the_same_optimum(number: int) -> None:
     assert all(end.endswith("proven") for end in ends), ends
 
 
-@functools.cache
-def plain(way: str, d: int = 2) -> tuple[TrainingData, float, Any]:
-    data = gauss(7, 24, 2) if d == 2 else cloud(1, 30, 3)
-    nu = below_nu_bar(data, 0.5)
-    return data, nu, WAYS[way](data, nu=nu)
-
-
 @pytest.mark.parametrize(
     ("way", "factor"),
     [
@@ -130,14 +122,10 @@ def plain(way: str, d: int = 2) -> tuple[TrainingData, float, Any]:
     ],
 )
 def test_scaled_points_scale_both_ends(way: str, factor: float) -> None:
-    data, nu, one = plain(way, 3 if way in FAST else 2)
+    data = cloud(1, 30, 3) if way in FAST else gauss(7, 24, 2)
+    nu = below_nu_bar(data, 0.5)
     scaled = WAYS[way](TrainingData(factor * data.X, data.y), nu=nu)
     hold(scaled, factor * hull_search(data, nu=nu).objective)
-    assert scaled.bound == pytest.approx(factor * one.bound, rel=1e-6)
-    if way in ("projected", "literal"):
-        for cut, other in zip(one.cuts, scaled.cuts, strict=True):
-            assert other.coefficients["w"] == pytest.approx(cut.coefficients["w"], abs=1e-6)
-            assert other.rhs * factor == pytest.approx(cut.rhs, rel=1e-6)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -401,15 +389,12 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
     """A band of 1 is too small for most rays: then all points are asked."""
     monkeypatch.setattr(inner.active_points, "BAND", band)
     data = cloud(1, 400, 3, share=0.4)
-    weights: Any = balance
-    if balance == "given":
-        weights = np.random.default_rng(0).uniform(0.5, 2.0, data.n)
-        weights /= weights.sum()
+    weights = weights_of(data, balance)
     nu = below_nu_bar(data, 0.5, class_balance=weights, intercept=mode)
     problem = inner.polar_problem(data, nu=nu, class_balance=weights, intercept=mode)
     hulls, _ = inner.in_unit(problem.hulls)
     program = inner.BoxLP(hulls)
-    part = whole = 0
+    part = 0
     for seed in range(20):
         box = node(seed, hulls.k, 0.3)
         exact = program.solve(*box, 1.0)
@@ -421,12 +406,11 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
         short = exact.bound.value - found.bound.value
         assert short <= inner.node_program.NEARLY * (level - found.bound.value) + 1e-9
         part += program.solves - before
-        whole += 1
         # A ray has its exact end either way.
         near, _ = program.shoot(hint, nearby=True)
         far, _ = program.shoot(hint)
         assert near.secant == pytest.approx(far.secant, rel=1e-9)
-    assert band == 1 or part <= 3 * whole
+    assert band == 1 or part <= 60
 
 
 def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:

@@ -78,9 +78,6 @@ def _beside(name: str, model: pyo.ConcreteModel, witness: pyo.ConcreteModel, uni
     return solving(name, model, truth, method="branch-and-cut")
 
 
-# --- one curved row -------------------------------------------------------------------------------
-
-
 def curved_case(rng: np.random.Generator, index: int) -> Case:
     """Balls, ellipsoids, shells and their surfaces beside linear rows, in units of 2^-12 to 2^12.
 
@@ -121,9 +118,6 @@ def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteMod
         goal = goal - sum(0.7 / unit * m.x[j] ** 2 for j in own[:2])
     m.goal = pyo.Objective(expr=goal)
     return m
-
-
-# --- edited extended nu-SVCs ----------------------------------------------------------------------
 
 
 def sphere_case(rng: np.random.Generator, index: int) -> Case:

@@ -71,9 +71,6 @@ def problem_optimum(model: pyo.ConcreteModel, row: str) -> float:
     return best
 
 
-# --- what an edit does ----------------------------------------------------------------------------
-
-
 def _weights(m: Any) -> list[Any]:
     return list((m.w if m.find_component("w") is not None else m.B).values())
 
@@ -287,8 +284,6 @@ def _of_the_problem(label: str, said: Any, best: float) -> list[Answer]:
     ]
 
 
-# --- tables ---------------------------------------------------------------------------------------
-
 COMPARED = ("conic_sdp", "zero_one_relaxed", "zero_one_big_m", "zero_one_hinge")
 
 
@@ -339,8 +334,6 @@ def _beside(table: Any, row: Any, edited: float, unedited: float) -> str:
         return ""
     return f"a gap beside {unedited:.6g}, the optimum of the edited problem is {edited:.6g}"
 
-
-# --- convex entries -------------------------------------------------------------------------------
 
 CONVEX = (
     ("c_svc", {"C": 1.0}), ("soft_margin_svc", {"ridge": 0.125}), ("nu_svc", {"nu": 0.25}),

@@ -155,9 +155,6 @@ def _by_hand(X: np.ndarray, options: Document) -> np.ndarray:
     return X
 
 
-# --- forging --------------------------------------------------------------------------------------
-
-
 def places(part: Any, at: Path_ = ()) -> Iterator[Path_]:
     """Every leaf, every list and every object of a document."""
     if at:
@@ -319,9 +316,6 @@ Scheme = Callable[[Honest, np.random.Generator], Document]
 SCHEMES: tuple[Scheme, ...] = (
     allowed, other_machine, other_points, multiplied, grown, nothing, multiplied, as_it_was,
 )  # fmt: skip
-
-
-# --- judging --------------------------------------------------------------------------------------
 
 
 def forged_case(rng: np.random.Generator, index: int) -> Case:

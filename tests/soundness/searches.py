@@ -111,8 +111,6 @@ def _answer(label: str, said: Said, truth: Truth, extra: str = "") -> Answer:
     return Answer(label, said, truth, extra)
 
 
-# --- models solved by searches --------------------------------------------------------------------
-
 # The method that each is solved by.
 MODELS = {
     "extended_nu_svc": "auto", "min_cvar": "auto", "extended_nu_svc_reverse": "auto",
@@ -141,8 +139,6 @@ def searched_case(rng: np.random.Generator, index: int) -> Case:
 
     return Case(label, ask)
 
-
-# --- paths ----------------------------------------------------------------------------------------
 
 EXPONENTS = (0, 0, 3, -3, 10, -10, 20, -20)
 
