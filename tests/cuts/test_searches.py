@@ -413,15 +413,6 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
     assert band == 1 or part <= 60
 
 
-def test_tightening_moves_sides_as_far_as_the_bound_says() -> None:
-    bound = inner.Bound(1.0, np.array([2.0, -4.0, 0.0]))
-    box = inner.by_multipliers(bound, -np.ones(3), np.ones(3), 2.0)
-    assert box is not None
-    assert box[0] == pytest.approx([-1.0, 0.75, -1.0], abs=1e-11)
-    assert box[1] == pytest.approx([-0.5, 1.0, 1.0], abs=1e-11)
-    assert inner.by_multipliers(bound, -np.ones(3), np.ones(3), 0.0) is None
-
-
 def corner_weights(hulls: forms.ReducedHulls, count: int) -> list[np.ndarray]:
     program = inner.BoxLP(hulls)
     return [program.local_search(w)[0] for w in unit_directions(0, count, hulls.k)]

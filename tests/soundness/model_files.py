@@ -140,9 +140,6 @@ def drawn(rng: np.random.Generator, *, plain: bool, products: bool) -> Drawn:
     return model
 
 
-# --- text -----------------------------------------------------------------------------------------
-
-
 class _LpWriter:
     """Lines of an LP file; of a plain one as all readers take them."""
 
@@ -313,9 +310,6 @@ def write_task(model: Drawn, file: Path) -> None:
         task.writedata(str(file))
 
 
-# --- what is read ---------------------------------------------------------------------------------
-
-
 def misread(model: Drawn, found: pyo.ConcreteModel) -> str:
     """The first number that is not the double nearest to what is written."""
     for j, kind in enumerate(model.kinds):
@@ -371,9 +365,6 @@ def _numbers(expression: Any) -> tuple[dict[tuple[int, ...], float], float]:
         i, j = sorted((int(v.name[1:]), int(w.name[1:])))
         found[i, j] = c
     return found, body.constant
-
-
-# --- optima ---------------------------------------------------------------------------------------
 
 
 def best(model: Drawn) -> Fraction | None:
@@ -440,9 +431,6 @@ def others(file: Path, value: Fraction | None, *, products: bool) -> str:
         if not same:
             return f"{name} has {found}, and all points {value if value is None else float(value)}"
     return ""
-
-
-# --- cases ----------------------------------------------------------------------------------------
 
 
 def file_case(rng: np.random.Generator, index: int) -> Case:
