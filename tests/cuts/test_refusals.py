@@ -20,24 +20,9 @@ from tests.inside.formulations import closed_slack_bounds, pair_norms
 from tests.inside.solvers import choice, tail_difference
 from tests.inside.solvers import simplicial_halves as halves
 from tests.references.reference_solutions import points
-from tests.support.concave_models import (
-    Polytope,
-    concave_model,
-    linear_model,
-    lrcp_model,
-)
+from tests.support import concave_models as models
 from tests.support.point_clouds import below_nu_bar, cloud
 from tests.support.separations import cover, master
-from tightmargin.cuts import (
-    branch_and_cut,
-    cutting_plane,
-    cvar_profile,
-    extended_nu_path,
-    hull_search,
-    robust_search,
-    tighten,
-    with_conflicts,
-)
 from tightmargin.formulations import TrainingData
 from tightmargin.solvers import NumberError
 
@@ -60,7 +45,7 @@ def rows(call: Any, *cases: tuple[str, dict[str, Any]], **same: Any) -> list[Row
 
 
 SEARCHES: list[Row] = []
-for search in (branch_and_cut, hull_search, cutting_plane):
+for search in (tm.cuts.branch_and_cut, tm.cuts.hull_search, tm.cuts.cutting_plane):
     SEARCHES += rows(
         search,
         ("extended_nu_svc_ball", {"nu": below_nu_bar(DATA, 1.1)}),
@@ -72,14 +57,14 @@ for search in (branch_and_cut, hull_search, cutting_plane):
         data=DATA, nu=NU,
     )  # fmt: skip
 SEARCHES += rows(
-    partial(branch_and_cut, DATA, nu=NU),
+    partial(tm.cuts.branch_and_cut, DATA, nu=NU),
     ("absolute in", {"absolute": -1.0}), ("starts", {"starts": 0}),
     ("node_limit", {"node_limit": 0}), ("cut_limit", {"cut_limit": -1}), ("seed", {"seed": -1}),
     ("start must hold 2 finite numbers", {"start": [[1.0, np.nan]]}),
     ("debug_solution: a weight of 0", {"debug_solution": [0.0, 0.0]}),
 )  # fmt: skip
 SEARCHES += rows(
-    hull_search,
+    tm.cuts.hull_search,
     ("take branch_and_cut", {"data": WIDE, "nu": below_nu_bar(WIDE, 0.5)}),
     ("round_limit", {"round_limit": 0}),
     ("start must hold 2 finite numbers", {"start": [1.0, 2.0, 3.0]}),
@@ -87,7 +72,7 @@ SEARCHES += rows(
     data=DATA, nu=NU,
 )  # fmt: skip
 SEARCHES += rows(
-    partial(cutting_plane, DATA, nu=NU),
+    partial(tm.cuts.cutting_plane, DATA, nu=NU),
     ("strategy", {"strategy": "facial"}), ("space", {"space": "w"}), ("starts", {"starts": 0}),
     ("seed", {"seed": -1}), ("2 finite", {"debug_solution": [1.0]}),
     ("no direction", {"debug_solution": [0.0, 0.0]}),
@@ -100,12 +85,12 @@ def never(*given: Any) -> Any:
 
 
 def profile(nus: list[float]) -> Any:
-    path = extended_nu_path(points("separable", 2), [0.95], engine=never)
-    return cvar_profile(path, nus)
+    path = tm.cuts.extended_nu_path(points("separable", 2), [0.95], engine=never)
+    return tm.cuts.cvar_profile(path, nus)
 
 
 PATHS = rows(
-    extended_nu_path,
+    tm.cuts.extended_nu_path,
     ("nus is empty", {"nus": []}), ("nu must lie in (0, 1]", {"nus": [0.3, 1.2]}),
     ("nu must be a positive", {"nus": [0.0]}), ("tolerance must lie above 0", {"tolerance": 0.0}),
     ("method must be one of auto", {"engine": "luck"}), ("rank 2 of 3", {"data": DOUBLED}),
@@ -180,7 +165,7 @@ def halved_often() -> None:
 
 FIFTEEN = tm.TrainingData(np.random.default_rng(0).standard_normal((8, 15)), [1, -1] * 4)
 ROBUST = rows(
-    robust_search,
+    tm.cuts.robust_search,
     ("mu must be a whole number", {"mu": 0.15}), ("mu must be below nu", {"nu": 0.1}),
     ("intercept", {"intercept": "some"}), ("gap", {"gap": 0.0}),
     ("nu + mu must be below", {"nu": 0.9, "intercept": "free"}),
@@ -212,12 +197,12 @@ ROBUST += [
 def nowhere() -> Any:
     start = closed_slack_bounds(EIGHT, penalty=1.0, intercept="penalised", slack=1e-4)
     wrong = replace(start, upper=np.zeros(8), proof="stated")
-    return tighten(EIGHT, penalty=1.0, intercept="penalised", bounds=wrong)
+    return tm.cuts.tighten(EIGHT, penalty=1.0, intercept="penalised", bounds=wrong)
 
 
 BOUNDS = closed_slack_bounds(EIGHT, penalty=1.0, intercept="penalised")
 TIGHTENING = rows(
-    tighten,
+    tm.cuts.tighten,
     ("penalty must be a positive finite number", {"penalty": 0.0}),
     ("did you mean free", {"intercept": "fre"}),
     ("relaxation must be one of both, qp, sdp", {"relaxation": "sdpp"}),
@@ -236,7 +221,7 @@ TIGHTENING += [
         ("z must be 8 finite numbers", {"z": np.zeros(3)}),
         ("z must be 8 finite numbers", {"z": np.full(8, np.nan)}),
     ),
-    refused(partial(with_conflicts, BOUNDS, EIGHT), "penalty must be",
+    refused(partial(tm.cuts.with_conflicts, BOUNDS, EIGHT), "penalty must be",
             penalty=-1.0, intercept="penalised"),
     refused(partial(pair_norms, EIGHT, "fixed"), "intercept must be one of"),
 ]  # fmt: skip
@@ -244,7 +229,7 @@ TIGHTENING += [
 
 @functools.cache
 def cut(space: str) -> tm.cuts.Cut:
-    return cutting_plane(DATA, nu=NU, round_limit=2, starts=1, space=space).cuts[0]
+    return tm.cuts.cutting_plane(DATA, nu=NU, round_limit=2, starts=1, space=space).cuts[0]
 
 
 def scaling(numbers: list[float], rhs: float, word: str) -> Row:
@@ -288,10 +273,11 @@ CUTS = [
 ]  # fmt: skip
 
 
-SQUARE, ROWS_9, ROWS_11 = (Polytope(np.ones((1, n)), np.ones(1), 1.0) for n in (2, 9, 11))
-PROGRAM = concave_model(SQUARE, np.diag([1.0, 0.0]), np.zeros(2))
-NINE = concave_model(ROWS_9, np.diag(np.arange(1.0, 10)), np.zeros(9))
-ELEVEN = concave_model(ROWS_11, np.eye(11), np.zeros(11))
+SQUARE, ROWS_9, ROWS_11 = (models.Polytope(np.ones((1, n)), np.ones(1), 1.0) for n in (2, 9, 11))
+PROGRAM = models.concave_model(SQUARE, np.diag([1.0, 0.0]), np.zeros(2))
+NINE = models.concave_model(ROWS_9, np.diag(np.arange(1.0, 10)), np.zeros(9))
+QUADRATIC_ROW = models.lrcp_model(ROWS_9, np.ones(9), np.eye(9), np.zeros(9), 1.0)
+ELEVEN = models.concave_model(ROWS_11, np.eye(11), np.zeros(11))
 
 
 def minimising(change: Callable[[pyo.ConcreteModel], Any], objective: Any, word: str) -> Row:
@@ -320,7 +306,7 @@ def function_of(f: Any, gradient: Any, word: str, error: Any = ValueError, **wor
     """A function of Python over the square, or over a model that is given."""
 
     def call() -> Any:
-        model = words.pop("model", None) or linear_model(SQUARE)
+        model = words.pop("model", None) or models.linear_model(SQUARE)
         given = {"variables": model.x} | words
         if "objective" in given:
             model.goal = pyo.Objective(expr=given.pop("objective")(model))
@@ -334,7 +320,7 @@ slope = lambda x: -2 * x  # noqa: E731
 
 
 def two_reasons() -> Any:
-    model = concave_model(SQUARE, np.eye(2), np.zeros(2))
+    model = models.concave_model(SQUARE, np.eye(2), np.zeros(2))
     model.far = pyo.Constraint(expr=model.x[0] ** 2 + model.x[1] ** 2 >= 1)
     return tm.cuts.solve_lrcp(model)
 
@@ -367,10 +353,7 @@ CONCAVE = [
     refused(
         partial(tm.cuts.minimise_concave, NINE), "9 concave directions", method="inner-hull"
     ),
-    refused(
-        partial(tm.cuts.solve_lrcp, lrcp_model(ROWS_9, np.ones(9), np.eye(9), np.zeros(9), 1.0)),
-        "a quadratic row", method="inner-hull",
-    ),
+    refused(partial(tm.cuts.solve_lrcp, QUADRATIC_ROW), "a quadratic row", method="inner-hull"),
     refused(partial(tm.cuts.solve_lrcp, PROGRAM), "0 reverse convex rows"),
     function_of(lambda x: float(x @ x), lambda x: 2 * x, "not concave between"),
     function_of(minus_square, lambda x: 2 * x, "gradient: the tangent"),
@@ -383,7 +366,7 @@ CONCAVE = [
     function_of(minus_square, slope, "an objective of its own", objective=lambda m: m.x[0]),
     function_of(
         minus_square, slope, "empty, or unbounded",
-        model=linear_model(Polytope(np.ones((1, 2)), np.ones(1), None)),
+        model=models.linear_model(models.Polytope(np.ones((1, 2)), np.ones(1), None)),
     ),
 ]  # fmt: skip
 

@@ -94,9 +94,6 @@ class Trial:
         return Question(words, value, self.powers, self.power, error, self.upper)
 
 
-# --- data -----------------------------------------------------------------------------------------
-
-
 def points(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Points on a grid with both labels, often with duplicates or a constant feature."""
     X = rng.integers(-8, 9, size=(n, d)) / 4
@@ -129,9 +126,6 @@ def separated(rng: np.random.Generator, X: np.ndarray) -> tuple[np.ndarray, np.n
 
 def uniform(data: Any) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
-
-
-# --- hyperparameters ------------------------------------------------------------------------------
 
 
 def one_of(rng: np.random.Generator, *values: float) -> float:
@@ -218,9 +212,6 @@ def some_word(name: str, *words: str) -> Draw:
     return lambda rng, data, mode: {name: str(rng.choice(words))}
 
 
-# --- witnesses ------------------------------------------------------------------------------------
-
-
 def weighted(data: Any, mode: str, ridge: float, pi: float) -> float:
     costs = np.where(data.y > 0, 1 - pi, pi) / data.n
     return ref.hinge(data, mode, ridge, costs).value
@@ -265,8 +256,6 @@ def zero_one(data: Any, mode: str, penalty: float, **_: Any) -> Fraction:
 def sdp(data: Any, mode: str, intercept_bound: float | None = None, **price: float) -> float:
     return ref.theorem_2(data, mode, **price, bound_on_b=intercept_bound).value
 
-
-# --- the table ------------------------------------------------------------------------------------
 
 SQUARE, RIDGE, PRICE = {"C": -2}, {"ridge": 2}, {"penalty": -2}
 FEW: dict[str, Any] = {"features": 2, "most": 9}

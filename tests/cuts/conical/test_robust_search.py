@@ -12,17 +12,9 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
+from tests.inside import solvers as kernel
 from tests.inside.cuts import _problem
 from tests.inside.formulations import level_price, offset_limit, robust_risk, window
-from tests.inside.solvers import (
-    HalvedOrthants,
-    StopReason,
-    automatic_method,
-    orthants,
-)
-from tests.inside.solvers import simplicial_cover_lemma as cover_lemma
-from tests.inside.solvers import simplicial_cover_value as cover_value
-from tests.inside.solvers import simplicial_halves as halves
 from tests.references.extended_nu import by_all_outliers
 from tightmargin.cuts import robust_search
 from tightmargin.solvers import Verdict
@@ -44,7 +36,7 @@ def test_w_0_is_proven_where_every_machine_has_a_positive_risk() -> None:
     data = tm.TrainingData(np.vstack([X, X]), np.repeat([1.0, -1.0], 4))
     found = robust_search(data, nu=0.5, mu=0.125, intercept="none")
     assert (found.risk, found.bound, found.gap) == (0.0, 0.0, 0.0)
-    assert found.stop is StopReason.PROVEN
+    assert found.stop is kernel.StopReason.PROVEN
     assert not found.w.any()
 
 
@@ -59,9 +51,9 @@ def test_limits_and_ctrl_c_keep_what_is_proven() -> None:
 
     few = robust_search(data, cell_limit=3, **words)
     for found, stop in (
-        (few, StopReason.CELL_LIMIT),
-        (robust_search(data, time_limit=1e-9, **words), StopReason.TIME_LIMIT),
-        (robust_search(data, progress=once, **words), StopReason.INTERRUPTED),
+        (few, kernel.StopReason.CELL_LIMIT),
+        (robust_search(data, time_limit=1e-9, **words), kernel.StopReason.TIME_LIMIT),
+        (robust_search(data, progress=once, **words), kernel.StopReason.INTERRUPTED),
     ):
         assert found.stop is stop
         assert -np.inf < found.bound <= whole.bound + 1e-9
@@ -85,11 +77,11 @@ def test_beyond_the_limit_of_b_every_risk_is_positive() -> None:
             assert robust_risk(data, w, 1.001 * b, nu=nu, mu=mu)[0] > 0
 
 
-def _proof() -> tuple[Any, HalvedOrthants]:
+def _proof() -> tuple[Any, kernel.HalvedOrthants]:
     data = drawn(3, n=20)
     problem, unit = _problem(data, 0.45, 0.1, "penalised")
     found = robust_search(data, nu=0.45, mu=0.1)
-    lemma = cover_lemma(problem, found.cover, unit)
+    lemma = kernel.simplicial_cover_lemma(problem, found.cover, unit)
     assert lemma is not None
     assert lemma.value == found.bound
     return problem, found.cover
@@ -98,7 +90,7 @@ def _proof() -> tuple[Any, HalvedOrthants]:
 def test_forged_covers_prove_nothing_false() -> None:
     """A cover with any one number changed is refused, or proves a bound that is true."""
     problem, cover = _proof()
-    honest = cover_value(problem, cover)
+    honest = kernel.simplicial_cover_value(problem, cover)
     rng = np.random.default_rng(2)
     refused = 0
     for _ in range(150):
@@ -107,7 +99,8 @@ def test_forged_covers_prove_nothing_false() -> None:
         at = tuple(int(rng.integers(size)) for size in numbers.shape)
         numbers[at] = numbers[at] * rng.choice([0, -1, 2]) + rng.choice([0, 1])
         try:
-            value = cover_value(problem, dataclasses.replace(cover, **{name: numbers}))
+            forged = dataclasses.replace(cover, **{name: numbers})
+            value = kernel.simplicial_cover_value(problem, forged)
         except ValueError:
             refused += 1
         else:
@@ -120,15 +113,15 @@ def test_missing_cones_are_missed(part: int) -> None:
     problem, cover = _proof()
     halved = np.delete(cover.halved, part, axis=0)
     with pytest.raises(ValueError, match=r"cone|leaf|leaves"):
-        cover_value(problem, dataclasses.replace(cover, halved=halved))
+        kernel.simplicial_cover_value(problem, dataclasses.replace(cover, halved=halved))
 
 
 def test_both_halves_hold_the_whole_cone() -> None:
     rng = np.random.default_rng(4)
-    cone = next(iter(orthants(4)))
+    cone = next(iter(kernel.orthants(4)))
     for _ in range(60):
         i, j = (int(k) for k in rng.choice(4, size=2, replace=False))
-        lower, upper = halves(cone, i, j, int(rng.integers(-2, 3)))
+        lower, upper = kernel.simplicial_halves(cone, i, j, int(rng.integers(-2, 3)))
         inside = cone @ rng.integers(0, 9, size=4)
         solved = [np.linalg.solve(half.astype(float), inside) for half in (lower, upper)]
         assert max(float(t.min()) for t in solved) > -1e-6 * float(np.abs(inside).max() + 1)
@@ -186,7 +179,7 @@ def test_what_the_search_does_not_take_is_left_to_others() -> None:
     flat = tm.TrainingData(np.column_stack([noisy().X, np.full(9, 3.0)]), noisy().y)
     for data in (noisy(n=8, d=15), flat, noisy(n=1200, d=1)):
         model = tm.extended_robust_svc(data, nu=0.5, mu=1 / data.n)
-        assert automatic_method(model.origin) is None
+        assert kernel.automatic_method(model.origin) is None
 
 
 def test_an_edited_model_is_proven_by_a_tree() -> None:
