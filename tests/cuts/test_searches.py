@@ -413,36 +413,25 @@ def test_few_points_in_doubt_give_the_bound_of_all_points(
     assert band == 1 or part <= 60
 
 
-def corner_weights(hulls: forms.ReducedHulls, count: int) -> list[np.ndarray]:
-    program = inner.BoxLP(hulls)
-    return [program.local_search(w)[0] for w in unit_directions(0, count, hulls.k)]
-
-
 def test_a_cut_is_proven_only_with_correct_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     hulls = some_hulls(3, 40, 3)
-    weight = corner_weights(hulls, 1)[0]
+    weight, _ = inner.BoxLP(hulls).local_search(unit_directions(0, 1, hulls.k)[0])
     level = forms.support_value(hulls, weight) * (1 - 1e-6)
     assert inner.sphere_cut(hulls, weight, level) is not None
-    # Steps of a tenth more leave the ball: the check sees it.
-    steps = inner.sphere_cuts.steps_to_norm
-    monkeypatch.setattr(inner.sphere_cuts, "steps_to_norm", lambda *given: 1.1 * steps(*given))
-    assert inner.sphere_cut(hulls, weight, level) is None
-    monkeypatch.undo()
-    # An inverse that is none has no error bound.
-    inverse = np.linalg.inv
-    monkeypatch.setattr(np.linalg, "inv", lambda rows: inverse(rows) * 1.01)
-    assert inner.sphere_cut(hulls, weight, level) is None
-    monkeypatch.undo()
-    # A shallow one is not worth its row.
-    with monkeypatch.context() as patch:
-        patch.setattr(inner.sphere_cuts, "LEAST_DEPTH", 1e9)
-        assert inner.sphere_cut(hulls, weight, level) is None
-    # Nor is there a cone where no rows are independent.
-    monkeypatch.setattr(
-        inner.sphere_cuts, "nnls", lambda rows, foot: (np.zeros(rows.shape[1]), 0.0)
-    )
-    monkeypatch.setattr(inner.sphere_cuts, "independent_rows", lambda rows, k: None)
-    assert inner.sphere_cut(hulls, weight, level) is None
+    own, steps, inverse = inner.sphere_cuts, inner.sphere_cuts.steps_to_norm, np.linalg.inv
+    wrong: tuple[list[tuple[Any, str, Any]], ...] = (
+        [(own, "steps_to_norm", lambda *given: 1.1 * steps(*given))],  # they leave the ball
+        [(np.linalg, "inv", lambda rows: inverse(rows) * 1.01)],  # no inverse has no error bound
+        [(own, "LEAST_DEPTH", 1e9)],  # a shallow cut is not worth its row
+        # No rows are independent: there is no cone.
+        [(own, "nnls", lambda rows, foot: (np.zeros(rows.shape[1]), 0.0)),
+         (own, "independent_rows", lambda rows, k: None)],
+    )  # fmt: skip
+    for changes in wrong:
+        with monkeypatch.context() as patch:
+            for change in changes:
+                patch.setattr(*change)
+            assert inner.sphere_cut(hulls, weight, level) is None
 
 
 def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
