@@ -287,44 +287,31 @@ def assert_ended(found: inner.CuttingPlaneResult, stop: StopReason) -> None:
     assert max(entry.lower for entry in found.trace) <= found.best.objective
 
 
-def test_ctrl_c_keeps_the_best_point_and_the_bound(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("end", ["ctrl-c", "interrupted", "late"])
+def test_an_early_end_keeps_the_best_point_and_the_bound(
+    end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the seventieth program Ctrl-C is pressed, or it is interrupted, or the clock jumps."""
     before = signal.getsignal(signal.SIGINT)
-    cut, count = inner.separation.concavity_cut, itertools.count(1)
-
-    def pressing(*words: Any) -> Any:
-        if next(count) == 4:
-            signal.raise_signal(signal.SIGINT)
-        return cut(*words)
-
-    monkeypatch.setattr(inner.separation, "concavity_cut", pressing)
-    found = tm.cuts.cutting_plane(LONG, nu=LONG_NU)
-    assert_ended(found, StopReason.INTERRUPTED)
-    assert len(found.cuts) == 4
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-@pytest.mark.parametrize("stop", [StopReason.INTERRUPTED, StopReason.TIME_LIMIT])
-def test_a_program_that_is_cut_short_ends_the_loop(
-    stop: StopReason, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The seventieth program is interrupted, or the clock jumps inside of it."""
     resolve, solves, late = LiveLP.resolve, itertools.count(1), [0.0]
 
     def short(live: LiveLP, limit: float | None = None) -> Any:
         answer = resolve(live, limit)
         if next(solves) != 70:
             return answer
-        if stop is StopReason.INTERRUPTED:
-            return replace(answer, status=Status.INTERRUPTED)
-        late[0] = 1e6
-        return replace(answer, status=Status.LIMIT_NO_SOLUTION)
+        if end == "ctrl-c":
+            signal.raise_signal(signal.SIGINT)
+            return answer
+        late[0] = 1e6 * (end == "late")
+        status = Status.LIMIT_NO_SOLUTION if end == "late" else Status.INTERRUPTED
+        return replace(answer, status=status)
 
     monkeypatch.setattr(LiveLP, "resolve", short)
     clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + late[0])
     monkeypatch.setattr(f"{inner.Relaxation.__module__}.time", clock)
-    assert_ended(tm.cuts.cutting_plane(LONG, nu=LONG_NU, time_limit=1e5), stop)
+    found = tm.cuts.cutting_plane(LONG, nu=LONG_NU, time_limit=1e5)
+    assert_ended(found, StopReason.TIME_LIMIT if end == "late" else StopReason.INTERRUPTED)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_empty_relaxation_that_nothing_confirms_is_no_proof(

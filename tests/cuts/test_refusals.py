@@ -467,6 +467,7 @@ SEPARATING += [
     answering(lambda m: [m.z[0] * m.z[1] >= 1], ValueError, "is not linear"),
     answering(lambda m: [m.z[0] - m.z[0] >= 1], ValueError, "no variable that is free"),
     answering(lambda m: [float("nan") * m.z[0] >= 1], ValueError, "nan"),
+    answering(lambda m: [m.z[0] + LOSS.z[1] >= 1], ValueError, "variable z[1] of another model ("),
 ]
 
 TABLE = [

@@ -445,8 +445,7 @@ def test_cuts_shrink_the_tree_and_follow_from_their_origin() -> None:
     for cut in found.cuts:
         verify_cut(cut, found.problem)
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert document["proven"]
-    assert len(document["cuts"]) == len(found.cuts)
+    assert (document["proven"], len(document["cuts"])) == (True, len(found.cuts))
 
 
 @pytest.fixture

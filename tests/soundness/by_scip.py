@@ -46,12 +46,12 @@ def scip_run(model: pyo.ConcreteModel, nodes: int = 1000) -> Any:
 def scip_optimum(model: pyo.ConcreteModel) -> float:
     """Optimum of a model; inf without a point, -inf without a least value."""
     scip = scip_run(model)
-    match scip.getStatus():
-        case "optimal":
-            return float(scip.getObjVal())
-        case "infeasible" | "unbounded" as status:
-            return math.inf if status == "infeasible" else -math.inf
-    raise NoWitnessError(scip.getStatus())
+    status = scip.getStatus()
+    if status == "optimal":
+        return float(scip.getObjVal())
+    if status in ("infeasible", "unbounded"):
+        return math.inf if status == "infeasible" else -math.inf
+    raise NoWitnessError(status)
 
 
 def truth_of(value: float, model: pyo.ConcreteModel, *, paper: bool = False) -> Truth:

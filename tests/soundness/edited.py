@@ -330,9 +330,9 @@ def said_by_row(row: Any, table: Any, model: Any) -> Said:
 
 def _beside(table: Any, row: Any, edited: float, unedited: float) -> str:
     """A gap of an edited row beside the unedited optimum, where the edit excludes that optimum."""
-    if table.relative_gap(row) is None or edited <= unedited + 2 * ERROR * max(1.0, abs(unedited)):
-        return ""
-    return f"a gap beside {unedited:.6g}, the optimum of the edited problem is {edited:.6g}"
+    apart = edited > unedited + 2 * ERROR * max(1.0, abs(unedited))
+    wrong = f"a gap beside {unedited:.6g}, the optimum of the edited problem is {edited:.6g}"
+    return wrong if apart and table.relative_gap(row) is not None else ""
 
 
 CONVEX = (

@@ -74,8 +74,7 @@ class Outcome:
 def case_of(family: str, seed: int, number: int) -> Case:
     """One case; the same on every machine and whatever other cases ran before."""
     rng = np.random.default_rng([seed, zlib.crc32(family.encode()), number])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the witnesses
+    with warnings.catch_warnings(action="ignore"):  # of the witnesses
         return FAMILIES[family](rng, number)
 
 
@@ -84,8 +83,7 @@ def outcome_of(family: str, seed: int, number: int) -> Outcome:
     case = case_of(family, seed, number)
     outcome = functools.partial(Outcome, family, number, case.name)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             answers = case.ask()
     except REFUSALS as refusal:
         return outcome(refused=f"{refusal}"[:200])

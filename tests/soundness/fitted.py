@@ -128,18 +128,15 @@ def names_case(rng: np.random.Generator, number: int) -> Case:
 def _changed(frame: pd.DataFrame, change: str, order: Any) -> tuple[pd.DataFrame, bool]:
     """New points with other columns, and whether they still are points of the same features."""
     first = frame.columns[0]
-    match change:
-        case "permuted":
-            return frame.iloc[:, order], True
-        case "renamed":
-            return frame.rename(columns={first: f"{first}_"}), False
-        case "missing":
-            return frame.drop(columns=first), False
-        case "foreign":
-            return frame.assign(another=1.0).iloc[:, ::-1], False
-        case "doubled":
-            return frame.set_axis([*frame.columns[1:], frame.columns[1]], axis=1), False
-    return frame.set_axis(range(frame.shape[1]), axis=1), True
+    changed = {
+        "permuted": (frame.iloc[:, order], True),
+        "renamed": (frame.rename(columns={first: f"{first}_"}), False),
+        "missing": (frame.drop(columns=first), False),
+        "foreign": (frame.assign(another=1.0).iloc[:, ::-1], False),
+        "doubled": (frame.set_axis([*frame.columns[1:], frame.columns[1]], axis=1), False),
+        "unnamed": (frame.set_axis(range(frame.shape[1]), axis=1), True),
+    }
+    return changed[change]
 
 
 def _said(machine: Any, data: Any, frame: pd.DataFrame, way: str) -> Any:

@@ -1,11 +1,9 @@
 """How many convex models of the catalogue end CERTIFIED, at ordinary scales and far from them.
 
-python -m tests.soundness.rates --cases 20 --seed 1 --points 40
-
 Each entry at each scale: data are multiplied by a power of two and hyperparameters by what the
-problem's homogeneity asks for, so that it is the same problem in other units. Solved by "auto".
-Models without an optimum and numbers that are refused are counted aside. With a penalised intercept
-a problem is not homogeneous: it is drawn at its own scale only.
+problem's homogeneity asks for, so that it is the same problem in other units. Models without an
+optimum and numbers that are refused are counted aside. With a penalised intercept a problem is not
+homogeneous: it is drawn at its own scale only.
 """
 
 from __future__ import annotations

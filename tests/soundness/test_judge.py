@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,12 +9,10 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.references import reference_solutions
-from tests.soundness import exact
 from tests.soundness.asking import said_by
 from tests.soundness.families import FAMILIES, WEIGHTS, case_of
 from tests.soundness.judge import Said, Truth, infeasible, optimum, unbounded, wrong
-from tests.soundness.questions import TRIALS, points
+from tests.soundness.questions import TRIALS
 
 HONEST = Said(2.0, 2.0 - 1e-9, proven=True, point=True, status="optimal", evaluated=Fraction(2))
 TRUE = optimum(2)
@@ -89,15 +86,6 @@ def test_a_result_is_read_whole() -> None:
     assert float(said.evaluated or 0) == pytest.approx(result.objective, rel=1e-9)
     worse = replace(result, values={**result.values, "xi": result.values["xi"] + 1.0})
     assert wrong(said_by(worse, model), optimum(result.objective, error=1e-6))
-
-
-@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
-def test_exact_0_1_optima_are_those_of_least_norms(mode: str) -> None:
-    """Least-norm problems by nonnegative least squares, over every set of kept points."""
-    for seed, penalty in itertools.product(range(3), (0.25, 2.0)):
-        X, y = points(np.random.default_rng(seed), 6, 2)
-        known = reference_solutions.zero_one_optimum(tm.TrainingData(X, y), mode, penalty)
-        assert float(exact.zero_one(X, y, mode, penalty)) == pytest.approx(known, rel=1e-7)
 
 
 def test_every_entry_is_searched() -> None:

@@ -188,13 +188,6 @@ def test_sdp_rounds_pay_on_a_wide_gap_with_open_points() -> None:
     assert not inner.sdp_pays(replace(wide, bounds=decided, bound=0.0))
 
 
-def test_a_hyperplane_with_w_0_takes_the_place_of_a_worse_incumbent() -> None:
-    data = random_data(6, 14)
-    found, _ = beside_start(data, "free", incumbent=(np.ones(2), 50.0), relaxation="qp")
-    trivial = forms.trivial_points(data, penalty=1.0, intercept="free")[0]
-    assert (found.objective, found.incumbent[1]) == (trivial.objective, trivial.b)
-
-
 def beside_start(data: TrainingData, intercept: str, **words: Any) -> Any:
     """What tightening without conflicts found, and the closed form that it began with."""
     found = tighten(data, penalty=1.0, intercept=intercept, conflicts=False, **words)

@@ -77,7 +77,9 @@ def test_a_file_says_what_the_search_says_and_no_direction_is_below_it(
     assert least == pytest.approx(lower, rel=1e-2)
 
 
-def test_above_nu_bar_it_is_the_ball(tmp_path: Path) -> None:
+def test_above_nu_bar_it_is_the_ball(
+    tmp_path: Path,
+) -> None:
     for own in ({"intercept": "none"}, {"scale": "perez_cruz", "intercept": "penalised"}):
         result, document = written(tm.extended_nu_svc(data_of(2), nu=0.95, **own), tmp_path)
         lower, upper = proven(document)
@@ -85,10 +87,7 @@ def test_above_nu_bar_it_is_the_ball(tmp_path: Path) -> None:
         assert lower <= result.objective < 0
         assert upper == pytest.approx(result.objective, rel=1e-6)
         assert "directions" not in document
-
-
-def test_where_the_sphere_has_no_rational_point_there_are_bounds(tmp_path: Path) -> None:
-    """||w||^2 = 2 in one dimension."""
+    # Where the sphere has no rational point, ||w||^2 = 2 in one dimension, there are bounds.
     model = tm.extended_nu_svc(data_of(1), nu=0.3, scale="perez_cruz")
     result, document = written(model, tmp_path)
     assert document["claim"]["kind"] == "bounds"

@@ -119,14 +119,6 @@ def test_a_row_that_cuts_the_debug_point_off_is_named_with_the_amount(engine: st
     assert "4*z[0]" in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", MIXED)
-def test_rows_of_another_model_are_refused_by_name(engine: str) -> None:
-    (model, _), (other, _) = cover(), cover()
-    other.name = "elsewhere"
-    with pytest.raises(ValueError, match=r"variable z\[1\] of another model \(elsewhere\)"):
-        tm.separate(model, lambda point: [model.z[0] + other.z[1] >= 1], engine=engine)
-
-
 def test_a_point_has_what_the_model_has() -> None:
     (model, _), (other, _) = cover(), cover()
 
