@@ -1,8 +1,8 @@
 """The search by itself: python -m tests.soundness --cases 200 --seed 1 --jobs 1.
 
-One line for each false claim, with the command that asks the case again; then a table of the
-families. With --out FILE outcomes are kept as they come, and a run that was stopped goes on where
-it was. Leaves with 1 when a claim was false or something but a refusal was raised.
+One line for each false claim, with the command that asks it again; then a table of the families.
+With --out FILE outcomes are kept, and a run that was stopped goes on where it was. Leaves with 1
+when a claim was false or something but a refusal was raised.
 """
 
 from __future__ import annotations

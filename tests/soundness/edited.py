@@ -1,8 +1,8 @@
 """Catalogue models after an edit, beside the optimum of the edited problem.
 
-Exact models and relaxations with M: by SCIP, for every choice of the indicators, with the rows of
-points that are given up left out: no M occurs. An edit reads the model only by names that an exact
-entry and its relaxations share. Another convex entry: the edited model itself, read into cvxpy.
+Exact models and relaxations with M: by SCIP, for every choice of the indicators, without the rows
+of points that are given up: no M occurs. An edit reads the model only by names that an exact entry
+and its relaxations share. Another convex entry: the edited model itself, read into cvxpy.
 """
 
 from __future__ import annotations

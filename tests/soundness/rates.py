@@ -41,7 +41,7 @@ def model(name: str, rng: np.random.Generator, points: int, exponent: int) -> An
     return tm.build(name, data, **words)
 
 
-def outcome(name: str, seed: int, index: int, points: int, exponent: int) -> str:
+def outcome(name: str, seed: int, points: int, exponent: int, index: int) -> str:
     """A verdict, or what took its place."""
     rng = np.random.default_rng([seed, index, *name.encode()])
     try:
@@ -73,9 +73,8 @@ def main() -> None:
     for name in asked.entry or convex:
         line = [f"{name:34}"]
         for scale, exponent in SCALES.items():
-            verdicts = (outcome(name, asked.seed, k, asked.points, exponent)
-                        for k in range(asked.cases))  # fmt: skip
-            found = Counter(verdicts)
+            each = (name, asked.seed, asked.points, exponent)
+            found = Counter(outcome(*each, index) for index in range(asked.cases))
             whole[scale].update(found)
             line.append(f"{scale}: {share(found)}")
         print("  ".join(line), flush=True)

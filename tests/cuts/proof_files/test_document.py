@@ -25,7 +25,6 @@ from tightmargin.formulations import TrainingData
 from tightmargin.solvers import solve
 
 Document = dict[str, Any]
-PAIRS = [(i, j) for i in (1, -1) for j in (1, -1)]
 
 
 def data_of(d: int, n: int = 30, seed: int = 1) -> TrainingData:
@@ -114,7 +113,7 @@ def square_document() -> Document:
     rows = [
         {"name": f"r{i}{j}", "lower": "0", "upper": None,
          "linear": [[0, str(-i)], [1, str(-j)], [2, "1"]]}
-        for i, j in PAIRS
+        for i in (1, -1) for j in (1, -1)
     ]  # fmt: skip
     norm = {"name": "norm", "lower": "1", "upper": None, "constant": "0", "linear": [],
             "products": [[0, 0, "1"], [1, 1, "1"]]}  # fmt: skip

@@ -21,8 +21,6 @@ from tests.support.covering import covering
 from tests.support.separations import MIXED, benders, cover, disc
 from tightmargin.solvers import Verdict
 
-CLOSE = 1e-6
-
 
 def points(seed: int = 0, n: int = 8, *, equal: bool = False) -> tm.TrainingData:
     y = np.resize([-1, 1], n)
@@ -42,7 +40,7 @@ def test_the_librarys_benders_cuts_are_certified(engine: str, intercept: str, se
     found = tm.separate(model, cuts, engine=engine)
     (optimum,) = zero_one_optima(data, [penalty], intercept)
     assert found.verdict is Verdict.CERTIFIED, found.certificate.reason
-    assert found.objective == pytest.approx(optimum, rel=CLOSE)
+    assert found.objective == pytest.approx(optimum, rel=1e-6)
     assert found.bound is not None
     assert found.certificate.upper is not None
     assert found.bound * (1 - 1e-9) <= optimum <= found.certificate.upper * (1 + 1e-9)
