@@ -1,8 +1,7 @@
 """Models whose numbers are no doubles, and least squares far from 0: optima in rational numbers.
 
-Each number is written in a way that a reader may round; the truth is the best vertex, the best
-point of a box, or that of rational normal equations, and an end beyond it by one unit in the last
-place is false. A fit of numbers near 1e8 has an optimum that is 1e-17 of the squares in it.
+Each number is written in a way that a reader may round; the truth is the best vertex, point of a
+box or solution of normal equations, and an end beyond it by one unit in the last place is false.
 """
 
 from __future__ import annotations
