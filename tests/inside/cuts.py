@@ -24,14 +24,13 @@ from tightmargin.cuts.concave.methods import BRANCH_AND_CUT
 from tightmargin.cuts.concave.outcome import closed_root
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.cuts.concave.root_box import root_box as root_box_root_box
-from tightmargin.cuts.conical import methods as conical_methods
 from tightmargin.cuts.conical.robust_search import _problem
 from tightmargin.cuts.cut.cut import Kind
 from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
-from tightmargin.cuts.generation.cone import exposed_points, extreme_rays, steps_to_norm
+from tightmargin.cuts.generation.cone import steps_to_norm
 from tightmargin.cuts.generation.remaining_faces import weight_on_a_face
 from tightmargin.cuts.inner_hull import hull_search
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
@@ -39,12 +38,11 @@ from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.cuts.methods import SEARCHED
 from tightmargin.cuts.model_directions import model_bound
 from tightmargin.cuts.nu_path import nu_path
-from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, widest_gap
+from tightmargin.cuts.nu_path.cvar_profile import CvarProfile
 from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.cuts.outer_loop import emptiness, run
-from tightmargin.cuts.outer_loop.cutting_plane import STRATEGIES
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import BOX
 from tightmargin.cuts.problem import cut_at, local_vertex

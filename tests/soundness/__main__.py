@@ -1,8 +1,8 @@
 """The search by itself: python -m tests.soundness --cases 200 --seed 1 --jobs 1.
 
-One line for each false claim, with the command that asks the case again; then a table of the
-families. With --out FILE outcomes are kept as they come, and a run that was stopped goes on where
-it was. Leaves with 1 when a claim was false or something but a refusal was raised.
+One line for each false claim, with the command that asks it again; then a table of the families.
+With --out FILE outcomes are kept, and a run that was stopped goes on where it was. Leaves with 1
+when a claim was false or something but a refusal was raised.
 """
 
 from __future__ import annotations
@@ -72,31 +72,27 @@ def told(outcome: Outcome, seed: int, verbose: bool) -> None:
 
 def table(found: list[Outcome]) -> str:
     """A line for each family: cases, answers certified and open, refusals, false claims."""
-    lines = [f"{'family':22s} {'cases':>6s} {'certified':>10s} {'open':>6s} {'refused':>8s} "
-             f"{'crashed':>8s} {'false':>6s}  certified share"]  # fmt: skip
+    words = ("cases", "certified", "open", "refused", "crashed", "false")
+    lines = [f"{'family':22s} {' '.join(f'{word:>9s}' for word in words)}  certified share"]
     for name in [*FAMILIES, "all"]:
         own = [o for o in found if name in ("all", o.family)]
-        if not own:
-            continue
-        certified, left = sum(o.certified for o in own), sum(o.open for o in own)
-        refused, crashed = sum(bool(o.refused) for o in own), sum(bool(o.crashed) for o in own)
-        false = sum(len(o.false) for o in own)
-        total = certified + left + refused + crashed + false
-        lines.append(
-            f"{name:22s} {len(own):6d} {certified:10d} {left:6d} {refused:8d} {crashed:8d} "
-            f"{false:6d}  {certified / max(total, 1):.0%}"
-        )
+        counts = [sum(column) for column in zip(*((
+            o.certified, o.open, bool(o.refused), bool(o.crashed), len(o.false)
+        ) for o in own), strict=True)]  # fmt: skip
+        if own:
+            told = " ".join(f"{count:9d}" for count in (len(own), *counts))
+            lines.append(f"{name:22s} {told}  {counts[0] / max(sum(counts), 1):.0%}")
     return "\n".join(lines)
 
 
 def main(words: list[str]) -> int:
     asked = arguments(words)
-    known = {(o.family, o.number): o for o in kept(asked.out, asked.seed)}
+    known = {(o.family, asked.seed, o.number): o for o in kept(asked.out, asked.seed)}
     wanted = tasks(asked)
-    found = [known[task[0], task[2]] for task in wanted if (task[0], task[2]) in known]
+    found = [known[task] for task in wanted if task in known]
     for outcome in found:
         told(outcome, asked.seed, verbose=False)
-    for outcome in outcomes([t for t in wanted if (t[0], t[2]) not in known], asked.jobs):
+    for outcome in outcomes([task for task in wanted if task not in known], asked.jobs):
         found.append(outcome)
         told(outcome, asked.seed, asked.verbose)
         if asked.out is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
@@ -74,19 +73,9 @@ def some_solver(rng: np.random.Generator, problem_class: str) -> str:
     return "auto" if rng.random() < 0.67 or not named else str(rng.choice(named))
 
 
-def pair(
-    objective: float | None,
-    bound: float | None,
-    verdict: Any = "",
-    numbers: Mapping[str, Any] | None = None,
-) -> Said:
+def pair(objective: Any, bound: Any, verdict: Any = "", numbers: Any = None) -> Said:
     """What a search or a row of a path says."""
+    objective, bound = (None if end is None else float(end) for end in (objective, bound))
     proven = str(getattr(verdict, "value", verdict)) == "CERTIFIED"
-    return Said(
-        None if objective is None else float(objective),
-        None if bound is None else float(bound),
-        proven=proven,
-        point=objective is not None,
-        status="optimal" if proven else "",
-        numbers=numbers or {},
-    )
+    status, point = "optimal" if proven else "", objective is not None
+    return Said(objective, bound, proven=proven, point=point, status=status, numbers=numbers or {})

@@ -17,10 +17,10 @@ import pyscipopt
 
 import tightmargin as tm
 from tests.soundness.asking import solving
-from tests.soundness.cut_searches import Instance, some_instance
 from tests.soundness.exact import constant_of
 from tests.soundness.judge import Case, Kind, Truth, infeasible, optimum, unbounded
-from tests.soundness.questions import NoWitnessError
+from tests.soundness.questions import NoWitnessError, again
+from tests.soundness.searches import Instance, some_instance
 
 ERROR = 2e-5  # of SCIP at its tolerances, relative to max(1, |value|)
 
@@ -46,14 +46,12 @@ def scip_run(model: pyo.ConcreteModel, nodes: int = 1000) -> Any:
 def scip_optimum(model: pyo.ConcreteModel) -> float:
     """Optimum of a model; inf without a point, -inf without a least value."""
     scip = scip_run(model)
-    match scip.getStatus():
-        case "optimal":
-            return float(scip.getObjVal())
-        case "infeasible":
-            return math.inf
-        case "unbounded":
-            return -math.inf
-    raise NoWitnessError(scip.getStatus())
+    status = scip.getStatus()
+    if status == "optimal":
+        return float(scip.getObjVal())
+    if status in ("infeasible", "unbounded"):
+        return math.inf if status == "infeasible" else -math.inf
+    raise NoWitnessError(status)
 
 
 def truth_of(value: float, model: pyo.ConcreteModel, *, paper: bool = False) -> Truth:
@@ -80,9 +78,6 @@ def _beside(name: str, model: pyo.ConcreteModel, witness: pyo.ConcreteModel, uni
     return solving(name, model, truth, method="branch-and-cut")
 
 
-# --- one curved row -------------------------------------------------------------------------------
-
-
 def curved_case(rng: np.random.Generator, index: int) -> Case:
     """Balls, ellipsoids, shells and their surfaces beside linear rows, in units of 2^-12 to 2^12.
 
@@ -90,38 +85,34 @@ def curved_case(rng: np.random.Generator, index: int) -> Case:
     drawn again where it finds no point.
     """
     kind = ("surface", "outside", "shell", "inside")[index % 4]
-    while True:
+
+    def draw() -> Case:
         unit = float(2.0 ** rng.integers(-12, 13)) if rng.random() < 0.4 else 1.0
         seed = int(rng.integers(2**32))
         model, witness = (_curved(np.random.default_rng(seed), kind, u) for u in (unit, 1.0))
-        try:
-            return _beside(f"curved {kind} unit {unit:g}", model, witness, unit)
-        except NoWitnessError:
-            continue
+        return _beside(f"curved {kind} unit {unit:g}", model, witness, unit)
+
+    return again(draw)
 
 
 def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteModel:
     n = int(rng.integers(2, 5))
     k = int(rng.integers(1, n + 1))
     m = pyo.ConcreteModel()
-    wide = None if rng.random() < 0.5 else 3 * unit
-    m.x = pyo.Var(range(n), bounds=(None if wide is None else -wide, wide))
+    m.x = pyo.Var(range(n), bounds=(None, None) if rng.random() < 0.5 else (-3 * unit, 3 * unit))
     rows, ends = rng.normal(size=(int(rng.integers(1, 5)), n)), rng.uniform(-0.2, 1, 5) * unit
-    m.row = pyo.Constraint(
-        range(len(rows)),
-        rule=lambda m, i: sum(float(rows[i, j]) * m.x[j] for j in range(n)) <= float(ends[i]),
-    )
+    body = lambda m, i: sum(float(a) * m.x[j] for j, a in enumerate(rows[i]))  # noqa: E731
+    m.row = pyo.Constraint(range(len(rows)), rule=lambda m, i: body(m, i) <= float(ends[i]))
     own = rng.permutation(n)[:k].tolist()
     G = rng.normal(size=(k, k))
     P = np.diag(rng.uniform(0.3, 2, k)) if rng.random() < 0.5 else G @ G.T + 0.1 * np.eye(k)
-    body = sum(float(P[a, b]) * m.x[own[a]] * m.x[own[b]]
-               for a in range(k) for b in range(k) if P[a, b])  # fmt: skip
+    curve = sum(float(P[a, b]) * m.x[own[a]] * m.x[own[b]] for a, b in np.argwhere(P))
     if rng.random() < 0.4:
-        body += sum(0.3 * unit * float(a) * m.x[j] for j, a in enumerate(rng.normal(size=n)))
+        curve += sum(0.3 * unit * float(a) * m.x[j] for j, a in enumerate(rng.normal(size=n)))
     size = unit * unit
     sides = {"surface": (size, size), "outside": (size, None), "shell": (0.5 * size, size),
              "inside": (None, size)}[kind]  # fmt: skip
-    m.curved = pyo.Constraint(expr=(sides[0], body, sides[1]))
+    m.curved = pyo.Constraint(expr=(sides[0], curve, sides[1]))
     goal = sum(float(c) * m.x[j] for j, c in enumerate(rng.normal(size=n)))
     if kind == "inside" or rng.random() < 0.3:
         goal = goal - sum(0.7 / unit * m.x[j] ** 2 for j in own[:2])
@@ -129,18 +120,15 @@ def _curved(rng: np.random.Generator, kind: str, unit: float) -> pyo.ConcreteMod
     return m
 
 
-# --- edited extended nu-SVCs ----------------------------------------------------------------------
-
-
 def sphere_case(rng: np.random.Generator, index: int) -> Case:
     """Rows of w, b, rho and xi and fixings in an extended nu-SVC; again where SCIP has no point."""
-    while True:
+
+    def draw() -> Case:
         own = some_instance(rng, index)
         model, words = _edited_sphere(rng, own)
-        try:
-            return _beside(f"{own.label}, {words}", model, model, 1.0)
-        except NoWitnessError:
-            continue
+        return _beside(f"{own.label}, {words}", model, model, 1.0)
+
+    return again(draw)
 
 
 def _edited_sphere(rng: np.random.Generator, own: Instance) -> tuple[pyo.ConcreteModel, str]:

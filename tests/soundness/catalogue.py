@@ -65,19 +65,12 @@ def draw(rng: np.random.Generator, trial: Trial, kernel: bool) -> Drawn:
 
 
 def _short(parameters: dict[str, Any]) -> str:
-    return " ".join(
-        f"{name}={np.ravel(value)[0]}{'..' if np.size(value) > 1 else ''}"
-        for name, value in parameters.items()
-    )
+    return " ".join(f"{name}={np.ravel(value)[0]}" for name, value in parameters.items())
 
 
 def drawn(rng: np.random.Generator, trial: Trial, kernel: bool = False) -> Drawn:
     """The first draw that its witness knows an optimum of."""
-    while True:
-        try:
-            return draw(rng, trial, kernel)
-        except q.NO_WITNESS:
-            continue
+    return q.again(lambda: draw(rng, trial, kernel))
 
 
 def entry_case(group: str, rng: np.random.Generator, index: int) -> Case:
@@ -106,9 +99,8 @@ def estimator_case(rng: np.random.Generator, index: int) -> Case:
     label = f"estimator {name} {words}"
 
     def ask() -> list[Answer]:
-        machine = tm.FormulationClassifier(
-            name, uncertified="raise", time_limit=SECONDS, **parameters
-        )
+        own = parameters | {"uncertified": "raise", "time_limit": SECONDS}
+        machine = tm.FormulationClassifier(name, **own)
         try:
             machine.fit(data.X, data.y)
         except tm.UncertifiedError as refusal:

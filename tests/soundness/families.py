@@ -13,19 +13,14 @@ import numpy as np
 from tests.soundness import (
     by_scip,
     catalogue,
-    cut_searches,
     edited,
-    fits,
     fitted,
     foreign,
     forged,
     inexact,
-    integer,
     model_files,
-    names,
     planted,
     searches,
-    touching,
 )
 from tests.soundness.judge import REFUSALS, Case, wrong
 
@@ -33,42 +28,25 @@ Draw = Callable[[np.random.Generator, int], Case]
 
 FAMILIES: dict[str, Draw] = {
     **{name: functools.partial(catalogue.entry_case, name) for name in catalogue.GROUPS},
-    "estimators": catalogue.estimator_case,
-    "fitted": fitted.fitted_case,
-    "fits": fits.fit_case,
-    "edited": edited.edited_case,
-    "edited_convex": edited.convex_case,
-    "tables": edited.table_case,
-    "planted_optimum": planted.optimal_case,
-    "planted_infeasible": planted.infeasible_case,
-    "planted_unbounded": planted.unbounded_case,
-    "vertices": planted.vertex_case,
-    "balls": foreign.ball_case,
-    "thin_cones": foreign.thin_case,
-    "touching_cones": touching.touching_case,
-    "curved_rows": by_scip.curved_case,
-    "matrices": foreign.matrix_case,
-    "nearly_convex": foreign.nearly_convex_case,
-    "bilinear": foreign.bilinear_case,
-    "curves": foreign.curve_case,
-    "chains": foreign.chain_case,
-    "slopes": foreign.slope_case,
-    "constants": foreign.empty_case,
-    "inexact_numbers": inexact.inexact_case,
-    "integer_boxes": integer.box_case,
-    "parity": integer.parity_case,
-    "domains": integer.domain_case,
-    "disjunctions": integer.disjunctive_case,
-    "integers_beside_psd": integer.beside_psd_case,
-    "nu_searches": cut_searches.searches_case,
-    "edited_sphere": by_scip.sphere_case,
-    "searches": searches.search_case,
-    "searched_models": searches.searched_case,
-    "paths": searches.path_case,
-    "forged": forged.forged_case,
-    "model_files": model_files.file_case,
-    "new_points": names.names_case,
-}
+    "estimators": catalogue.estimator_case, "fitted": fitted.fitted_case,
+    "fits": inexact.fit_case, "edited": edited.edited_case,
+    "edited_convex": edited.convex_case, "tables": edited.table_case,
+    "planted_optimum": planted.optimal_case, "planted_infeasible": planted.infeasible_case,
+    "planted_unbounded": planted.unbounded_case, "vertices": planted.vertex_case,
+    "balls": foreign.ball_case, "thin_cones": foreign.thin_case,
+    "touching_cones": foreign.touching_case, "curved_rows": by_scip.curved_case,
+    "matrices": foreign.matrix_case, "nearly_convex": foreign.nearly_convex_case,
+    "bilinear": foreign.bilinear_case, "curves": foreign.curve_case,
+    "chains": foreign.chain_case, "slopes": foreign.slope_case,
+    "constants": foreign.empty_case, "inexact_numbers": inexact.inexact_case,
+    "integer_boxes": planted.box_case, "parity": planted.parity_case,
+    "domains": planted.domain_case, "disjunctions": planted.disjunctive_case,
+    "integers_beside_psd": planted.beside_psd_case, "nu_searches": searches.searches_case,
+    "edited_sphere": by_scip.sphere_case, "searches": searches.search_case,
+    "searched_models": searches.searched_case, "paths": searches.path_case,
+    "forged": forged.forged_case, "model_files": model_files.file_case,
+    "new_points": fitted.names_case,
+}  # fmt: skip
 
 # Families of more than one problem, such as entries by turns or many kinds of edits, and long ones.
 WEIGHTS = {
@@ -81,57 +59,44 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one case.
-
-    Attributes
-    ----------
-    certified, open : int
-        Answers that are true and certified, and those that claim less.
-    refused, crashed : str
-        The sentence of a refusal, or an exception that is none.
-    false : list of str
-        Answers that contradict the truth, each with the contradictions.
-    """
+    """What became of one case."""
 
     family: str
     number: int
     name: str
-    certified: int = 0
-    open: int = 0
-    refused: str = ""
-    crashed: str = ""
-    false: tuple[str, ...] = ()
+    certified: int = 0  # answers that are true and certified
+    open: int = 0  # and those that claim less
+    refused: str = ""  # the sentence of a refusal
+    crashed: str = ""  # an exception that is none
+    false: tuple[str, ...] = ()  # answers that contradict the truth, with the contradictions
 
 
 def case_of(family: str, seed: int, number: int) -> Case:
     """One case; the same on every machine and whatever other cases ran before."""
     rng = np.random.default_rng([seed, zlib.crc32(family.encode()), number])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the witnesses
+    with warnings.catch_warnings(action="ignore"):  # of the witnesses
         return FAMILIES[family](rng, number)
 
 
 def outcome_of(family: str, seed: int, number: int) -> Outcome:
     """Ask the product and judge what it says."""
     case = case_of(family, seed, number)
+    outcome = functools.partial(Outcome, family, number, case.name)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             answers = case.ask()
     except REFUSALS as refusal:
-        return Outcome(family, number, case.name, refused=f"{refusal}"[:200])
+        return outcome(refused=f"{refusal}"[:200])
     except Exception as error:
-        return Outcome(family, number, case.name, crashed=f"{type(error).__name__}: {error}"[:300])
-    false, certified, left = [], 0, 0
+        return outcome(crashed=f"{type(error).__name__}: {error}"[:300])
+    false, true = [], []
     for answer in answers:
         found = wrong(answer.said, answer.truth) + ([answer.extra] if answer.extra else [])
         if found:
             false.append(f"{answer.label}: {'; '.join(found)}")
-        elif answer.certified:
-            certified += 1
         else:
-            left += 1
-    return Outcome(family, number, case.name, certified, left, false=tuple(false))
+            true.append(answer.certified)
+    return outcome(sum(true), len(true) - sum(true), false=tuple(false))
 
 
 def cases_of(family: str, cases: int) -> int:

@@ -43,22 +43,12 @@ ALLOWANCE = 1e9
 
 @dataclass(frozen=True)
 class KindOfFile:
-    """How an honest file is made.
-
-    Attributes
-    ----------
-    points : str
-        plain, sparse, weighted, words (for labels) or classes.
-    options : mapping
-        Of `prepare`.
-    solving : mapping
-        Of `solve`.
-    """
+    """How an honest file is made."""
 
     entry: str
-    points: str = "plain"
-    options: tuple[tuple[str, Any], ...] = ()
-    solving: tuple[tuple[str, Any], ...] = ()
+    points: str = "plain"  # or sparse, weighted, words (for labels), classes, touching
+    options: tuple[tuple[str, Any], ...] = ()  # of `prepare`
+    solving: tuple[tuple[str, Any], ...] = ()  # of `solve`
     mode: str = "free"
 
 
@@ -101,19 +91,12 @@ class Honest:
     document: Document
 
 
-def honest(number: int, draw: int) -> Honest:
-    """Drawn until its witness knows the optimum; the same in whatever order it is asked for."""
-    return _honest(number % len(KINDS), draw)
-
-
 @functools.lru_cache(maxsize=len(KINDS))
-def _honest(place: int, draw: int) -> Honest:
+def honest(place: int, draw: int) -> Honest:
+    """Drawn until its witness knows the optimum; the same in whatever order it is asked for."""
     rng, kind = np.random.default_rng([place, draw]), KINDS[place]
-    while True:
-        try:
-            return _drawn(rng, kind)
-        except (*q.NO_WITNESS, ValueError):  # a point without a direction, a constant feature
-            continue
+    # ValueError: a point without a direction, a constant feature.
+    return q.again(lambda: _drawn(rng, kind), ValueError)
 
 
 def _drawn(rng: np.random.Generator, kind: KindOfFile) -> Honest:
@@ -163,18 +146,13 @@ def _by_hand(X: np.ndarray, options: Document) -> np.ndarray:
     if how in ("zscore", "zscore_unit", "centred"):
         X = X - X.mean(axis=0)
     if how in ("zscore", "zscore_unit"):
-        if not (X.std(axis=0) > 0).all():
-            raise ValueError("a constant feature")
         X = X / X.std(axis=0)
     if how in ("unit", "zscore_unit", "centred"):
         lengths = np.linalg.norm(X, axis=1, keepdims=True)
-        if not (lengths > 1e-12).all():
-            raise ValueError("a point without a direction")
-        X = X / lengths
+        X = X / np.where(lengths > 1e-12, lengths, np.nan)
+    if not np.isfinite(X).all():
+        raise ValueError("a constant feature, or a point without a direction")
     return X
-
-
-# --- forging --------------------------------------------------------------------------------------
 
 
 def places(part: Any, at: Path_ = ()) -> Iterator[Path_]:
@@ -224,9 +202,7 @@ def other(rng: np.random.Generator, value: Any) -> Any:
 def changed(document: Document, place: Path_, value: Any, *, gone: bool = False) -> Document:
     """A copy with another value in one place, or with nothing."""
     forged = copy.deepcopy(document)
-    part: Any = forged
-    for key in place[:-1]:
-        part = part[key]
+    part = _value(forged, place[:-1])
     if gone:
         del part[place[-1]]
     else:
@@ -342,9 +318,6 @@ SCHEMES: tuple[Scheme, ...] = (
 )  # fmt: skip
 
 
-# --- judging --------------------------------------------------------------------------------------
-
-
 def forged_case(rng: np.random.Generator, index: int) -> Case:
     """One change of one file; every third is a scheme of several."""
     place, turn = index % len(KINDS), index // len(KINDS)
@@ -377,11 +350,8 @@ def _forged(
         words, document = scheme.__name__, scheme(case, rng)
     else:
         at = chosen(rng, case.document, turn)
-        value: Any = case.document
-        for key in at:
-            value = value[key]
         gone = bool(rng.random() < 0.15)
-        to = None if gone else other(rng, value)
+        to = None if gone else other(rng, _value(case.document, at))
         document = changed(case.document, at, to, gone=gone)
         words = f"{'.'.join(map(str, at))} {'removed' if gone else json.dumps(to)[:60]}"
     # The forger makes what follows from other numbers follow, unless it is what he changes.
@@ -461,8 +431,9 @@ def _named(at: Path_) -> str:
     """The word under which a verification lists a place as unchecked."""
     first, *rest = (str(key).replace("_", " ") for key in at)
     if first == "solver":
+        word = rest[0] if rest else "name"
         return {"name": "solver", "version": "its version", "options": "its options"}.get(
-            rest[0] if rest else "name", rest[0] if rest else ""
+            word, word
         )
     if first == "certificate" and rest == ["solver bound"]:
         return "the word of"
@@ -478,8 +449,7 @@ def _another_problem(case: Honest, result: tm.SolveResult) -> str:
     origin = origin_of(result, case.prepared)
     again = tm.solve(tm.build(origin.entry, origin.data, **origin.parameters)).objective
     stated = result.objective
-    if again is None or stated is None:
-        same = again is stated
-    else:
-        same = math.isclose(again, stated, rel_tol=1e-5, abs_tol=1e-9)
+    same = again is stated or (
+        None not in (again, stated) and math.isclose(again, stated, rel_tol=1e-5, abs_tol=1e-9)
+    )
     return "" if same else f"{stated} of changed hyperparameters, whose optimum is {again}"

@@ -33,6 +33,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,35 +58,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known about a problem, and from where.
-
-    Attributes
-    ----------
-    value : Fraction or float
-        The optimum, or of POINT a value that is reached.
-    error : float
-        How far `value` may be from the truth; 0 where it is rational.
-    constant : number
-        Additive constant of the objective: no gap is relative to it.
-    size : number
-        Natural size of the objective where the optimum is 0.
-    sense : int
-        1 of a minimisation, -1 of a maximisation.
-    paper : bool
-        The truth is that of the paper's problem, not of the model as written: a result that says
-        in `unproven` why the two differ claims nothing about it.
-    attained : bool
-        Whether the optimum is the value of a point.
-    """
+    """What is known about a problem, and from where."""
 
     kind: Kind
-    value: Number = 0
-    error: float = 0.0
-    constant: Number = 0
-    size: Number = 1
-    sense: int = 1
+    value: Number = 0  # the optimum, or of POINT a value that is reached
+    error: float = 0.0  # how far `value` may be from the truth; 0 where it is rational
+    constant: Number = 0  # of the objective: no gap is relative to it
+    size: Number = 1  # natural size of the objective where the optimum is 0
+    sense: int = 1  # -1 of a maximisation
+    # Of the paper's problem, not of the model as written: a result that says in `unproven` why the
+    # two differ claims nothing about it.
     paper: bool = False
-    attained: bool = True
+    attained: bool = True  # whether the optimum is the value of a point
 
     def slack(self, number: float, *, bound: bool) -> Fraction:
         """How far a claimed number may be off."""
@@ -100,53 +84,29 @@ class Truth:
 
 @dataclass(frozen=True)
 class Said:
-    """What the product says of a problem, whichever function says it.
-
-    Attributes
-    ----------
-    upper : float, optional
-        The objective of a point that it proved to be feasible exactly.
-    proven : bool
-        CERTIFIED, or what a search calls proven.
-    point : bool
-        It states a point that it re-proved to be feasible.
-    evaluated : Fraction, optional
-        The objective at its values, in exact arithmetic; None where nobody evaluated it.
-    terms : Fraction
-        Sum of the sizes of the terms of `evaluated`.
-    numbers : mapping
-        Every other number it states.
-    """
+    """What the product says of a problem, whichever function says it."""
 
     objective: float | None = None
     bound: float | None = None
-    upper: float | None = None
-    proven: bool = False
-    point: bool = False
+    upper: float | None = None  # objective of a point that it proved to be feasible exactly
+    proven: bool = False  # CERTIFIED, or what a search calls proven
+    point: bool = False  # it states a point that it re-proved to be feasible
     status: str = ""
     unproven: str = ""
-    evaluated: Fraction | None = None
-    terms: Fraction = Fraction(0)
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    evaluated: Fraction | None = None  # the objective at its values, exactly, if anybody did
+    terms: Fraction = Fraction(0)  # sum of the sizes of the terms of `evaluated`
+    numbers: Mapping[str, Any] = field(default_factory=dict)  # every other number it states
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One thing said, beside what is true.
-
-    Attributes
-    ----------
-    extra : str
-        A contradiction that the case itself found.
-    counted : bool, optional
-        Whether it counts as certified, where that is more than `said.proven`.
-    """
+    """One thing said, beside what is true."""
 
     label: str
     said: Said
     truth: Truth
-    extra: str = ""
-    counted: bool | None = None
+    extra: str = ""  # a contradiction that the case itself found
+    counted: bool | None = None  # whether it counts as certified, if more than `said.proven`
 
     @property
     def certified(self) -> bool:
@@ -180,13 +140,14 @@ def wrong(said: Said, truth: Truth) -> list[str]:
 
 
 def _of_no_point(said: Said) -> list[str]:
+    found = []
     if said.objective is not None and (said.proven or said.point):
-        return [f"a proven point (objective {said.objective:.9g}) of an infeasible model"]
+        found.append(f"a proven point (objective {said.objective:.9g}) of an infeasible model")
     if said.upper is not None:
-        return [f"a point proven to be exact (at {said.upper:.9g}) of an infeasible model"]
+        found.append(f"a point proven to be exact (at {said.upper:.9g}) of an infeasible model")
     if said.proven and said.status == "unbounded":
-        return ["an infeasible model proven unbounded"]
-    return []
+        found.append("an infeasible model proven unbounded")
+    return found
 
 
 def _of_no_optimum(said: Said) -> list[str]:
@@ -252,16 +213,12 @@ def _finite(value: Any) -> bool:
     return True
 
 
-def optimum(value: Number, **known: Any) -> Truth:
-    """Truth of a problem whose optimum is known."""
-    return Truth(Kind.OPTIMUM, value, **known)
+# Of a problem whose optimum is known, without a feasible point, and whose objective has no end.
+optimum, infeasible, unbounded = (
+    partial(Truth, kind) for kind in (Kind.OPTIMUM, Kind.INFEASIBLE, Kind.UNBOUNDED)
+)
 
 
-def infeasible(**known: Any) -> Truth:
-    """Truth of a problem without a feasible point."""
-    return Truth(Kind.INFEASIBLE, **known)
-
-
-def unbounded(**known: Any) -> Truth:
-    """Truth of a problem whose objective falls for ever."""
-    return Truth(Kind.UNBOUNDED, **known)
+def found_out(label: str, extra: str, *, certified: bool | None = True) -> Answer:
+    """An answer of which the case itself knows whether it is wrong."""
+    return Answer(label, Said(), Truth(Kind.POINT), extra, counted=certified)

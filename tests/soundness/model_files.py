@@ -9,10 +9,8 @@ broken    a line that says nothing, or two things: it is refused
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -31,20 +29,13 @@ import tightmargin as tm
 from tests.inside.formulations import psd_entries
 from tests.inside.solvers import SOLVERS
 from tests.soundness.asking import SECONDS, said_by
-from tests.soundness.judge import Answer, Case, Kind, Said, Truth, infeasible, optimum
+from tests.soundness.judge import Answer, Case, Kind, Truth, found_out, infeasible, optimum
 
 Numbers = dict[tuple[int, ...], str]  # decimal numbers of products, columns and the constant ()
 PLAIN = ("1", "-1", "2", "-3", "5", ".5", "-2.25", "1.75e1", "-4.", "+3")
 ODD = (
-    "0.1",
-    "-0.3",
-    "1e-10",
-    "-1e-10",
-    "123456789.123456789",
-    "1e15",
-    "3.3333333333333335",
-    "7e-3",
-)
+    "0.1", "-0.3", "1e-10", "-1e-10", "123456789.123456789", "1e15", "3.3333333333333335", "7e-3",
+)  # fmt: skip
 FAR = ("1e20", "1e25", "-3e22")
 
 
@@ -119,10 +110,8 @@ class _Draw:
         if self.plain:
             return low, high
         low, high = self.some(low, "-.3", "0", "-1e30"), self.some(high, "4.7", "1e30", "1e5")
-        return (
-            None if self.rng.random() < 0.2 else low,
-            None if self.rng.random() < 0.3 else high,
-        )
+        without = self.rng.random(2) < (0.2, 0.3)
+        return None if without[0] else low, None if without[1] else high
 
     def line(self, n: int) -> Line:
         side = self.number()
@@ -149,9 +138,6 @@ def drawn(rng: np.random.Generator, *, plain: bool, products: bool) -> Drawn:
     if not plain and rng.random() < 0.5:
         model.goal[()] = draw.number()
     return model
-
-
-# --- text -----------------------------------------------------------------------------------------
 
 
 class _LpWriter:
@@ -324,9 +310,6 @@ def write_task(model: Drawn, file: Path) -> None:
         task.writedata(str(file))
 
 
-# --- what is read ---------------------------------------------------------------------------------
-
-
 def misread(model: Drawn, found: pyo.ConcreteModel) -> str:
     """The first number that is not the double nearest to what is written."""
     for j, kind in enumerate(model.kinds):
@@ -360,14 +343,12 @@ def _misread_rows(model: Drawn, found: pyo.ConcreteModel) -> str:
         for sense, side in ((">=", _side(line.lower, -1)), ("<=", _side(line.upper, 1))):
             if math.isfinite(side):
                 counted[frozenset(body.items()), sense, Fraction(side)] -= 1
-    return next(
-        (
-            f"{'another' if count > 0 else 'no'} row {dict(key)} {sense} {float(side)!r}"
-            for (key, sense, side), count in counted.items()
-            if count
-        ),
-        "",
-    )
+    odd = [
+        f"{'another' if count > 0 else 'no'} row {dict(key)} {sense} {float(side)!r}"
+        for (key, sense, side), count in counted.items()
+        if count
+    ]
+    return odd[0] if odd else ""
 
 
 def _doubles(numbers: Numbers) -> dict[tuple[int, ...], float]:
@@ -386,46 +367,22 @@ def _numbers(expression: Any) -> tuple[dict[tuple[int, ...], float], float]:
     return found, body.constant
 
 
-# --- optima ---------------------------------------------------------------------------------------
-
-
 def best(model: Drawn) -> Fraction | None:
     """Of all points of a box of integers, in rational numbers."""
     ends = [model.bounds(j) for j in range(len(model.kinds))]
     boxes = [range(math.ceil(low), math.floor(high) + 1) for low, high in ends]
 
     def value(numbers: Numbers, x: tuple[int, ...]) -> Fraction:
-        return sum(
-            (Fraction(float(v)) * math.prod(x[j] for j in key) for key, v in numbers.items()),
-            Fraction(0),
-        )
+        terms = (Fraction(float(v)) * math.prod(x[j] for j in key) for key, v in numbers.items())
+        return sum(terms, Fraction(0))
 
-    def is_met(line: Line, x: tuple[int, ...]) -> bool:
-        low, high = _side(line.lower, -1), _side(line.upper, 1)
-        return low <= value(line.numbers, x) <= high
-
+    rows = [(line.numbers, _side(line.lower, -1), _side(line.upper, 1)) for line in model.rows]
     values = [
         value(model.goal, x)
         for x in itertools.product(*boxes)
-        if all(is_met(line, x) for line in model.rows)
+        if all(low <= value(body, x) <= high for body, low, high in rows)
     ]
     return (max if model.maximise else min)(values, default=None)
-
-
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
-    """Without what libraries print past Python."""
-    kept = [os.dup(stream) for stream in (1, 2)]
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for stream in (1, 2):
-            os.dup2(nothing, stream)
-        yield
-    finally:
-        for stream, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, stream)
-            os.close(copy)
-        os.close(nothing)
 
 
 def by_highs(file: Path) -> float | None:
@@ -435,12 +392,8 @@ def by_highs(file: Path) -> float | None:
     highs.setOptionValue("output_flag", False)
     assert highs.readModel(str(file)) != highspy.HighsStatus.kError
     highs.run()
-    status = highs.getModelStatus()
-    return (
-        highs.getInfo().objective_function_value
-        if status == highspy.HighsModelStatus.kOptimal
-        else None
-    )
+    found = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return highs.getInfo().objective_function_value if found else None
 
 
 def by_scip(file: Path) -> float | None:
@@ -456,12 +409,9 @@ def by_scip(file: Path) -> float | None:
 def by_gurobi(file: Path) -> float | None:
     import gurobipy
 
-    with gurobipy.Env(empty=True) as env:
-        env.setParam("OutputFlag", 0)
-        env.start()
-        with gurobipy.read(str(file), env=env) as model:
-            model.optimize()
-            return float(model.ObjVal) if model.Status == gurobipy.GRB.OPTIMAL else None
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.read(str(file), env=env) as model:
+        model.optimize()
+        return float(model.ObjVal) if model.Status == gurobipy.GRB.OPTIMAL else None
 
 
 READERS: dict[str, Callable[[Path], float | None]] = {
@@ -474,17 +424,13 @@ def others(file: Path, value: Fraction | None, *, products: bool) -> str:
     for name, reader in READERS.items():
         if not SOLVERS[name].installed or (products and name == "highs"):
             continue
-        with silent():
-            found = reader(file)
-        same = (found is None) == (value is None)
-        if same and found is not None and value is not None:
+        found = reader(file)
+        same = found is value  # both None
+        if found is not None and value is not None:
             same = abs(Fraction(found) - value) <= Fraction(1, 10**5) * max(1, abs(value))
         if not same:
             return f"{name} has {found}, and all points {value if value is None else float(value)}"
     return ""
-
-
-# --- cases ----------------------------------------------------------------------------------------
 
 
 def file_case(rng: np.random.Generator, index: int) -> Case:
@@ -510,15 +456,20 @@ def _solved(label: str, model: pyo.ConcreteModel, truth: Truth, extra: str) -> A
     return Answer(label, replace(said, numbers=numbers), truth, extra)
 
 
-def _read_alone(label: str, extra: str) -> Answer:
-    return Answer(label, Said(), Truth(Kind.POINT), extra, counted=True)
+def _text(
+    rng: np.random.Generator, *, plain: bool, products: float, suffix: str = ""
+) -> tuple[Drawn, str, str]:
+    """A model, the name of a format, and its text in it; products for a share of the models."""
+    model = drawn(rng, plain=plain, products=bool(rng.random() < products))
+    suffix = suffix or str(rng.choice([".lp", ".mps"]))
+    text = lp_text(model, rng, plain=plain) if suffix == ".lp" else mps_text(model, rng)
+    return model, suffix, text
 
 
 def _plain(rng: np.random.Generator, index: int) -> Case:
-    products = bool(rng.random() < 0.25)
-    model = drawn(rng, plain=True, products=products)
-    suffix = str(rng.choice([".lp", ".mps"]))
-    text = lp_text(model, rng, plain=True) if suffix == ".lp" else mps_text(model, rng)
+    model, suffix, text = _text(rng, plain=True, products=0.25)
+    products = any(len(key) == 2 for row in (model.goal, *(r.numbers for r in model.rows))
+                   for key in row)  # fmt: skip
     value = best(model)
     sense = -1 if model.maximise else 1
     truth = infeasible(sense=sense) if value is None else optimum(value, size=50, sense=sense)
@@ -532,11 +483,9 @@ def _plain(rng: np.random.Generator, index: int) -> Case:
 
 
 def _odd(rng: np.random.Generator, index: int) -> Case:
-    model = drawn(rng, plain=False, products=bool(rng.random() < 0.3))
-    suffix = str(rng.choice([".lp", ".mps"]))
-    text = lp_text(model, rng, plain=False) if suffix == ".lp" else mps_text(model, rng)
+    model, suffix, text = _text(rng, plain=False, products=0.3)
     return _with_file(
-        suffix, text, lambda file: _read_alone(suffix, misread(model, tm.read_model(file)))
+        suffix, text, lambda file: found_out(suffix, misread(model, tm.read_model(file)))
     )
 
 
@@ -548,7 +497,7 @@ def _task(rng: np.random.Generator, index: int) -> Case:
 
     def ask(file: Path) -> Answer:
         write_task(model, file)
-        return _read_alone(suffix, misread(model, tm.read_model(file)))
+        return found_out(suffix, misread(model, tm.read_model(file)))
 
     if not SOLVERS["mosek"].installed:
         return _odd(rng, index)
@@ -605,7 +554,7 @@ def _compared(
     if (read.objective.sense == pyo.maximize) != (sense < 0):
         extra = extra or "the sense"
     if not values and kind is Kind.POINT:
-        return _read_alone(label, extra)
+        return found_out(label, extra)
     truth = Truth(kind, (min if sense > 0 else max)(values), size=50, sense=sense) if values else (
         infeasible(sense=sense))  # fmt: skip
     return _solved(label, read, truth, extra)
@@ -670,13 +619,8 @@ def _matrix(rng: np.random.Generator, index: int) -> Case:
     rows += [np.concatenate([[-2], -row]) for row in np.eye(n, dtype=int)]
     rows += list(rng.integers(-3, 4, size=(int(rng.integers(0, 3)), n + 1)))
     cost = rng.integers(-4, 5, size=n)
-    lines = [
-        '"drawn',
-        f"{n} = mDIM",
-        "2 = nBLOCK",
-        f"(2, -{len(rows)})",
-        "{" + ", ".join(map(str, cost)) + "}",
-    ]
+    lines = ['"drawn', f"{n} = mDIM", "2 = nBLOCK", f"(2, -{len(rows)})"]
+    lines.append("{" + ", ".join(map(str, cost)) + "}")
     places = ((1, 1), (1, 2), (2, 2))
     lines += [f"{k} 1 {i} {j} {F[k, e]}.0" for k in range(n + 1)
               for e, (i, j) in enumerate(places) if F[k, e]]  # fmt: skip
@@ -722,9 +666,8 @@ BROKEN: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def _broken(rng: np.random.Generator, index: int) -> Case:
-    model = drawn(rng, plain=True, products=False)
     suffix = (".lp", ".mps")[index // 8 % 2]
-    text = lp_text(model, rng, plain=True) if suffix == ".lp" else mps_text(model, rng)
+    _, _, text = _text(rng, plain=True, products=0.0, suffix=suffix)
     old, new = BROKEN[suffix][index // 16 % len(BROKEN[suffix])]
     assert old in text
 
@@ -732,7 +675,7 @@ def _broken(rng: np.random.Generator, index: int) -> Case:
         try:
             tm.read_model(file)
         except ValueError:
-            return _read_alone("broken", "")
-        return _read_alone("broken", f"{new!r} was read")
+            return found_out("broken", "")
+        return found_out("broken", f"{new!r} was read")
 
     return _with_file(suffix, text.replace(old, new, 1), ask)

@@ -1,4 +1,4 @@
-"""Foreign convex models whose optimum is planted in rational numbers.
+"""Foreign models with rational optima: planted, of all vertices, of all points of a box.
 
 A quadratic program is built backwards from a point x, active rows with multipliers y >= 0 and a
 matrix P = L'L of integers: with q = A'y - P x the conditions of optimality hold exactly, and the
@@ -8,13 +8,16 @@ variables, rows and the objective are then powers of two, which rounds nothing.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.gdp import Disjunction
 
+from tests.conformance.problems import model, whole
 from tests.soundness.asking import solving, some_solver
 from tests.soundness.exact import fractions, least_linear
 from tests.soundness.judge import Case, Truth, infeasible, optimum, unbounded
@@ -85,7 +88,11 @@ def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.Concr
             j = int(own[0])
             limit = float(Fraction(int(right), int(a[j])) / Fraction(2) ** int(units.columns[j]))
             if Fraction(limit) * Fraction(2) ** int(units.columns[j]) * int(a[j]) == int(right):
-                _bound(m.x[j], limit, lower=a[j] > 0)
+                low, high = (end if end is not None else limit for end in m.x[j].bounds)
+                if a[j] > 0:
+                    m.x[j].setlb(max(low, limit))
+                else:
+                    m.x[j].setub(min(high, limit))
                 continue
         f = float(2.0 ** units.rows[i])
         body = sum(f * float(a[j]) * x[j] for j in own)
@@ -94,23 +101,10 @@ def built(rng: np.random.Generator, program: Program, units: Units) -> pyo.Concr
         else:
             m.rows.add(-body <= -f * float(right))
     cost = sum(float(program.q[j]) * x[j] for j in range(n))
-    cost += sum(
-        float(program.P[i, j]) / 2 * x[i] * x[j]
-        for i in range(n)
-        for j in range(n)
-        if program.P[i, j]
-    )
+    cost += sum(float(program.P[i, j]) / 2 * x[i] * x[j] for i, j in np.argwhere(program.P))
     factor = units.sense * 2.0**units.objective
     m.objective = pyo.Objective(expr=factor * cost + units.constant, sense=units.sense)
     return m
-
-
-def _bound(variable: Any, limit: float, lower: bool) -> None:
-    low, high = variable.bounds
-    if lower:
-        variable.setlb(limit if low is None else max(low, limit))
-    else:
-        variable.setub(limit if high is None else min(high, limit))
 
 
 def planted(rng: np.random.Generator, linear: bool) -> tuple[Program, np.ndarray]:
@@ -137,19 +131,15 @@ def optimal_case(rng: np.random.Generator, index: int) -> Case:
     linear = index % 2 == 0
     program, x = planted(rng, linear)
     units = some_units(rng, len(x), len(program.b))
-    model = built(rng, program, units)
+    m = built(rng, program, units)
     if rng.random() < 0.2:
         j = int(rng.integers(len(x)))
-        model.x[j].fix(float(x[j]) / 2.0 ** units.columns[j])
+        m.x[j].fix(float(x[j]) / 2.0 ** units.columns[j])
     value = program.value(x)
     size = int(np.abs(x) @ np.abs(program.P) @ np.abs(x) + np.abs(program.q) @ np.abs(x)) + 1
     kind = "LP" if linear else "QP"
-    return solving(
-        f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}",
-        model,
-        units.truth(value, size),
-        some_solver(rng, kind),
-    )
+    words = f"planted {kind} {len(x)}x{len(program.b)} {_words(units)}"
+    return solving(words, m, units.truth(value, size), some_solver(rng, kind))
 
 
 def infeasible_case(rng: np.random.Generator, index: int) -> Case:
@@ -163,12 +153,9 @@ def infeasible_case(rng: np.random.Generator, index: int) -> Case:
     L = integers(rng, -2, 2, (2, n)) if index % 2 else np.zeros((1, n), dtype=int)
     program = Program(L.T @ L, integers(rng, -3, 3, n), A, b)
     units = some_units(rng, n, len(b))
-    return solving(
-        f"planted infeasible {n}x{len(b)} {_words(units)}",
-        built(rng, program, units),
-        infeasible(sense=units.sense),
-        some_solver(rng, "QP" if index % 2 else "LP"),
-    )
+    words, m = f"planted infeasible {n}x{len(b)} {_words(units)}", built(rng, program, units)
+    solver = some_solver(rng, "QP" if index % 2 else "LP")
+    return solving(words, m, infeasible(sense=units.sense), solver)
 
 
 def unbounded_case(rng: np.random.Generator, index: int) -> Case:
@@ -186,12 +173,9 @@ def unbounded_case(rng: np.random.Generator, index: int) -> Case:
     q = integers(rng, -4, 4, n)
     q[0] -= q @ r + int(rng.integers(1, 4))
     units = some_units(rng, n, m)
-    return solving(
-        f"planted unbounded {n}x{m} {_words(units)}",
-        built(rng, Program(L.T @ L, q, A, b), units),
-        unbounded(sense=units.sense),
-        some_solver(rng, "QP" if index % 2 else "LP"),
-    )
+    unbounded_model = built(rng, Program(L.T @ L, q, A, b), units)
+    solver, truth = some_solver(rng, "QP" if index % 2 else "LP"), unbounded(sense=units.sense)
+    return solving(f"planted unbounded {n}x{m} {_words(units)}", unbounded_model, truth, solver)
 
 
 DECIMALS = (0.1, -0.3, 0.7, 1e-3, -1e-3, 1e-7, 1e-9, 1e3, -1e5, 1 / 3, 1.0, -1.0, 0.0)
@@ -208,22 +192,21 @@ def vertex_case(rng: np.random.Generator, index: int) -> Case:
     rows = [fractions(row) for row in [*A, *np.eye(n), *-np.eye(n)]]
     value = least_linear(fractions(cost), rows, fractions([*b, *low, *-high]))
     sense = int(rng.choice([1, -1]))
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(n), bounds=lambda model, j: (low[j], high[j]))
-    model.rows = pyo.ConstraintList()
+    lp = pyo.ConcreteModel()
+    lp.x = pyo.Var(range(n), bounds=lambda lp, j: (low[j], high[j]))
+    lp.rows = pyo.ConstraintList()
     for a, right in zip(A, b, strict=True):
         if a.any():
-            body = sum(float(a[j]) * model.x[j] for j in np.flatnonzero(a))
-            model.rows.add(body >= float(right))
-    goal = sum(sense * float(cost[j]) * model.x[j] for j in range(n))
-    model.objective = pyo.Objective(expr=goal, sense=sense)
+            lp.rows.add(sum(float(a[j]) * lp.x[j] for j in np.flatnonzero(a)) >= float(right))
+    goal = sum(sense * float(cost[j]) * lp.x[j] for j in range(n))
+    lp.objective = pyo.Objective(expr=goal, sense=sense)
     size = fractions([np.abs(cost) @ np.maximum(np.abs(low), np.abs(high)) + 1e-9])[0]
     truth = infeasible(sense=sense)
     if value is not None:
         truth = optimum(sense * value, size=size, sense=sense)
     words = f"vertices {n}x{m} rows {A.tolist()} >= {b.tolist()} cost {cost.tolist()}"
     words += f" box {low.tolist()} {high.tolist()} sense {sense}"
-    return solving(words, model, truth, some_solver(rng, "LP"))
+    return solving(words, lp, truth, some_solver(rng, "LP"))
 
 
 def _words(units: Units) -> str:
@@ -231,3 +214,122 @@ def _words(units: Units) -> str:
         f"columns 2^{sorted(set(units.columns.tolist()))} rows 2^{sorted(set(units.rows.tolist()))}"
         f" objective {'+' if units.sense > 0 else '-'}2^{units.objective} + {units.constant:g}"
     )
+
+
+FAR = (0, 0, 0, 100, -1000, 10**6, 10**7)
+
+
+def box_case(rng: np.random.Generator, index: int) -> Case:
+    """Linear or quadratic cost and a few rows over a box of integers, near 0 or far from it."""
+    n, convex = int(rng.integers(1, 4)), index % 2 == 1
+    top = int(rng.integers(1, 6))
+    shift = rng.choice(FAR, size=n) if rng.random() < 0.5 else np.zeros(n, dtype=int)
+    A = rng.integers(-3, 4, size=(int(rng.integers(0, 4)), n))
+    b = rng.integers(-8, 3, size=len(A))
+    L = rng.integers(-2, 3, size=(n, n)) if convex else np.zeros((n, n), dtype=int)
+    q, unit = rng.integers(-5, 6, size=n), float(2.0 ** rng.choice([0, 0, 0, -10, 10, 20]))
+    sense = int(rng.choice([1, -1]))
+    constant = float(rng.choice([0, 0, 0, 1e6, -1e9]))
+
+    def cost(u: Any) -> Fraction:
+        Lu = L @ np.array(u)
+        return Fraction(int(Lu @ Lu), 2) + int(q @ np.array(u))
+
+    box = itertools.product(range(top + 1), repeat=n)
+    values = [cost(u) for u in box if (A @ np.array(u) >= b).all()]
+    m = pyo.ConcreteModel()
+    kind = pyo.Integers if top > 1 or shift.any() else pyo.Binary
+    m.x = pyo.Var(range(n), within=kind, bounds=lambda m, j: (int(shift[j]), int(shift[j]) + top))
+    u = [m.x[j] - int(shift[j]) for j in range(n)]
+    m.rows = pyo.ConstraintList()
+    for a, right in zip(A, b, strict=True):
+        if a.any():
+            m.rows.add(sum(int(a[j]) * u[j] for j in range(n)) >= int(right))
+        elif right > 0:
+            values = []
+            m.rows.add(0 * m.x[0] + m.x[0] >= int(shift[0]) + top + 1)
+    Lu = [sum(int(L[i, j]) * u[j] for j in range(n)) for i in range(n)]
+    expression = sum(int(q[j]) * u[j] for j in range(n)) + 0.5 * sum(v**2 for v in Lu)
+    factor = sense * unit
+    m.objective = pyo.Objective(expr=factor * expression + constant, sense=sense)
+    words = f"{n} integers 0..{top} + {shift.tolist()} unit {factor:g} + {constant:g}"
+    truth = infeasible(sense=sense)
+    if values:
+        least = Fraction(factor) * min(values) + Fraction(constant)
+        truth = optimum(least, size=unit * 50, sense=sense)
+    return solving(words, m, truth, some_solver(rng, "MIQP" if convex else "MILP"))
+
+
+def parity_case(rng: np.random.Generator, index: int) -> Case:
+    """An equation of integers that only a fraction solves, or one that an integer does."""
+    far = int(rng.choice([0, 10, 1000, 10**6, 10**7]))
+    unit = float(rng.choice([1.0, 0.5, 2e-7, 1e-3, 1e3]))
+    a, c = int(rng.choice([2, 4])), int(rng.choice([2, 4, 8]))
+    odd = index % 2
+    even = 2 * int(rng.integers(0, 2))
+    m = model(  # a and c are powers of two: times unit they are not rounded
+        x=whole(far, far + 50), y=whole(0, 4 * far + 200), goal=lambda m: m.x,
+        row=lambda m: unit * (a * m.x - c * m.y) == unit * (even + odd),
+    )()  # fmt: skip
+    p, q, right = Fraction(unit * a), Fraction(unit * c), Fraction(unit * (even + odd))
+    found = {x: (p * x - right) / q for x in range(far, far + 51)}
+    points = [x for x, y in found.items() if y.denominator == 1 and 0 <= y <= 4 * far + 200]
+    truth = optimum(min(points), size=1) if points else infeasible()
+    words = f"{unit:g} ({a} x - {c} y) = {unit:g} * {even + odd}, x >= {far}"
+    return solving(words, m, truth, some_solver(rng, "MILP"))
+
+
+def domain_case(rng: np.random.Generator, index: int) -> Case:
+    """Domains that are no interval, or intervals under another name."""
+    numbers = sorted({int(v) for v in rng.integers(-4, 12, size=int(rng.integers(1, 5)))})
+    step, start = int(rng.integers(1, 4)), int(rng.integers(-3, 3))
+    choices = [
+        (pyo.Set(initialize=numbers), numbers),
+        (pyo.RangeSet(start, start + 9, step), list(range(start, start + 10, step))),
+        (pyo.Set(initialize=[v + 0.5 for v in numbers]), [Fraction(2 * v + 1, 2) for v in numbers]),
+        (pyo.NonNegativeIntegers, range(40)),
+        (pyo.NonPositiveIntegers, range(-40, 1)),
+        (pyo.NegativeIntegers, range(-40, 0)),
+        (pyo.Binary, (0, 1)),
+        (pyo.Boolean, (0, 1)),
+    ]
+    domain, members = choices[index % len(choices)]
+    target = Fraction(int(rng.integers(-20, 48)), 4)
+    square = rng.random() < 0.7
+    # The least of (x - t)^2, or of x where x >= t / 4 besides.
+    kept = [Fraction(v) for v in members if square or v >= target / 4]
+    if square:
+        parts = {"goal": lambda m: (m.x - float(target)) ** 2}
+        truth = optimum(min((v - target) ** 2 for v in kept), size=16)
+    else:
+        parts = {"row": lambda m: m.x >= float(target / 4), "goal": lambda m: m.x}
+        truth = optimum(min(kept), size=1) if kept else infeasible()
+    m = model(x=(None, None, domain), **parts)()
+    words = f"domain {domain} members {list(members)[:5]} target {float(target)} square {square}"
+    return solving(words, m, truth, some_solver(rng, "MIQP"))
+
+
+def disjunctive_case(rng: np.random.Generator, index: int) -> Case:
+    """The nearest point of two or three boxes, as disjunctions."""
+    ends = [sorted(rng.integers(-6, 7, size=2).tolist()) for _ in range(int(rng.integers(2, 4)))]
+    target, top = int(rng.integers(-9, 10)), int(rng.choice([7, 100, 10**4]))
+    linear = index % 2 == 0
+    goal = {"goal": lambda m: (m.x - target) ** 2}
+    if linear:
+        goal = {"t": (0, 3 * top), "above": lambda m: m.t >= m.x - target,
+                "below": lambda m: m.t >= target - m.x, "goal": lambda m: m.t}  # fmt: skip
+    m = model(x=(-top, top), **goal)()
+    boxes = [[m.x >= low, m.x <= high] for low, high in ends]
+    m.either = Disjunction(expr=boxes, xor=len(set(map(tuple, ends))) < 2)
+    off = min(max(low - target, target - high, 0) for low, high in ends)
+    truth = optimum(off if linear else off**2, size=10)
+    return solving(f"disjunction of {ends} near {target}, |x| <= {top}", m, truth)
+
+
+def beside_psd_case(rng: np.random.Generator, index: int) -> Case:
+    """Least integer x with x >= y^2, as a matrix that is semidefinite, and y >= c / 4."""
+    c, unit = int(rng.integers(1, 30)), int(rng.choice([1, 1, 16]))
+    m = model(x=whole(0, 10**6), y=(c / 4, None), goal=lambda m: m.x,
+              matrix=lambda m: [[m.x], [unit * m.y, unit**2]])()  # fmt: skip
+    least = -(-(c * c) // 16)
+    return solving(f"integer x >= (y)^2, y >= {c / 4}", m, optimum(least), "auto")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import cvxpy as cp
 import numpy as np
@@ -30,6 +30,7 @@ WITNESS_ERROR = 1e-7  # of cvxpy at its tolerances, relative to max(1, |value|)
 BOUND_ON_B = 12.0
 ALL, PRICED = ("free", "penalised", "none"), ("penalised", "none")
 
+T = TypeVar("T")
 Words = dict[str, Any]
 Draw = Callable[[np.random.Generator, Any, str], Words]
 
@@ -42,56 +43,41 @@ class NoWitnessError(AssertionError):
 NO_WITNESS = (AssertionError, cp.error.SolverError)
 
 
+def again(draw: Callable[[], T], *errors: type[Exception]) -> T:
+    """The first draw whose witness knows an optimum, and that none of the errors ends."""
+    while True:
+        try:
+            return draw()
+        except (*NO_WITNESS, *errors):
+            continue
+
+
 @dataclass(frozen=True)
 class Question:
-    """Hyperparameters at scale 1, how each scales, and the optimum.
-
-    Attributes
-    ----------
-    powers : dict
-        Power of s by which a hyperparameter is multiplied; those left out stay.
-    power : int
-        Power of s of the optimum.
-    upper : bool
-        The value is an upper end only: of a relaxation, the optimum that it bounds.
-    """
+    """Hyperparameters at scale 1, how each scales, and the optimum."""
 
     parameters: Words
     value: Callable[[], float | Fraction]
-    powers: dict[str, int]
-    power: int
+    powers: dict[str, int]  # of s by which hyperparameters are multiplied; those left out stay
+    power: int  # of s of the optimum
     error: float
-    upper: bool
+    upper: bool  # the value is an upper end only: of a relaxation, the optimum that it bounds
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How an entry is tried.
+    """How an entry is tried."""
 
-    Attributes
-    ----------
-    words : callable(rng, data, mode) -> dict
-        Hyperparameters.
-    witness : callable(data, mode, **words) -> number
-        The optimum of the data at scale 1; of a dual it is minus that, with `sign` -1.
-    data : str
-        any, separable, matrices (2 x 2), classes or class_matrices.
-    most : int
-        Points; enumeration takes few.
-    paper : bool
-        The optimum is the paper's unless numbers M are stated: then it is the model's.
-    """
-
-    words: Draw
-    witness: Callable[..., float | Fraction]
+    words: Draw  # hyperparameters
+    witness: Callable[..., float | Fraction]  # (data, mode, **words): the optimum at scale 1
     powers: dict[str, int] = field(default_factory=dict)
     power: int = 0
-    sign: int = 1
-    data: str = "any"
-    most: int = 12
+    sign: int = 1  # -1 of a dual: minus the optimum
+    data: str = "any"  # or separable, matrices (2 x 2), classes, class_matrices
+    most: int = 12  # points: enumeration takes few
     features: int = 3
     modes: tuple[str, ...] = ALL
-    paper: bool = False
+    paper: bool = False  # the paper's optimum unless numbers M are stated: then it is the model's
     upper: bool = False
     error: float = WITNESS_ERROR
     error_of_free: float | None = None
@@ -106,9 +92,6 @@ class Trial:
         value = lambda: self.witness(data, mode, **words)  # noqa: E731
         error = self.error_of_free if mode == "free" and self.error_of_free else self.error
         return Question(words, value, self.powers, self.power, error, self.upper)
-
-
-# --- data -----------------------------------------------------------------------------------------
 
 
 def points(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -145,9 +128,6 @@ def uniform(data: Any) -> np.ndarray:
     return np.full(data.n, 1 / data.n)
 
 
-# --- hyperparameters ------------------------------------------------------------------------------
-
-
 def one_of(rng: np.random.Generator, *values: float) -> float:
     return float(rng.choice(values))
 
@@ -163,9 +143,8 @@ def some(fixed: Words | None = None, **choices: tuple[float, ...]) -> Draw:
 def with_m(name: str, *numbers: float) -> Draw:
     """A price, and the same M of every point."""
     return lambda rng, data, mode: {
-        name: one_of(rng, 0.25, 1.0, 4.0),
-        "big_m": one_of(rng, *numbers) * np.ones(data.n),
-    }
+        name: one_of(rng, 0.25, 1.0, 4.0), "big_m": np.full(data.n, one_of(rng, *numbers)),
+    }  # fmt: skip
 
 
 def beside(draw: Draw, more: Draw) -> Draw:
@@ -233,9 +212,6 @@ def some_word(name: str, *words: str) -> Draw:
     return lambda rng, data, mode: {name: str(rng.choice(words))}
 
 
-# --- witnesses ------------------------------------------------------------------------------------
-
-
 def weighted(data: Any, mode: str, ridge: float, pi: float) -> float:
     costs = np.where(data.y > 0, 1 - pi, pi) / data.n
     return ref.hinge(data, mode, ridge, costs).value
@@ -280,8 +256,6 @@ def zero_one(data: Any, mode: str, penalty: float, **_: Any) -> Fraction:
 def sdp(data: Any, mode: str, intercept_bound: float | None = None, **price: float) -> float:
     return ref.theorem_2(data, mode, **price, bound_on_b=intercept_bound).value
 
-
-# --- the table ------------------------------------------------------------------------------------
 
 SQUARE, RIDGE, PRICE = {"C": -2}, {"ridge": 2}, {"penalty": -2}
 FEW: dict[str, Any] = {"features": 2, "most": 9}

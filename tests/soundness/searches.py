@@ -1,26 +1,31 @@
-"""Paths and searches of our own, each beside an optimum from elsewhere.
+"""Paths and searches of our own, each beside an optimum from elsewhere, and beside one another.
 
-What a search says is its value, its lower bound and whether it calls the two proven. Values are
-those of points, so below the optimum they are false as well.
-"""
+Values are those of points, so below the optimum they are false as well."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import tightmargin as tm
+from tests.inside.formulations import (
+    refuse_dependent_features,
+)
 from tests.references import reference_solutions
 from tests.soundness import exact
 from tests.soundness import questions as q
 from tests.soundness.asking import SECONDS, pair, said_by
 from tests.soundness.catalogue import drawn
-from tests.soundness.judge import Answer, Case, Said, Truth, optimum
+from tests.soundness.judge import Answer, Case, Said, Truth, found_out, optimum
 from tests.soundness.questions import TRIALS
+from tightmargin.formulations import TrainingData
+from tightmargin.solvers import nu_range
 
 
 @dataclass(frozen=True)
@@ -106,25 +111,15 @@ def _answer(label: str, said: Said, truth: Truth, extra: str = "") -> Answer:
     return Answer(label, said, truth, extra)
 
 
-# --- models solved by searches --------------------------------------------------------------------
-
 # The method that each is solved by.
 MODELS = {
-    "extended_nu_svc": "auto",
-    "min_cvar": "auto",
-    "extended_nu_svc_reverse": "auto",
-    "extended_nu_svc_polar": "auto",
-    "zero_one_big_m": "conflict-search",
-    "zero_one_bilinear": "conflict-search",
-    "zero_one_kernel": "conflict-search",
-    "ramp_big_m": "cone-search",
-    "extended_robust_svc": "robust-search",
-    "rsvm": "segments",
-    "rsvm_dual": "auto",
-    "matrix_svc_bilinear": "matrix-search",
-    "multiclass_truncated": "truncated-search",
-    "soft_margin_svc": "sgd",
-}
+    "extended_nu_svc": "auto", "min_cvar": "auto", "extended_nu_svc_reverse": "auto",
+    "extended_nu_svc_polar": "auto", "zero_one_big_m": "conflict-search",
+    "zero_one_bilinear": "conflict-search", "zero_one_kernel": "conflict-search",
+    "ramp_big_m": "cone-search", "extended_robust_svc": "robust-search", "rsvm": "segments",
+    "rsvm_dual": "auto", "matrix_svc_bilinear": "matrix-search",
+    "multiclass_truncated": "truncated-search", "soft_margin_svc": "sgd",
+}  # fmt: skip
 
 
 def searched_case(rng: np.random.Generator, index: int) -> Case:
@@ -145,33 +140,20 @@ def searched_case(rng: np.random.Generator, index: int) -> Case:
     return Case(label, ask)
 
 
-# --- paths ----------------------------------------------------------------------------------------
-
 EXPONENTS = (0, 0, 3, -3, 10, -10, 20, -20)
 
 
 @dataclass(frozen=True)
 class Path:
-    """A path over steps of one hyperparameter, for data at scale 1 and times s.
+    """A path over steps of one hyperparameter, for data at scale 1 and times s."""
 
-    Attributes
-    ----------
-    steps : callable(rng, y, mode) -> list
-        At scale 1; that of data times s is s^step_power times it.
-    call : callable(data, steps, mode, rng) -> path
-        The rng chooses a method, where there are several.
-    read : callable(row) -> (step, said)
-    known : callable(data, mode, step) -> float
-        The optimum at scale 1, up to `error`; that of data times s is s^power times it.
-    """
-
-    steps: Callable[[np.random.Generator, np.ndarray, str], list[float]]
+    steps: Callable[[np.random.Generator, np.ndarray, str], list[float]]  # at scale 1
     call: Callable[[Any, list[float], str, np.random.Generator], Any]
-    read: Callable[[Any], tuple[float, Said]]
-    known: Callable[[Any, str, float], float]
+    read: Callable[[Any], tuple[float, Said]]  # the step and what is said of it
+    known: Callable[[Any, str, float], float]  # the optimum at scale 1, up to `error`
     modes: tuple[str, ...]
-    power: int = 0
-    step_power: int = 0
+    power: int = 0  # of s by which the optimum is multiplied
+    step_power: int = 0  # and the steps
     error: float = 1e-6
 
 
@@ -228,18 +210,17 @@ def path_case(rng: np.random.Generator, index: int) -> Case:
 def _row_by_row(rng: np.random.Generator, name: str) -> Case:
     """Each row beside the optimum at its step; drawn again where no witness knows it."""
     path = PATHS[name]
-    while True:
+
+    def draw() -> Any:
         mode = str(rng.choice(path.modes))
         X, y = q.points(rng, int(rng.integers(3, 10)), int(rng.integers(1, 3)))
-        exponent = int(rng.choice(EXPONENTS)) if mode != "penalised" else 0
-        s = 2.0**exponent
-        unit, data = tm.TrainingData(X, y), tm.TrainingData(X * s, y)
-        steps = path.steps(rng, y, mode)
-        try:
-            values = {step: path.known(unit, mode, step) for step in steps}
-            break
-        except q.NO_WITNESS:
-            continue
+        unit, steps = tm.TrainingData(X, y), path.steps(rng, y, mode)
+        return mode, X, y, {step: path.known(unit, mode, step) for step in steps}
+
+    mode, X, y, values = q.again(draw)
+    exponent = int(rng.choice(EXPONENTS)) if mode != "penalised" else 0
+    s, steps = 2.0**exponent, list(values)
+    data = tm.TrainingData(X * s, y)
     label = f"{name} n={data.n} d={data.d} {mode} X*2^{exponent} {steps}"
     factor = s**path.power
 
@@ -315,3 +296,114 @@ def norm_limit_case(rng: np.random.Generator) -> Case:
         return [_answer(words, said, truth, over)]
 
     return Case(words, ask)
+
+
+LONG = 20.0  # seconds
+AGREE = 5e-6  # relative: twice what two searches may leave open, and more
+MODES = ("free", "penalised", "none")
+SHAPES = ("general", "grid", "doubled", "unequal")
+SHARES = (0.05, 0.3, 0.6, 0.95, 0.999, 1 - 1e-5)  # of nu_bar
+COUNTS = {1: (6, 30), 2: (8, 24), 3: (12, 18), 4: (14, 18)}  # points, by dimension
+GIVEN = ("time_limit", "round_limit")
+
+cutting_plane = tm.search.cutting_plane
+WAYS: dict[str, Callable[..., Any]] = {
+    "projected": cutting_plane,
+    "lifted": partial(cutting_plane, space="lifted"),
+    "literal": partial(cutting_plane, strategy="literal"),
+    "branch_and_cut": tm.search.branch_and_cut,
+    "hull_search": tm.search.hull_search,
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Data and parameters of one comparison: points in general position, on a grid, doubled, or of
+    very unequal classes; nu anywhere below nu_bar, next to it, or nu_max where that comes first.
+    """
+
+    label: str
+    data: TrainingData
+    nu: float
+    intercept: str
+
+
+def some_instance(rng: np.random.Generator, number: int) -> Instance:
+    """The first that is a problem below nu_bar, of the kind that belongs to the number."""
+    return q.again(lambda: instance(rng, number), ValueError)
+
+
+def instance(rng: np.random.Generator, number: int) -> Instance:
+    d, mode = 1 + number % 4, MODES[number // 4 % 3]
+    shape = SHAPES[number // 12 % 4]
+    n = int(rng.integers(*COUNTS[d], endpoint=True))
+    data = _points(rng, shape, n, d)
+    refuse_dependent_features(data, mode)
+    found = nu_range(data, intercept=mode)
+    share = float(rng.choice(SHARES))
+    at_end = found.positive_at_end and rng.random() < 0.7
+    nu = found.nu_max if at_end else share * found.nu_bar
+    if nu <= 0 or found.side(nu) >= 0:
+        raise q.NoWitnessError
+    words = "nu_max" if at_end else f"{share:g} nu_bar"
+    return Instance(f"#{number} {shape} n={n} d={d} {mode} nu={words}", data, nu, mode)
+
+
+def _points(rng: np.random.Generator, shape: str, n: int, d: int) -> TrainingData:
+    share = 0.35 if shape == "unequal" else 0.5
+    y = np.where(rng.random(n) < share, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    if shape == "grid":
+        return TrainingData(rng.integers(-2, 3, (n, d)).astype(float), y)
+    X = rng.standard_normal((n, d)) + 0.2 * y[:, None]
+    if shape == "doubled":
+        chosen = rng.integers(0, n // 2, n - n // 2)
+        X[n // 2 :] = X[chosen]
+        y[n // 2 :] = np.where(rng.random(len(chosen)) < 0.8, y[chosen], -y[chosen])
+    return TrainingData(X, y)
+
+
+def by_directions(own: Instance) -> float | None:
+    """By every direction, in one dimension and two."""
+    try:
+        return float(q.on_circle(own.data, own.intercept, own.nu))
+    except q.NoWitnessError:
+        return None
+
+
+def faults(own: Instance, seconds: float = LONG) -> tuple[list[str], Counter[str]]:
+    """What the searches get wrong on an instance, and how each ended."""
+    wrong: list[str] = []
+    ends: Counter[str] = Counter()
+    size = float(np.abs(own.data.X).max())
+    proven, bounds = {"by every direction": by_directions(own)}, {}
+    for name, search in WAYS.items():
+        found = search(own.data, nu=own.nu, intercept=own.intercept, time_limit=seconds)
+        ends[f"{name}: {found.stop}"] += 1
+        bounds[name] = found.bound
+        if found.proven:
+            proven[name] = found.best.objective
+        elif str(found.stop) not in GIVEN:
+            wrong.append(f"{name} ended {found.stop}: {found.message}")
+    known = {name: value for name, value in proven.items() if value is not None}
+    if not known:
+        return wrong, ends
+    least = min(known.values())
+    if max(known.values()) - least > AGREE * abs(least) + 1e-9 * size:
+        wrong.append(f"proven values differ: {known}")
+    for name, bound in bounds.items():
+        if bound > least + 1e-9 * (abs(least) + size):
+            wrong.append(f"{name} has the bound {bound:.12g} above the value {least:.12g}")
+    return wrong, ends
+
+
+def searches_case(rng: np.random.Generator, index: int) -> Case:
+    """One instance, all searches."""
+    own = some_instance(rng, index)
+
+    def ask() -> list[Answer]:
+        wrong, ends = faults(own)
+        proven = all(end.endswith("proven") for end in ends)
+        return [found_out(own.label, "; ".join(wrong), certified=proven)]
+
+    return Case(own.label, ask)

@@ -26,7 +26,7 @@ def test_a_stopped_search_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[
     file = tmp_path / "outcomes.jsonl"
     words = ["--cases", "4", "--seed", "2", "--family", "balls", "--out", str(file)]
     assert command.main(words) == 0
-    lines = file.read_text().splitlines(keepends=True)
+    lines = file.read_text().splitlines()
     assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3]
     told = json.loads(lines[0]) | {"false": ["a lie"]}
     # The first outcome is told again from the file, the others are asked again.
