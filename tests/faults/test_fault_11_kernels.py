@@ -1,8 +1,4 @@
-"""Row 11: a kernel matrix that is not semidefinite is refused, or shifted on purpose and in print.
-
-Solvers take such a matrix without a word (tests/project/test_numbers.py shows Clarabel at a
-saddle).
-"""
+"""Row 11: a kernel matrix that is not semidefinite is refused, or shifted in so many words."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ import pytest
 
 import tightmargin as tm
 from tests.support.command_line import run, write_csv
-from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import SolveResult, Verdict
 
@@ -23,14 +18,10 @@ X = RNG.standard_normal((8, 2))
 Y = np.where(np.arange(8) < 4, 1, -1)
 SIGMOID = np.tanh(0.5 * X @ X.T - 1.0)
 SMALLEST = float(np.linalg.eigvalsh(SIGMOID)[0])
-# All of its classes of checks: a result of each says that the matrix was shifted.
 ON_KERNELS: dict[str, dict[str, Any]] = {
-    "c_svc_dual": {"C": 1.0}, "nu_svc_dual": {"nu": 0.5}, "extended_nu_svc": {"nu": 0.5},
-    "zero_one_kernel": {"penalty": 1.0}, "kernel_soft_margin_svc": {"ridge": 0.1},
-    "hard_margin_svc_dual": {}, "rsvm_dual": {"norm_bound": 1.0}, "rsvm_kernel_relaxed": {},
-    "reduced_hull_svc": {"hull_bound": 0.4},
-    "zero_one_hinge": {"penalty": 1.0, "big_m": "derived"},
-    "conic_fixed": {"penalty": 1.0, "strengthening": "scaled"}, "conic_sdp": {"penalty": 1.0},
+    "c_svc_dual": {"C": 1.0}, "extended_nu_svc": {"nu": 0.5}, "zero_one_kernel": {"penalty": 1.0},
+    "kernel_soft_margin_svc": {"ridge": 0.1}, "rsvm_kernel_relaxed": {},
+    "reduced_hull_svc": {"hull_bound": 0.4}, "conic_sdp": {"penalty": 1.0},
     "deviance_svc": {"price": 0.1},
 }  # fmt: skip
 
@@ -43,18 +34,6 @@ def test_row_11_a_matrix_that_is_no_kernel_is_refused_with_its_eigenvalue(matrix
         tm.GramData(matrix, Y)
     assert "shift=smallest" in str(refusal.value)
     assert f"adds {-smallest:.6g} to the diagonal" in str(refusal.value)
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_row_11_rounding_is_told_from_a_negative_eigenvalue(scale: float) -> None:
-    """A Gram matrix of rank 2 is taken; the same with its least eigenvalue at -1e-9 is not."""
-    for seed in range(200 if FULL else 10):
-        F = np.random.default_rng(seed).standard_normal((6, 2))
-        gram, y = scale * F @ F.T, [1, -1, 1, -1, 1, -1]
-        assert tm.GramData(gram, y).d == 2
-        largest = np.linalg.eigvalsh(gram)[-1]
-        with pytest.raises(ValueError, match="not positive semidefinite"):
-            tm.GramData(gram - 1e-9 * largest * np.eye(6), y)
 
 
 @pytest.mark.parametrize("name", ON_KERNELS)
@@ -76,7 +55,6 @@ def test_row_11_a_shift_is_explicit_and_reported(name: str) -> None:
         (0.5 * -SMALLEST, "is too small"),
         (-1.0, "at least 0"),
         (np.nan, "finite"),
-        (np.inf, "finite"),
         (True, "a number or smallest"),
         ("least", "a number or smallest"),
     ],

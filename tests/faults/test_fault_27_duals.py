@@ -14,67 +14,51 @@ import tightmargin as tm
 from tests.inside.solvers import SOLVERS
 from tests.support.covering import FULL
 from tightmargin.formulations import psd
-from tightmargin.solvers import SolveResult, Verdict
+from tightmargin.solvers import Verdict
 
 STEP = 1e-2
 
 
-def lp(sense: int) -> pyo.ConcreteModel:
-    """Every kind of row at work: >=, <=, an equation and a range."""
+def program(kind: str, sense: int) -> pyo.ConcreteModel:
+    """Every kind of row at work: >=, <=, an equation and a range.
+
+    A quadratic objective, or a ball that is met with a cost that pulls outwards.
+    """
     m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(4))
+    x = m.x = pyo.Var(range(4))
     m.p = pyo.Param(range(4), initialize=[3.0, 2.0, 1.0, 4.0], mutable=True)
-    m.low = pyo.Constraint(expr=m.x[0] + m.x[1] >= m.p[0])
-    m.high = pyo.Constraint(expr=m.x[1] - m.x[0] <= m.p[1])
-    m.equal = pyo.Constraint(expr=m.x[2] + 0.5 * m.x[0] == m.p[2])
-    m.range = pyo.Constraint(expr=pyo.inequality(-9.0, m.x[3] - m.x[2], m.p[3]))
-    cost = 3 * m.x[0] + 2 * m.x[1] + m.x[2] - 0.25 * m.x[3]
-    m.objective = pyo.Objective(
-        expr=sense * cost, sense=pyo.minimize if sense == 1 else pyo.maximize
-    )
-    return m
-
-
-def qp(sense: int) -> pyo.ConcreteModel:
-    m = lp(1)
-    m.objective.deactivate()
-    squares = sum(m.x[k] ** 2 for k in m.x)
-    cost = squares + 3 * m.x[0] + 2 * m.x[1] - 20 * m.x[3]
+    m.low = pyo.Constraint(expr=x[0] + x[1] >= m.p[0])
+    m.high = pyo.Constraint(expr=x[1] - x[0] <= m.p[1])
+    m.equal = pyo.Constraint(expr=x[2] + 0.5 * x[0] == m.p[2])
+    m.range = pyo.Constraint(expr=pyo.inequality(-9.0, x[3] - x[2], m.p[3]))
+    squares = sum(x[k] ** 2 for k in x)
+    cost = {
+        "LP": 3 * x[0] + 2 * x[1] + x[2] - 0.25 * x[3],
+        "QP": squares + 3 * x[0] + 2 * x[1] - 20 * x[3],
+        "SOCP": x[0] + 4 * x[1] - 2 * x[3],
+    }[kind]
+    if kind == "SOCP":
+        m.ball = pyo.Constraint(expr=squares <= 30)
     m.goal = pyo.Objective(expr=sense * cost, sense=pyo.minimize if sense == 1 else pyo.maximize)
     return m
 
 
-def socp(sense: int) -> pyo.ConcreteModel:
-    """As lp, inside a ball that is met: |x|^2 <= 30 with a cost that pulls outwards."""
-    m = lp(1)
-    m.objective.deactivate()
-    m.ball = pyo.Constraint(expr=sum(m.x[k] ** 2 for k in m.x) <= 30)
-    m.goal = pyo.Objective(
-        expr=sense * (m.x[0] + 4 * m.x[1] - 2 * m.x[3]),
-        sense=pyo.minimize if sense == 1 else pyo.maximize,
-    )
-    return m
-
-
-def sdp(sense: int) -> pyo.ConcreteModel:
+def matrix(kind: str, sense: int) -> pyo.ConcreteModel:
     """min t with [[t, 1], [1, s]] semidefinite and s <= p: t = 1 / p."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(2), bounds=(0, None))
     m.p = pyo.Param(range(1), initialize=[2.0], mutable=True)
     psd(m, "matrix", [[m.x[0]], [1.0, m.x[1]]])
     m.high = pyo.Constraint(expr=m.x[1] <= m.p[0])
-    m.objective = pyo.Objective(
-        expr=sense * m.x[0], sense=pyo.minimize if sense == 1 else pyo.maximize
-    )
+    m.goal = pyo.Objective(expr=sense * m.x[0], sense=pyo.minimize if sense == 1 else pyo.maximize)
     return m
 
 
-MODELS: dict[str, tuple[Callable[[int], pyo.ConcreteModel], tuple[str, ...]]] = {
-    "LP": (lp, ("low", "high", "equal", "range")),
-    "QP": (qp, ("low", "high", "equal", "range")),
-    "SOCP": (socp, ("low", "high", "equal", "range")),
-    "SDP": (sdp, ("high",)),
-}
+Model = Callable[[str, int], pyo.ConcreteModel]
+ROWS = ("low", "high", "equal", "range")
+MODELS: dict[str, tuple[Model, tuple[str, ...]]] = dict.fromkeys(
+    ("LP", "QP", "SOCP"), (program, ROWS)
+) | {"SDP": (matrix, ("high",))}
 GIVES = {
     kind: [
         name
@@ -91,7 +75,7 @@ def slope(kind: str, k: int, sense: int) -> float:
     """Difference of the optima at two right-hand sides, over their distance."""
     values = []
     for sign in (1, -1):
-        model = MODELS[kind][0](sense)
+        model = MODELS[kind][0](kind, sense)
         model.p[k].set_value(pyo.value(model.p[k]) + sign * STEP)
         result = tm.solve(model, "clarabel")
         assert result.objective is not None
@@ -108,25 +92,21 @@ def test_row_27_multipliers_are_slopes_of_the_optimum(kind: str, sense: int) -> 
     assert sum(abs(each) > 0.01 for each in slopes) >= len(names) - 1, "signs of idle rows are none"
     for k, solver in enumerate(GIVES[kind]):
         if FULL or (sense == 1) == (k % 2 == 0):
-            result = tm.solve(build(sense), solver)
+            result = tm.solve(build(kind, sense), solver)
             assert result.certificate.verdict is Verdict.CERTIFIED
             found = [float(result.duals[name]) for name in names]
             assert found == pytest.approx(slopes, rel=2e-3, abs=2e-3), solver
-
-
-def why(result: SolveResult) -> str:
-    assert dict(result.duals) == {}
-    reason: str = result.certificate.facts["no_duals"]
-    assert reason.startswith("no multipliers: ")
-    return reason
 
 
 @pytest.mark.parametrize(("solver", "kind"), [("scip", "LP"), ("gurobi", "SOCP")])
 def test_row_27_who_gives_none_is_named_with_who_does(solver: str, kind: str) -> None:
     if not SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
-    reason = why(tm.solve(MODELS[kind][0](1), solver))
+    result = tm.solve(MODELS[kind][0](kind, 1), solver)
+    assert dict(result.duals) == {}
+    reason = result.certificate.facts["no_duals"]
+    assert reason.startswith("no multipliers: ")
     assert f"{solver} returns none for {kind} models; clarabel does" in reason
-    other = tm.solve(MODELS[kind][0](1), "clarabel")
+    other = tm.solve(MODELS[kind][0](kind, 1), "clarabel")
     assert other.duals
     assert "no_duals" not in other.certificate.facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import cvxpy as cp
@@ -13,9 +13,8 @@ import pytest
 import tightmargin as tm
 from benchmarks import (
     branch_and_cut,
-    certificates,
+    claim,
     conic_forms,
-    conic_path,
     conic_translation,
     cut_loop,
     cut_loop_routes,
@@ -25,15 +24,15 @@ from benchmarks import (
     nu_lp,
     nu_lp_memory,
     nu_lp_routes,
-    rsvm,
-    sparse_points,
+    zero_one,
 )
 from benchmarks.classical_concave import PROBLEMS
 from benchmarks.concave import INSTANCES, Instance, measured
 from benchmarks.measuring import quiet
-from benchmarks.report import OURS, Table, quoted
+from benchmarks.report import OURS, quoted
+from benchmarks.zero_one import PAGE, STORE, kept, missing
+from benchmarks.zero_one_page import WAYS, page, quote, summary
 from tests.support.cbf_reader import read
-from tests.support.covering import FULL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,30 +90,6 @@ def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: P
     assert read(tmp_path / "model.cbf").solved().objective == expected
 
 
-def test_every_other_route_of_the_certificates_has_their_optimum() -> None:
-    X, y = certificates.instance(40, 3)
-    for kind in certificates.CLASSES:
-        if kind.others:
-            found = certificates.ours(kind.build, kind.solver)(X, y).objective
-            assert kind.others[certificates.CVXPY](X, y) == pytest.approx(found, rel=1e-4)
-    for name, bare in (
-        ("QP", certificates.bare_qp(X, y).obj_val),
-        ("SOCP", certificates.bare_socp(X, y).obj_val),
-        ("LP", sum(certificates.bare_lp(X, y).col_value[4:])),
-    ):
-        assert bare == pytest.approx(certificates.in_cvxpy(name)(X, y), rel=1e-4)
-
-
-def test_every_route_of_sparse_points_has_the_same_problem() -> None:
-    X, y = sparse_points.instance(40, 3)
-    bare = sparse_points.PROOFS[sparse_points.BARE](X, y)
-    np.testing.assert_allclose(bare.w, sparse_points.proven(X, y).values["w"], atol=1e-6)
-    by_hand = sparse_points.by_highspy(X, y)
-    by_hand.run()
-    least = tm.solve(tm.rsvm_relaxed(tm.TrainingData(X, y))).objective
-    assert by_hand.getInfo().objective_function_value == pytest.approx(least, abs=1e-7)
-
-
 def test_all_routes_to_the_extended_nu_svc_solve_it() -> None:
     data = branch_and_cut.clouds(30, 3)
     nu = extended_nu.middle(data)
@@ -124,42 +99,19 @@ def test_all_routes_to_the_extended_nu_svc_solve_it() -> None:
     assert tm.cuts.hull_search(data, nu=nu).objective == pytest.approx(scip.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_every_route_to_a_concave_program_finds_the_same_optimum(dense: bool) -> None:
-    toy = Instance(2, 8, dense)
+def test_every_route_to_a_concave_program_finds_the_same_optimum() -> None:
+    toy = Instance(2, 8, dense=False)
     runs = [measured(toy, how, 20.0) for how in ("branch-and-cut", "cutting-plane", "scip")]
     assert all(run is not None and run.finished for run in runs)
     ends = [run.objective for run in runs if run is not None]
     assert ends == pytest.approx([ends[0]] * 3, rel=1e-5)
 
 
-# --- each benchmark runs -------------------------------------------------------------------------
-
-RUNS: dict[str, tuple[Callable[[], list[Table]], list[list[str]]]] = {
-    "nu_lp": (lambda: nu_lp.measure(30, 2, 2), [[*nu_lp_routes.ROUTES]]),
-    "cut_loop": (lambda: cut_loop.measure(20, 2, 4, 2, 2), [[*cut_loop_routes.ROUTES]]),
-    "dual_loop": (lambda: dual_loop.measure(20, 2, 4, 2), [[*dual_loop.ROUTES]] * 2),
-    "conic_forms": (lambda: conic_forms.measure(15, 2, 2), [[*conic_forms.ROUTES]]),
-    "conic_translation": (
-        lambda: conic_translation.measure(15, 2, 2), [[*conic_translation.ROUTES]],
-    ),
-    "conic_path": (lambda: conic_path.measure(20, 2, 4, 2), [[*conic_path.ROUTES]]),
-    "rsvm": (
-        lambda: rsvm.measure(30, 2, 2),
-        [[OURS, rsvm.SEGMENTS, rsvm.DECOMPOSITION, rsvm.LIBSVM, rsvm.SOCP.format(count=2)],
-         [OURS, rsvm.DECOMPOSITION, rsvm.ONE_BY_ONE]],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", RUNS if FULL else ["nu_lp", "dual_loop"])
-def test_a_benchmark_runs(name: str) -> None:
-    measure, routes = RUNS[name]
-    tables = measure()
-    assert [[line.route for line in one.lines] for one in tables] == routes
-    for one in tables:
-        assert all(number > 0 for line in one.lines for number in line.numbers)
-        assert one.title in one.markdown()
+def test_a_benchmark_runs() -> None:
+    (one,) = nu_lp.measure(30, 2, 2)
+    assert [line.route for line in one.lines] == [*nu_lp_routes.ROUTES]
+    assert all(number > 0 for line in one.lines for number in line.numbers)
+    assert one.title in one.markdown()
 
 
 # --- tables and pages ----------------------------------------------------------------------------
@@ -177,3 +129,20 @@ def test_the_pages_hold_every_route_every_instance_and_every_data_set() -> None:
     fits = written("FITTED_ESTIMATORS.md")
     assert all(fits.count(f"| {name} |") == 2 for name in fitted_estimators.DATA)
     assert f"| {' | '.join(['data', 'n', 'd', *fitted_estimators.NAMES])} |" in fits
+
+
+def test_kept_runs_contradict_nobody_and_the_page_and_the_guide_show_them(
+    data_folder: Path,
+) -> None:
+    runs, table = kept(STORE, 0.0), zero_one.published(data_folder / "hard_margin_loss")
+    assert not missing(runs, WAYS)
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert quote(text, summary(runs, table)) == text
+    body = page(runs, table, claim.kept_or_measured()).rpartition("\n\n")[0]
+    assert PAGE.read_text(encoding="utf-8").startswith(body), "all but the machine"
+    for (instance, C, way), run in runs.items():
+        assert run.lower_bound <= runs[instance, C, "numpy"].objective * (1 + 1e-9), way
+        if (instance, C) in table:
+            known = table[instance, C]
+            assert run.lower_bound <= known.upper * (1 + 1e-7)
+            assert run.objective >= known.lower * (1 - 1e-7)

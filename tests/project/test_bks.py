@@ -16,7 +16,7 @@ from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.page import disagreements, known, page
 from benchmarks.bks.planes import objective_of
 from benchmarks.bks.rows import CLOSED, STORE, Row, kept, relative_gap
-from benchmarks.bks.submissions import FOLDER, check_folder, parsed, recomputed, submitted
+from benchmarks.bks.submissions import check_folder, parsed, recomputed, submitted
 from tests.support.covering import FULL
 from tightmargin.solvers import Verdict
 
@@ -29,11 +29,10 @@ ROW = Row(
 )  # fmt: skip
 
 
-# --- rows ----------------------------------------------------------------------------------------
-
-
-def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:
+def test_kept_rows_are_on_the_page_worth_what_they_say_and_contradict_nobody() -> None:
     done, looked = kept(STORE), 0
+    text = page(done, submitted(), rungs.kept(), counting.kept())
+    assert table.PAGE.read_text(encoding="utf-8") == text
     assert len({row.key for row in done}) >= 75, "all published instances of two features"
     for k, row in enumerate(done):
         instance = INSTANCES[row.instance]
@@ -59,28 +58,17 @@ def test_kept_rows_are_worth_what_they_say_and_contradict_nobody() -> None:
     assert len(disagreements(known([replace(ROW, objective=9.5)]))) == 1
 
 
-# --- the page ------------------------------------------------------------------------------------
-
-
-def test_the_page_says_what_is_kept() -> None:
-    text = page(kept(STORE), submitted(), rungs.kept(), counting.kept())
-    assert table.PAGE.read_text(encoding="utf-8") == text
-
-
 # --- submissions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"schema": "svm-bks/2"}, "schema is not"),
         ({"instance": "clustered-n60d3"}, "clustered-n60d2"),
         ({"C": 3}, "C of clustered-n60d2 is one of 0.5, 5"),
-        ({"C": True}, "C is not a finite number"),
         ({"w": [1.0, float("nan")]}, "w is not a list of finite numbers"),
         ({"w": [1.0]}, "w has 1 numbers"),
         ({"objective": 13.0}, "not 13.0 as is stated"),
-        ({"w": [0.0, 0.0]}, "as is stated"),
         ({"licence": "none"}, "unknown fields: licence"),
     ],
 )
@@ -94,9 +82,3 @@ def test_submissions_are_recomputed_and_bad_ones_refused_by_name(
     (tmp_path / "x.json").write_text(bad, encoding="utf-8")
     with pytest.raises(ValueError, match=rf"^x\.json: .*{re.escape(said)}"):
         check_folder(tmp_path)
-
-
-def test_submitted_values_are_what_they_say() -> None:
-    missing = check_folder(FOLDER)
-    if missing:
-        pytest.skip(f"not recomputed: {'; '.join(missing)}")

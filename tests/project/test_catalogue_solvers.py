@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cases import BOUND_ON_B, CASES, CONVEX, PENALTY, RIDGE, C, hinge, known
+from tests.cases import BOUND_ON_B, CASES, CONVEX, PENALTY, C, hinge, known
 from tests.cases import sdp as sdp_optimum
-from tests.inside.solvers import ORDER, SOLVERS, gurobi_is_restricted
+from tests.inside.solvers import ORDER, SOLVERS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering
@@ -24,7 +24,6 @@ from tightmargin.solvers import (
     LicenceError,
     ProblemClassError,
     SizeLimitError,
-    SolverNotInstalledError,
     Status,
     Verdict,
     solve,
@@ -58,15 +57,15 @@ def takers(name: str, mode: str) -> list[str]:
 
 
 def tried() -> list[tuple[str, str, str]]:
-    """Every entry in every mode of the intercept, by one solver after the other."""
-    turn = 0
+    """Every entry in two modes of the intercept, by one solver after the other; or all with all."""
     rows = []
-    for name, case in CASES.items():
-        for mode in case.intercepts:
+    for k, (name, case) in enumerate(CASES.items()):
+        for j, mode in enumerate(case.intercepts):
             able = takers(name, mode)
-            turn += 1
-            chosen = able if FULL else [able[turn % len(able)]]
-            rows += [(name, mode, solver) for solver in chosen]
+            if FULL:
+                rows += [(name, mode, solver) for solver in able]
+            elif j != k % 3:
+                rows.append((name, mode, able[(3 * k + j) % len(able)]))
     return rows
 
 
@@ -105,49 +104,17 @@ def test_optimum_is_that_of_the_witness(name: str, mode: str, solver: str) -> No
         assert result.certificate.verdict in verdicts or on_cones, result.certificate
 
 
-@pytest.mark.parametrize("name", CASES if FULL else ONE_OF_EACH_CLASS)
-def test_free_solvers_take_every_class_and_others_are_refused_with_those_that_can(
-    name: str,
-) -> None:
+@pytest.mark.parametrize("name", ONE_OF_EACH_CLASS)
+def test_solvers_of_other_classes_refuse_with_those_that_can(name: str) -> None:
     entry, model = CATALOGUE[name], CASES[name].build(CASES[name].intercepts[0])
-    free = {solver for solver, info in SOLVERS.items() if "free" in info.licence}
-    assert not free & {"gurobi", "mosek"}
-    assert free & set(ORDER[entry.problem_class])
-    assert solve(model, method="direct").solver in free
+    assert SOLVERS[solve(model, method="direct").solver].free
+    able = [n for n in ORDER[entry.problem_class] if SOLVERS[n].installed and n != "mosek"]
     for solver, info in SOLVERS.items():
-        if entry.problem_class in info.classes | info.by_name:
-            continue
-        with pytest.raises(ProblemClassError) as refusal:
-            solve(model, solver)
-        sentence = str(refusal.value)
-        assert sentence.startswith(f"{solver} cannot take {entry.problem_class} models")
-        able = [
-            name
-            for name in ORDER[entry.problem_class]
-            if SOLVERS[name].installed and name != "mosek"
-        ]
-        assert all(name in sentence for name in able)
-
-
-def test_absent_solver_is_named_with_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "tightmargin.solvers.backends.registry.importlib.util.find_spec", lambda name: None
-    )
-    with pytest.raises(SolverNotInstalledError, match="pip install pyscipopt"):
-        solve(CASES["c_svc"].build(), "scip")
-    with pytest.raises(SolverNotInstalledError, match="no installed solver takes QP models"):
-        solve(CASES["c_svc"].build())
-
-
-def test_models_above_a_licence_are_refused_with_what_would_work() -> None:
-    if not SOLVERS["gurobi"].installed:
-        pytest.skip("gurobi is not installed")
-    if not gurobi_is_restricted():
-        pytest.skip("gurobi has a full licence here")
-    model = CASES["c_svc"].build(data=points("overlapping", 0, n=200))
-    with pytest.raises(SizeLimitError, match=r"203 variables.*try clarabel, piqp"):
-        solve(model, "gurobi")
-    assert solve(model).certificate.verdict is Verdict.CERTIFIED
+        if entry.problem_class not in info.classes | info.by_name:
+            said = f"^{solver} cannot take {entry.problem_class} models"
+            with pytest.raises(ProblemClassError, match=said) as refusal:
+                solve(model, solver)
+            assert all(other in str(refusal.value) for other in able)
 
 
 LONG_LOG = """
@@ -182,7 +149,6 @@ def test_a_long_log_of_scip_does_not_stop_it() -> None:
 
 OVERLAPPING = points("overlapping", 1, n=10)
 ODD = {
-    "two points": TrainingData([[0.5], [-1.0]], [1, -1]),
     "repeated with both labels": TrainingData(
         [[1, 2], [1, 2], [1, 2], [0, -1], [0, -1]], [1, -1, 1, -1, -1]
     ),
@@ -193,19 +159,11 @@ ODD = {
         np.random.default_rng(5).standard_normal((4, 9)), [1, -1, 1, -1]
     ),
     "large numbers": TrainingData(OVERLAPPING.X * 100, OVERLAPPING.y),
-    "small numbers": TrainingData(OVERLAPPING.X * 1e-3, OVERLAPPING.y),
 }
 AS_HINGE = hinge(0.5, lambda data: C)
 ON_ODD: dict[str, tuple[dict[str, Any], Callable[[TrainingData, str], float]]] = {
     "c_svc": ({"C": C}, AS_HINGE),
     "c_svc_dual": ({"C": C}, lambda data, mode: -AS_HINGE(data, mode)),
-    "kernel_soft_margin_svc": ({"ridge": RIDGE}, hinge(RIDGE, lambda data: 1 / data.n)),
-    "zero_one_relaxed": (
-        {"penalty": PENALTY, "big_m": 50.0},
-        lambda data, mode: (
-            reference_solutions.relaxation(data, mode, PENALTY, np.full(data.n, 50.0)).value
-        ),
-    ),
     "conic_sdp": ({"penalty": PENALTY}, sdp_optimum),
 }
 
@@ -230,11 +188,9 @@ def test_odd_data_reach_the_optimum_of_the_witness(name: str, kind: str, mode: s
 
 @pytest.mark.parametrize(
     ("solver", "mode"),
-    [("highs", "free"), ("clarabel", "penalised"), ("scip", "none"), ("gurobi", "free")],
+    [("highs", "free"), ("clarabel", "penalised"), ("scip", "none")],
 )
 def test_hard_margin_on_overlapping_points_is_infeasible(solver: str, mode: str) -> None:
-    if not SOLVERS[solver].installed:
-        pytest.skip(f"{solver} is not installed")
     assert not reference_solutions.is_separable(OVERLAPPING, mode)
     result = solve(CASES["hard_margin_svc"].build(mode, OVERLAPPING), solver)
     assert result.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -244,11 +200,9 @@ def test_hard_margin_on_overlapping_points_is_infeasible(solver: str, mode: str)
 
 def test_a_gram_matrix_and_its_points_are_the_same_data() -> None:
     """The eigenvector factor of X X' turns the points, which no machine notices."""
-    names = (
-        "c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "soft_margin_svc_dual", "rsvm_dual",
-        "rsvm_dual_perspective", "rsvm_kernel_relaxed", "reduced_hull_svc", "extended_nu_svc_dual",
-    )  # fmt: skip
-    for name, mode in zip(names, INTERCEPTS * 3, strict=True):
+    names = ("c_svc_dual", "nu_svc_dual", "kernel_soft_margin_svc", "rsvm_dual",
+             "rsvm_kernel_relaxed", "reduced_hull_svc")  # fmt: skip
+    for name, mode in zip(names, INTERCEPTS * 2, strict=True):
         data = CASES[name].data
         gram = GramData(data.X @ data.X.T, data.y)
         assert gram.d == 2

@@ -6,7 +6,6 @@ min 1/2 ||w||^2 + C #violations with a free intercept: penalty = 2 C and twice t
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,20 +20,13 @@ from tightmargin.solvers import build, solve
 SMALL = [f"n60d{d}ATj{j}" for d in (2, 5, 10) for j in range(5)]
 
 
-@dataclass(frozen=True)
-class Published:
-    """Best published bounds of one instance at C = 1."""
-
-    lower: float
-    upper: float
-
-
 @pytest.fixture
-def published(data_folder: Path) -> dict[str, Published]:
+def published(data_folder: Path) -> dict[str, tuple[float, float]]:
+    """Best published bounds at C = 1, by instance."""
     with (data_folder / "hard_margin_loss" / "published_bounds.csv").open() as stream:
         rows = [row for row in csv.DictReader(stream) if float(row["C"]) == 1]
     return {
-        row["instance"]: Published(
+        row["instance"]: (
             max(float(row["baseline_lower"]), float(row["benders_lower"])),
             min(float(row["baseline_upper"]), float(row["benders_upper"])),
         )
@@ -44,14 +36,14 @@ def published(data_folder: Path) -> dict[str, Published]:
 
 @pytest.mark.parametrize("name", SMALL if FULL else SMALL[::5])
 def test_bound_published_optimum_incumbent(
-    name: str, data_folder: Path, published: dict[str, Published]
+    name: str, data_folder: Path, published: dict[str, tuple[float, float]]
 ) -> None:
     data = load(str(data_folder / "hard_margin_loss" / name))
     assert (data.n, data.d) == (60, int(name.partition("d")[2].partition("A")[0]))
-    known = published[name]
+    lower, upper = published[name]
     if data.d == 2:
         found = zero_one_enumeration(data, penalty=2.0, intercept="free")
-        assert found.objective / 2 == pytest.approx(known.upper, rel=1e-6)
+        assert found.objective / 2 == pytest.approx(upper, rel=1e-6)
         assert found.bound <= found.objective
     sdp = solve(build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived"))
     assert sdp.certificate.unproven == ""
@@ -64,10 +56,10 @@ def test_bound_published_optimum_incumbent(
     )  # fmt: skip
     # With |b| bounded only by its derived value the SDP is worth next to nothing, and still valid.
     assert sdp.bound is not None
-    assert sdp.bound / 2 <= known.upper * (1 + 1e-6)
+    assert sdp.bound / 2 <= upper * (1 + 1e-6)
     assert relaxed.bound is not None
-    assert 0 < relaxed.bound / 2 <= known.upper * (1 + 1e-6)
-    assert incumbent.objective / 2 >= known.lower * (1 - 1e-6)
+    assert 0 < relaxed.bound / 2 <= upper * (1 + 1e-6)
+    assert incumbent.objective / 2 >= lower * (1 - 1e-6)
 
 
 # --- the folder of real data ---------------------------------------------------------------------

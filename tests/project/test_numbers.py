@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.cases import CASES, Case, every_case
 from tests.inside.solvers import SOLVERS, primal_residual, standard_form
-from tests.references.reference_solutions import points
-from tightmargin.formulations import CATALOGUE, GramData, TrainingData, psd
+from tightmargin.formulations import psd
 from tightmargin.solvers import NumberError, ProblemClassError, RefusedError, Verdict, solve
 
 NAN, INF = math.nan, math.inf
 TRUTH = -1.5  # of small_lp: x_0 + x_1 <= 1.5 alone matters
-SOLVER_NAMES = tuple(SOLVERS)
 
 
 def small_lp(a: float = 1.0, b: float = 1.0, side: float = 1.5) -> pyo.ConcreteModel:
@@ -50,7 +46,7 @@ def is_honest(model: pyo.ConcreteModel, solver: str, truth: float) -> bool:
     return result.objective == pytest.approx(truth, abs=1e-5 * max(1.0, abs(truth)))
 
 
-@pytest.mark.parametrize("solver", SOLVER_NAMES)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_huge_and_tiny_numbers_are_never_certified_wrongly(solver: str) -> None:
     """size * x_0 + x_1 <= 1.5 leaves x_0 <= 1.5 / size, and x_1 <= 1.5; -1e22 x_0 leaves x_0 = 1.5.
 
@@ -65,18 +61,14 @@ def test_huge_and_tiny_numbers_are_never_certified_wrongly(solver: str) -> None:
     assert is_honest(spoilt("cost", -1e22), solver, -1.5e22)
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip"])
-@pytest.mark.parametrize("size", [1e-9, 1e-12, 2e15])
-def test_coefficients_a_solver_loses_are_refused_by_name(solver: str, size: float) -> None:
+@pytest.mark.parametrize(("solver", "size"), [("highs", 1e-9), ("scip", 1e-12), ("scip", 2e15)])
+def test_row_12_coefficients_a_solver_loses_are_refused_by_name(solver: str, size: float) -> None:
     with pytest.raises(NumberError) as refusal:
         solve(small_lp(size, size, 1.5 * size), solver)
     sentence = str(refusal.value)
-    assert sentence.startswith(
-        f"{solver} would silently drop or reject the coefficient {size:g} of"
-    )
-    assert "x[0] in row first" in sentence
-    assert "normalise=zscore" in sentence
-    assert "clarabel" in sentence
+    lost = f"{solver} would silently drop or reject the coefficient {size:g} of x[0] in row first"
+    for words in (lost, "magnitudes between 1e-09 and 1e+15", "normalise=zscore", "clarabel"):
+        assert words in sentence
 
 
 def test_auto_moves_on_to_a_solver_that_keeps_the_coefficients() -> None:
@@ -158,94 +150,3 @@ def test_numbers_that_are_none_are_refused_wherever_they_stand() -> None:
             with pytest.raises(ValueError, match=r"x|fourth"):
                 solve(spoilt(place, bad))
         assert solve(spoilt(place, INF)).objective == pytest.approx(TRUTH, abs=1e-6)
-
-
-# --- builders ------------------------------------------------------------------------------------
-
-NUMERIC = (
-    "C", "ridge", "pi", "nu", "penalty", "big_m", "budget", "intercept_bound", "norm_bound",
-    "hull_bound", "rank", "tau", "price",
-)  # fmt: skip
-ARRAYS = {"big_m": 50.0, "strengthening": 1e-3}
-DATA = points("overlapping", 0, n=8)
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """Hyperparameters of a case, with a free intercept where an intercept bound belongs."""
-    case = CASES[name]
-    return case.words_of("free" if "intercept_bound" in case.entry.parameters else None)
-
-
-def test_no_bad_cell_of_the_points_reaches_a_builder() -> None:
-    for bad, row, column in ((NAN, 0, 0), (INF, 7, 1), (-INF, 3, 0)):
-        X = np.array(DATA.X)
-        X[row, column] = bad
-        with pytest.raises(ValueError, match=rf"X holds {bad} in row {row}, column {column}"):
-            TrainingData(X, DATA.y)
-        gram = DATA.X @ DATA.X.T
-        gram[row, column] = bad
-        with pytest.raises(ValueError, match=rf"gram holds {bad} in row {row}, column {column}"):
-            GramData(gram, DATA.y)
-        y = np.array(DATA.y)
-        y[row] = bad
-        with pytest.raises(ValueError, match=rf"y holds {bad} in row {row}"):
-            TrainingData(DATA.X, y)
-
-
-@pytest.mark.parametrize("group", range(0, len(CASES), 10))
-def test_no_builder_takes_a_number_that_is_none_zero_or_negative(group: int) -> None:
-    for name, case in list(CASES.items())[group : group + 10]:
-        chosen = parameters(name)
-        case.entry.build(case.data, **chosen)
-        for word in set(NUMERIC) & set(chosen):
-            no_number = None if word != "intercept_bound" else [1.0]
-            for bad in (NAN, INF, -INF, 0.0, -1.0, "one", no_number):
-                with pytest.raises(ValueError, match=word):
-                    case.entry.build(case.data, **(chosen | {word: bad}))
-
-
-def test_no_builder_takes_an_array_with_one_bad_entry() -> None:
-    for word, bad, place in (("big_m", NAN, 0), ("big_m", -INF, 7), ("strengthening", INF, 3)):
-        for name, case in CASES.items():
-            if word in case.entry.parameters:
-                numbers = np.full(case.data.n, ARRAYS[word])
-                numbers[place % case.data.n] = bad
-                with pytest.raises(ValueError, match=word):
-                    case.entry.build(case.data, **(parameters(name) | {word: numbers}))
-    for name in ("c_svc", "c_svc_dual"):
-        with pytest.raises(ValueError, match="class_weight"):
-            CATALOGUE[name].build(DATA, C=1.0, class_weight=(1.0, NAN))
-
-
-# Rows are derived from it: another one needs another model, and it cannot be set in place.
-REBUILT = {
-    "conic_sdp_strengthened": "penalty", "conic_sdp_lift": "penalty",
-    "zero_one_disjunctive_relaxed": "penalty", "extended_robust_svc": "nu",
-}  # fmt: skip
-
-
-@every_case
-def test_no_mutable_param_carries_a_bad_number_into_a_solver(case: Case) -> None:
-    """Set in place after the build: refused by the Param's own domain, or by solve()."""
-    tried = 0
-    for word in set(NUMERIC) & set(case.words_of()):
-        model = case.build()
-        found = model.find_component(word)
-        if not isinstance(found, pyo.Param):
-            continue
-        tried += 1
-        entry = found[next(iter(found))] if found.is_indexed() else found
-        good = pyo.value(entry)
-        for bad in (NAN, INF, -1.0, 0.0):
-            with pytest.raises(ValueError):  # noqa: PT011  (Pyomo's sentence or ours)
-                _set_and_solve(entry, bad, model)
-            entry.set_value(good)
-    if case.name in REBUILT:
-        assert not hasattr(case.build(), REBUILT[case.name])
-    else:
-        assert tried or not set(NUMERIC) & set(case.words_of())
-
-
-def _set_and_solve(entry: Any, bad: float, model: pyo.ConcreteModel) -> None:
-    entry.set_value(bad)
-    solve(model)

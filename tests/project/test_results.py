@@ -24,17 +24,11 @@ PRINTS = {
     "bi-vapnik-table2": ("bi_vapnik", "table2"),
     "bi-vapnik-table3-adult": ("bi_vapnik", "table3.adult"),
     "bi-vapnik-table3-wdbc": ("bi_vapnik", "table3.wdbc"),
-    "cepeda-gomez-han-table1": ("cepeda_gomez_han", "table1"),
-    "cepeda-gomez-han-table2": ("cepeda_gomez_han", "table2"),
-    "cepeda-gomez-han-table3": ("cepeda_gomez_han", "table3"),
-    "cepeda-gomez-han-table4": ("cepeda_gomez_han", "table4"),
+    **{f"cepeda-gomez-han-table{k}": ("cepeda_gomez_han", f"table{k}") for k in (1, 2, 3, 4)},
     "perez-cruz-figure3": ("perez_cruz", "figure3"),
     "perez-cruz-table1": ("perez_cruz", "table1"),
     "perez-cruz-table3": ("perez_cruz", "table3 figure5"),
 }
-
-
-# --- what is kept --------------------------------------------------------------------------------
 
 
 def test_pages_follow_from_records() -> None:

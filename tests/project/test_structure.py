@@ -107,6 +107,31 @@ def test_tests_import_nothing_deeper_than_a_room() -> None:
             assert [name for name in names if deep.match(name)] == [], path
 
 
+def names_listed(file: Path) -> int:
+    """The most entries of the catalogue that one list, set, tuple or mapping spells out."""
+    from tightmargin.formulations import CATALOGUE
+
+    most = 0
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        words = {item.value for item in items if isinstance(item, ast.Constant)}
+        most = max(most, len(words & set(CATALOGUE)))
+    return most
+
+
+def test_the_catalogue_is_listed_in_one_table_of_the_tests() -> None:
+    """So that a new formulation is one line there, but for what draws or moves at random."""
+    from tests.cases import CASES
+    from tightmargin.formulations import CATALOGUE
+
+    assert set(CASES) == set(CATALOGUE)
+    others = ("cases.py", "metamorphic/families.py", "soundness/")
+    files = {path.relative_to(ROOT / "tests").as_posix(): path
+             for path in (ROOT / "tests").rglob("*.py")}  # fmt: skip
+    listed = {name: names_listed(f) for name, f in files.items() if not name.startswith(others)}
+    assert {name: n for name, n in listed.items() if n > 2 * len(CATALOGUE) / 3} == {}
+
+
 SOLVER_PACKAGES = [
     "highspy", "gurobipy", "mosek", "clarabel", "scs", "piqp", "pyscipopt", "cvxpy", "sklearn",
 ]  # fmt: skip
@@ -265,10 +290,10 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     modules = {name for name in names if not name.startswith(f"{about}/")}
     written = {installed_path(path).as_posix() for path in source_files()}
     # Beside the modules: the prints of the papers, their formulas, and the mark of typed code.
-    prints = {path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("published.toml")}
-    formulas = {path.relative_to(ROOT) for path in (ROOT / "formulations").rglob("*.toml")}
-    assert len(prints) == len(formulas) == 5
-    data = {installed_path(path).as_posix() for path in prints | formulas}
+    tables = [*(ROOT / "experiments").rglob("published.toml"),
+              *(ROOT / "formulations").rglob("*.toml")]  # fmt: skip
+    data = {installed_path(path.relative_to(ROOT)).as_posix() for path in tables}
+    assert len(data) == 10
     data |= {f"{FRONT_DOOR}/py.typed"}
     assert modules == written | data
     assert f"{about}/licenses/LICENSE" in names

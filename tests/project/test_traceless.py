@@ -40,13 +40,9 @@ def free():
 models = [
     lambda: tm.c_svc(given, C=0.7),
     lambda: tm.c_svc(large, C=1e6),
-    lambda: tm.build("nu_svc", given, nu=0.6),
     lambda: tm.hard_margin_svc(given),
-    lambda: tm.build("rsvm", given, norm_bound=0.5),
     lambda: tm.conic_sdp(given, penalty=1.3),
-    lambda: tm.conic_sdp(large, penalty=1.3),
     lambda: tm.zero_one_big_m(few, penalty=1.3, big_m="derived"),
-    lambda: tm.zero_one_bilinear(few, penalty=1.3),
     free,
     MODELS["milp"],
     MODELS["sdp"],
@@ -57,7 +53,7 @@ for solver in sys.argv[1:]:
     print(solver, flush=True)
     for model in models:
         try:
-            tm.solve(model(), solver, time_limit=None if solver == "piqp" else 0.5)
+            tm.solve(model(), solver, time_limit=None if solver == "piqp" else 0.3)
         except (RefusedError, ValueError):
             pass
 words = {"penalty": 1.0, "big_m": "derived"}

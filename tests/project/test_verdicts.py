@@ -92,14 +92,10 @@ PLANTED_PROOFS = (
 )
 PLANTED_VERDICTS = (
     "verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED",
-    "def f():\n    return Verdict.WITHIN_TOLERANCE",
     "Certificate(Verdict.CERTIFIED)",
-    "Certificate(verdict=v.Verdict.CERTIFIED)",
-    "verdict = Verdict['CERTIFIED']",
     "verdict = Verdict('CERTIFIED')",
     "record = {'verdict': 'CERTIFIED'}",
     "GOOD = (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
-    "f = lambda row: Verdict.CERTIFIED",
     "found = Verdict.CERTIFIED or other == 3",
 )
 HONEST = (

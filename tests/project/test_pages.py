@@ -1,0 +1,260 @@
+"""What README, guide, tutorial and recipes show: their programs run and print what is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tightmargin as tm
+from tests.inside.experiments import (
+    everything,
+    load,
+    outlier_data,
+    prepare,
+)
+from tests.support.command_line import run
+
+ROOT = Path(__file__).parents[2]
+README, GUIDE, CERTIFICATES, TUTORIAL, CUTS, FIRST_HOUR = (
+    (ROOT / page).read_text(encoding="utf-8")
+    for page in ("README.md", "docs/guide.md", "docs/certificates.md", "docs/tutorial.md",
+                 "docs/cuts.md", "docs/first_hour.md")
+)  # fmt: skip
+
+
+def programs(text: str) -> list[tuple[str, str]]:
+    """Blocks of code with the output that stands below each."""
+    return re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, flags=re.S)
+
+
+def printed_by(code: str, space: dict[str, Any]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "a page", "exec"), space)
+    return out.getvalue()
+
+
+def agree(shown: str, printed: str) -> bool:
+    """Words and signs: seconds and last digits are another machine's, and "..." is anything."""
+    want, got = (re.sub(r"\d[\d.]*(e-?\d+)?", "#", text) for text in (shown, printed))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(want, got, flags)
+
+
+# --- tutorial, cuts and the first hour ------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+def test_the_tutorial_runs_and_prints_what_it_shows() -> None:
+    blocks, space = programs(TUTORIAL), dict[str, Any]()
+    assert len(blocks) == 11
+    for code, shown in blocks:
+        assert agree(shown, printed_by(code, space)), code
+    result, edited, excluded = (space[name] for name in ("result", "edited", "excluded"))
+    for found, level in ((result, "paper"), (edited, "model")):
+        assert found.certificate.verdict.value == "CERTIFIED"
+        assert found.certificate.level == level
+    assert edited.objective > result.objective * (1 + 1e-6), "the row that was added matters"
+    assert excluded.certificate.verdict.value == "CERTIFIED"
+    assert excluded.certificate.unproven == ""
+    assert excluded.objective >= 36 + 1, "w_0 >= 6 alone costs 36, and a point is given up"
+    assert "auto left it to a method" in excluded.message
+    assert excluded.certificate.facts["engine"] == "cone-search"
+    own, conic, exact = space["mine"].to_frame()["value"]
+    assert 0 < own < conic < exact
+
+
+def test_the_program_of_the_page_on_cuts_prints_what_it_shows() -> None:
+    ((code, shown),) = (block for block in programs(CUTS) if block[1])
+    assert agree(shown, printed_by(code, {}))
+
+
+# What another run or machine prints differently: seconds, versions, the course of a search.
+PASSING = (
+    (r"^  solver .*$", "  solver"),
+    (r"\d+ leaves", "# leaves"),
+    (r"\S+(?=  CERTIFIED$)", "#"),
+)
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def alike(printed: str, shown: str) -> bool:
+    """Whether two outputs have the same words and, up to a thousandth, the same numbers."""
+    for pattern, word in PASSING:
+        printed, shown = (
+            re.sub(pattern, word, text, flags=re.MULTILINE) for text in (printed, shown)
+        )
+    if NUMBER.sub("#", printed).split() != NUMBER.sub("#", shown).split():
+        return False
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1e-3) for a, b in pairs)
+
+
+@pytest.mark.usefixtures("catalogue_as_it_was")
+def test_the_first_hour_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All sections, one after another in one name space, as a reader runs them."""
+    monkeypatch.chdir(tmp_path)
+    first, *sections = re.split(r"^## \d+\. ", FIRST_HOUR, flags=re.MULTILINE)
+    space: dict[str, Any] = {}
+    assert len(sections) == 10
+    for number, text in enumerate([first, *sections]):
+        ((code, shown),) = programs(text)
+        said = printed_by(code, space)
+        if shown.startswith("...\n"):  # the beginning is left out
+            shown = shown.removeprefix("...\n")
+            said = "\n".join(said.rstrip().splitlines()[-len(shown.splitlines()) :])
+        assert shown or not number, "its output is on the page"
+        assert not number or alike(said, shown), f"section {number} prints\n{said}"
+
+
+# --- README, guide and certificates ---------------------------------------------------------------
+
+
+def test_files_they_link_to_exist() -> None:
+    for text, place in ((README, ROOT), (GUIDE, ROOT / "docs")):
+        links = re.findall(r"\]\(([^)h][^)]*)\)", text)
+        assert links
+        assert [link for link in links if not (place / link.partition("#")[0]).exists()] == []
+
+
+def test_the_python_lines_of_the_readme_run() -> None:
+    space: dict[str, Any] = {}
+    printed_by(programs(README)[0][0], space)
+    assert space["result"].certificate.verdict.value == "CERTIFIED"
+    assert space["result"].bound == pytest.approx(space["result"].objective, rel=1e-5)
+
+
+def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here() -> None:
+    """The table against what the command prints, and the truth by a search of our own."""
+    section = CERTIFICATES.partition("## A real case")[2].partition("\n## ")[0]
+    command = section.partition("```\n")[2].partition("```")[0].replace("\\\n", " ").split()
+    answer = run(*command[1:], "--json")
+    assert answer.code == 1, "some rows are not certified"
+    rows = [row for row in answer.json["rows"] if row["status"] != "refused"]
+    small = [row for row in rows if row["parameters"]["big_m"] == 1.5]
+    derived = [row for row in rows if row["parameters"]["big_m"] == "derived"]
+    assert "scip" in {row["solver"] for row in small}
+    assert {row["solver"] for row in small} == {row["solver"] for row in derived}
+    for row in small:
+        assert f"optimal, {row['objective']:.8g} |" in section
+        assert row["certificate"].startswith("NOT_CERTIFIED (upper bound only: M[14] = 1.5 is ")
+        assert row["certificate"].partition("upper bound only: ")[2].rstrip(")") in section
+    for row in derived:
+        assert row["certificate"] == "CERTIFIED"
+        assert f"{row['objective']:.9g}" in section
+    # Whoever does not trust the enumeration can see that a point beats the "optimum".
+    spec = command[command.index("--data") + 1]
+    data = prepare(load(spec), {"normalise": "zscore"}).data
+    found = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip").values
+    margins = data.y * (data.X @ found["w"] + found["b"])
+    value = found["w"] @ found["w"] + found["b"] ** 2 + np.count_nonzero(margins < 1 - 1e-6)
+    assert value == pytest.approx(derived[0]["objective"], rel=1e-6)
+    assert value < 0.7 * small[0]["objective"]
+
+
+def test_machines_of_equal_capacity_are_one_hyperplane() -> None:
+    code = programs(GUIDE.partition("## Capacity set by hand")[2])[0][0]
+    data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
+    space = {"tm": tm, "data": data}
+    printed_by(code, space)
+    w = tm.solve(tm.c_svc(data, C=space["same"].C)).values["w"]
+    assert w == pytest.approx(space["row"].point.w, rel=1e-5)
+    assert [row.point.norm_bound for row in space["path"].rows] == [0.5, 1.0, 2.0]
+
+
+def test_papers_on_tap_and_notebooks_are_those_that_there_are() -> None:
+    section = GUIDE.partition("## Papers on tap")[2].partition("\n## ")[0]
+    papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)
+    names = [one.name for one in everything()]
+    assert all(any(name.startswith(f"{paper}-") for paper in papers) for name in names)
+    assert all(any(name.startswith(f"{paper}-") for name in names) for paper in papers)
+    assert f"the list: {len(names)} tables and figures" in section
+    listed = re.findall(r"\]\(notebooks/([^)]+\.ipynb)\)", README)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+# --- the recipes of CONTRIBUTING.md ---------------------------------------------------------------
+
+SOLVER = """
+import numpy as np
+from scipy.optimize import linprog
+from tightmargin.formulations import ProblemClass
+from tightmargin.solvers import Claim, SolverInfo, Status, register_solver
+
+
+def run(form, classification, limits):
+    A, low, high = form.A.toarray(), form.row_lower, form.row_upper
+    rows = np.vstack([A[np.isfinite(high)], -A[np.isfinite(low)]])
+    sides = np.r_[high[np.isfinite(high)], -low[np.isfinite(low)]]
+    found = linprog(form.objective.a, rows, sides, bounds=np.column_stack([form.lower, form.upper]))
+    status = Status.OPTIMAL if found.status == 0 else Status.ERROR
+    return Claim(status, found.x, message=found.message)
+
+
+register_solver(
+    SolverInfo("linprog", "scipy", "scipy", frozenset({ProblemClass.LP}), (0.0, np.inf),
+               "BSD, free", 1e-6, "HiGHS behind it"), run)
+import tightmargin as tm
+data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.3, seed=1)
+model = tm.rsvm_relaxed(data)
+ours, theirs = tm.solve(model), tm.solve(model, "linprog")
+assert theirs.solver == "linprog"
+assert theirs.certificate.verdict.value == "CERTIFIED", theirs.certificate.reason
+assert abs(ours.objective - theirs.objective) <= 1e-7
+try:
+    tm.solve(tm.c_svc(data, C=1.0), "linprog")
+except tm.errors.ProblemClassError as refusal:
+    assert "linprog cannot take QP" in str(refusal)
+else:
+    raise AssertionError("a QP went to linprog")
+"""
+METHOD = """
+import numpy as np
+from tightmargin.solvers import Finding, Method, Status, register_method
+
+
+def run(origin, limits):
+    X, y = origin.data.X, origin.data.y
+    apart, middle = X[y > 0].mean(0) - X[y < 0].mean(0), (X[y > 0].mean(0) + X[y < 0].mean(0)) / 2
+    w = 2 * apart / (apart @ apart)
+    b = -w @ middle
+    xi = np.maximum(0, 1 - y * (X @ w + b))
+    return Finding({"w": w, "b": np.asarray(b), "xi": xi}, Status.FEASIBLE, "means")
+
+
+register_method(Method("means", ("c_svc",), run, "the machine between the means"))
+import tightmargin as tm
+data = tm.TrainingData([[0.0], [2.0]], [-1, 1])
+found = tm.solve(tm.c_svc(data, C=10.0), method="means")
+assert found.solver == "tightmargin" and found.certificate.facts["engine"] == "means"
+assert found.certificate.verdict.value == "CERTIFIED"  # here the means are the support vectors
+wide = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.3, seed=1)
+open_ = tm.solve(tm.c_svc(wide, C=10.0), method="means")
+best = tm.solve(tm.c_svc(wide, C=10.0))
+assert open_.certificate.verdict.value == "NOT_CERTIFIED"
+assert open_.bound <= best.objective + 1e-6 <= open_.objective
+"""
+
+
+@pytest.mark.parametrize("program", [SOLVER, METHOD], ids=["solver", "method"])
+def test_a_recipe_works_in_a_folder_of_its_own(program: str, tmp_path: Path) -> None:
+    """scipy's linprog as a solver, and the mean of the two classes as a method of c_svc."""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
