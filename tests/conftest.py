@@ -119,21 +119,9 @@ def ctrl_c_is_heard() -> Iterator[None]:
 
 
 @pytest.fixture
-def separable() -> Callable[[int], TrainingData]:
-    """seed -> 14 points in the plane with a margin between the classes."""
-    return lambda seed: points("separable", seed)
-
-
-@pytest.fixture
 def overlapping() -> Callable[[int], TrainingData]:
     """seed -> 14 points in the plane that no line separates."""
     return lambda seed: points("overlapping", seed)
-
-
-@pytest.fixture
-def unbalanced() -> Callable[[int], TrainingData]:
-    """seed -> 14 overlapping points in the plane, four of them positive."""
-    return lambda seed: points("unbalanced", seed)
 
 
 def folder_of_real_data() -> Path:
@@ -149,7 +137,6 @@ def folder_of_real_data() -> Path:
 
 @pytest.fixture
 def data_folder() -> Path:
-    """Folder of real data."""
     return folder_of_real_data()
 
 

@@ -10,16 +10,13 @@ import highspy
 import numpy as np
 import pytest
 
-import tightmargin as tm
 from benchmarks import (
-    branch_and_cut,
     claim,
     conic_forms,
     conic_translation,
     cut_loop,
     cut_loop_routes,
     dual_loop,
-    extended_nu,
     fitted_estimators,
     nu_lp,
     nu_lp_memory,
@@ -27,7 +24,7 @@ from benchmarks import (
     zero_one,
 )
 from benchmarks.classical_concave import PROBLEMS
-from benchmarks.concave import INSTANCES, Instance, measured
+from benchmarks.concave import INSTANCES
 from benchmarks.measuring import quiet
 from benchmarks.report import OURS, quoted
 from benchmarks.zero_one import PAGE, STORE, kept, missing
@@ -88,23 +85,6 @@ def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: P
     with conic_translation.fusion_model(X, y) as fusion:
         fusion.writeTask(str(tmp_path / "model.cbf"))
     assert read(tmp_path / "model.cbf").solved().objective == expected
-
-
-def test_all_routes_to_the_extended_nu_svc_solve_it() -> None:
-    data = branch_and_cut.clouds(30, 3)
-    nu = extended_nu.middle(data)
-    for route in (extended_nu.by_branch_and_cut, extended_nu.by_hull, branch_and_cut.by_scip):
-        assert route(data, nu, "uniform", 20.0) <= extended_nu.TOLERANCE
-    scip = tm.solve(tm.extended_nu_svc(data, nu=nu), "scip")
-    assert tm.cuts.hull_search(data, nu=nu).objective == pytest.approx(scip.objective, rel=1e-6)
-
-
-def test_every_route_to_a_concave_program_finds_the_same_optimum() -> None:
-    toy = Instance(2, 8, dense=False)
-    runs = [measured(toy, how, 20.0) for how in ("branch-and-cut", "cutting-plane", "scip")]
-    assert all(run is not None and run.finished for run in runs)
-    ends = [run.objective for run in runs if run is not None]
-    assert ends == pytest.approx([ends[0]] * 3, rel=1e-5)
 
 
 def test_a_benchmark_runs() -> None:

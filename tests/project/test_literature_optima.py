@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import folder_of_real_data
 from tests.inside.experiments import load
 from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
 from tests.support.covering import FULL
@@ -60,21 +59,3 @@ def test_bound_published_optimum_incumbent(
     assert relaxed.bound is not None
     assert 0 < relaxed.bound / 2 <= upper * (1 + 1e-6)
     assert incumbent.objective / 2 >= lower * (1 - 1e-6)
-
-
-# --- the folder of real data ---------------------------------------------------------------------
-
-
-def test_without_real_data_tests_skip_unless_it_must_be_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("TIGHTMARGIN_REQUIRE_DATA", raising=False)
-    for missing in ("", "  ", str(tmp_path / "gone")):
-        monkeypatch.setenv("TIGHTMARGIN_DATA", missing)
-        with pytest.raises(pytest.skip.Exception, match="names no folder of real data"):
-            folder_of_real_data()
-    monkeypatch.setenv("TIGHTMARGIN_REQUIRE_DATA", "1")
-    with pytest.raises(pytest.fail.Exception, match="TIGHTMARGIN_REQUIRE_DATA is set"):
-        folder_of_real_data()
-    monkeypatch.setenv("TIGHTMARGIN_DATA", str(tmp_path))
-    assert folder_of_real_data() == tmp_path

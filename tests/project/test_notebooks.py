@@ -29,14 +29,6 @@ CHANGES: dict[str, tuple[str, str, dict[str, str], str]] = {
         {"mine = np.exp(-distance)": "mine = np.ones(data.n)"},
         r"all equal +(bound .*)\nmine +\1\n",
     ),
-    "one large M": (
-        "05_your_own_formulation", "01 03 05 07 09 14 16 17 19 22 24",
-        {
-            "big_m = 1.0 + upper * np.maximum(1.0, np.abs(data.X).max(axis=1))":
-                "big_m = np.full(data.n, 1000.0)",
-        },
-        r"gap 99.\d% -> 6\d.\d% with",
-    ),
     "three features and a stricter fairness": (
         "06_gallery_of_edits", "01 03 05 09",
         {"k = 2  #": "k = 3  #", "epsilon = 0.2": "epsilon = 0.0"},

@@ -1,6 +1,6 @@
 """0-1 and ramp problems by trying every choice of the binaries, one convex QP each (tests only).
 
-Shares nothing with the active sets of solvers/algorithms: rows go straight to Clarabel.
+Shares nothing with the active sets of solvers/algorithms: rows go to Clarabel, or to scipy's nnls.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
+from tests.references.reference_solutions import zero_one_optimum
+from tests.references.strengthened_sdp import rows_of
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
@@ -25,10 +27,11 @@ INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 
 def signed_rows(data: TrainingData, intercept: str) -> tuple[Array, Array]:
     """Rows r_i with u_i = <r_i, v>, and the price of each squared entry of v."""
-    if intercept == "none":
-        return data.y[:, None] * data.X, np.ones(data.d)
-    rows = data.y[:, None] * np.hstack([data.X, np.ones((data.n, 1))])
-    return rows, np.r_[np.ones(data.d), 1.0 if intercept == "penalised" else 0.0]
+    rows = rows_of(data, intercept)
+    price = np.ones(rows.shape[1])
+    if intercept == "free":
+        price[-1] = 0.0
+    return rows, price
 
 
 def least(price: Array, cost: Array, rows: Array, right: Array) -> float:
@@ -50,16 +53,8 @@ def least(price: Array, cost: Array, rows: Array, right: Array) -> float:
 
 
 def zero_one_optima(data: TrainingData, penalties: Sequence[float], intercept: str) -> list[float]:
-    """Optimum for each penalty: every set of kept points, those with few violations first."""
-    rows, price = signed_rows(data, intercept)
-    best = [penalty * data.n for penalty in penalties]
-    for violations in range(data.n):
-        if all(p * violations >= b for p, b in zip(penalties, best, strict=True)):
-            break
-        for kept in itertools.combinations(range(data.n), data.n - violations):
-            norm2 = least(price, np.zeros(len(price)), rows[list(kept)], np.ones(len(kept)))
-            best = [min(b, norm2 + p * violations) for p, b in zip(penalties, best, strict=True)]
-    return best
+    """Optimum for each penalty."""
+    return [zero_one_optimum(data, intercept, penalty) for penalty in penalties]
 
 
 def zero_one_beside(

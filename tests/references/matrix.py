@@ -41,12 +41,6 @@ def _value(objective: Any, rows: list[Any] | None = None) -> float:
     return float(problem.solve(**SOLVER))
 
 
-def full(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float) -> float:
-    """No bound on the rank."""
-    m = _Machine(data, shape, mode)
-    return _value(m.loss + ridge / 2 * (cp.sum_squares(m.B) + m.price))
-
-
 def nuclear(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float, tau: float) -> Any:
     """A price on cvxpy's own nuclear norm."""
     m = _Machine(data, shape, mode)
@@ -66,12 +60,6 @@ def projection(
     T, P = block[:columns, :columns], block[columns:, columns:]
     rows = [block[columns:, :columns] == m.B, np.eye(shape[0]) - P >> 0, cp.trace(P) <= rank]
     return _value(m.loss + ridge / 2 * (cp.trace(T) + m.price), rows)
-
-
-def nuclear_squared(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float) -> float:
-    """What the projection SDP is at rank 1, without any lifted variable."""
-    m = _Machine(data, shape, mode)
-    return _value(m.loss + ridge / 2 * (cp.square(cp.normNuc(m.B)) + m.price))
 
 
 class InSpan:

@@ -26,6 +26,7 @@ from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog, nnls
 
 from tests.inside.formulations import psd_entries
+from tests.references.reduced_hulls import level_and_slope
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
@@ -159,13 +160,6 @@ def c_dual(gram: Array, y: Array, caps: Array, intercept: str) -> float:
     return -_minimum(cp.quad_form(a, cp.psd_wrap(q)) / 2 - cp.sum(a), rows)
 
 
-def nu_dual(gram: Array, y: Array, caps: Array, nu: float, intercept: str) -> float:
-    """Perez-Cruz et al. (16)-(19): the largest -1/2 a'Qa with e'a = nu."""
-    a, q = cp.Variable(len(y)), _signed_gram(gram, y, intercept)
-    rows = [a >= 0, a <= caps, cp.sum(a) == nu, *([y @ a == 0] if intercept == "free" else [])]
-    return -_minimum(cp.quad_form(a, cp.psd_wrap(q)) / 2, rows)
-
-
 def kernel_hinge(gram: Array, y: Array, ridge: float, loss_cost: float, intercept: str) -> float:
     """Lee (8) with a general cost of the loss: ridge a'Ga + loss_cost sum [1 - y_i f_i]_+."""
     a = cp.Variable(len(y))
@@ -201,14 +195,6 @@ def capacity_dual(gram: Array, y: Array, norm_bound: float, intercept: str) -> f
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     rows = [a >= 0, a <= 1, *([y @ a == 0] if intercept == "free" else [])]
     return -_minimum(norm_bound * cp.norm(root @ a) - cp.sum(a), rows)
-
-
-def kernel_least_loss(gram: Array, y: Array, intercept: str) -> float:
-    """Bi & Vapnik (18): the least sum of hinge losses of sum_j beta_j y_j k(x_j, .) + b."""
-    beta = cp.Variable(len(y))
-    b = 0.0 if intercept == "none" else cp.Variable()
-    u = cp.multiply(y, gram @ cp.multiply(y, beta) + b)
-    return _minimum(cp.sum(cp.pos(1 - u)))
 
 
 def hull_distance(gram: Array, y: Array, cap: float, intercept: str) -> float:
@@ -250,18 +236,10 @@ def nu_risk_on_circle(data: TrainingData, intercept: str, nu: float, costs: Arra
     assert data.d == 2
     assert intercept != "penalised"
 
-    z = data.y[:, None] * data.X
-
     def at(angle: float) -> tuple[float, Array]:
-        w = np.array([np.cos(angle), np.sin(angle)])
-        columns = [np.ones(data.n), *([-data.y] if intercept == "free" else [])]
-        A = np.column_stack([*columns, -np.eye(data.n)])
-        cost = np.r_[-nu, np.zeros(len(columns) - 1), costs]
-        bounds = [(None, None)] * len(columns) + [(0, None)] * data.n
-        found = linprog(cost, A_ub=A, b_ub=z @ w, bounds=bounds, method="highs")
-        assert found.status == 0
-        return found.fun, found.ineqlin.marginals @ z
+        return level_and_slope(data, intercept, nu, costs, np.array([np.cos(angle), np.sin(angle)]))
 
+    z = data.y[:, None] * data.X
     steps = [
         z[i] - z[k]
         for i, k in itertools.combinations(range(data.n), 2)
@@ -380,6 +358,16 @@ def fixed_strengthening(
     return _minimum(total, [z >= 0, z <= 1])
 
 
+def _cells(columns: Array, W: Any, u: Any, z: Any) -> list[Any]:
+    """The row of each point: its squared slack in the lifted matrix W against z."""
+    rows = [z >= 0, z <= 1]
+    for i, column in enumerate(columns):
+        cell = cp.sum(cp.multiply(np.outer(column, column), W)) - 2 * u[i] + 1
+        paid = cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
+        rows.append(cell >= paid + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i]))
+    return rows
+
+
 def theorem_2(
     data: TrainingData,
     intercept: str,
@@ -404,13 +392,7 @@ def theorem_2(
     lifted = cp.Variable((k + 1, k + 1), PSD=True)
     W, v, z = lifted[:k, :k], lifted[:k, k], cp.Variable(data.n)
     u = columns @ v
-    rows = [lifted[k, k] == 1, z >= 0, z <= 1]
-    for i in range(data.n):
-        cell = cp.sum(cp.multiply(np.outer(columns[i], columns[i]), W)) - 2 * u[i] + 1
-        rows.append(
-            cell >= cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
-            + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i])
-        )  # fmt: skip
+    rows = [lifted[k, k] == 1, *_cells(columns, W, u, z)]
     price = 1 / unit**2
     if intercept == "free":
         assert bound_on_b is not None
@@ -437,13 +419,7 @@ def kernel_theorem_2(signed_gram: Array, penalty: float) -> float:
     lifted = cp.Variable((n + 1, n + 1), PSD=True)
     A, alpha, z = lifted[:n, :n], lifted[:n, n], cp.Variable(n)
     u = signed_gram @ alpha
-    rows = [lifted[n, n] == 1, z >= 0, z <= 1]
-    for i, column in enumerate(signed_gram):
-        cell = cp.sum(cp.multiply(np.outer(column, column), A)) - 2 * u[i] + 1
-        rows.append(
-            cell >= cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
-            + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i])
-        )  # fmt: skip
+    rows = [lifted[n, n] == 1, *_cells(signed_gram, A, u, z)]
     return _minimum(cp.sum(cp.multiply(signed_gram, A)) + penalty * cp.sum(z), rows)
 
 

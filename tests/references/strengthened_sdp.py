@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.references import reference_solutions
+from tests.references.reference_solutions import _signed as rows_of
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
@@ -24,11 +25,6 @@ class Limits(NamedTuple):
     b: tuple[float, float]
     conflicts: list[tuple[int, ...]]
     cutoff: float
-
-
-def rows_of(data: TrainingData, mode: str) -> Array:
-    columns = data.X if mode == "none" else np.hstack([data.X, np.ones((data.n, 1))])
-    return data.y[:, None] * columns
 
 
 def known_objective(data: TrainingData, mode: str, penalty: float) -> float:
