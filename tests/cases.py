@@ -20,11 +20,15 @@ from tests.references import losses, matrix, multiclass
 from tests.references import reference_solutions as witness
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.extended_nu import by_all_outliers
-from tests.references.level_one_lift import derived_lift
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
+from tests.references.strengthened_sdp import (
+    closed_limits,
+    derived_lift,
+    known_objective,
+    strengthened,
+)
 from tightmargin.formulations import (
     CATALOGUE,
     Entry,
@@ -379,7 +383,6 @@ def each(names: Iterable[str] = tuple(CASES)) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
 
 
-every_case = each()
 OF_CLASSES = [name for name, case in CASES.items() if MulticlassData in case.entry.takes]
 
 # --- words that are valid whatever the data ------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from tests.inside.solvers import SOLVERS, primal_residual, standard_form
+from tests.inside.solvers import SOLVERS
 from tightmargin.formulations import psd
-from tightmargin.solvers import NumberError, ProblemClassError, RefusedError, Verdict, solve
+from tightmargin.solvers import NumberError, RefusedError, Verdict, solve
 
 NAN, INF = math.nan, math.inf
 TRUTH = -1.5  # of small_lp: x_0 + x_1 <= 1.5 alone matters
@@ -24,14 +23,6 @@ def small_lp(a: float = 1.0, b: float = 1.0, side: float = 1.5) -> pyo.ConcreteM
     m.second = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] <= 8)
     m.third = pyo.Constraint(expr=3 * m.x[0] + m.x[1] <= 9)
     m.objective = pyo.Objective(expr=-m.x[0] - m.x[1])
-    return m
-
-
-def box_qp() -> pyo.ConcreteModel:
-    """min 1/2 (x_1^2 - x_0^2) over [-1, 1]^2: -1/2 at x = (+-1, 0), and 0 is a saddle."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(2), bounds=(-1, 1))
-    m.objective = pyo.Objective(expr=0.5 * (m.x[1] ** 2 - m.x[0] ** 2))
     return m
 
 
@@ -81,24 +72,6 @@ def test_rounding_left_by_preprocessing_is_no_reason_to_refuse() -> None:
     """1e-17 beside 1 in a row is a zero that centring did not quite reach."""
     for solver in ("highs", "clarabel", "scip"):
         assert solve(small_lp(a=1e-17, side=3.0), solver).objective == pytest.approx(-5.0, abs=1e-6)
-
-
-def test_row_scaled_residual_sees_what_an_absolute_one_does_not() -> None:
-    """A point that ignores a row of size 1e-10 violates it by 3.5e-10, and by 70 % of its terms."""
-    size = 1e-10
-    residual, where = primal_residual(
-        standard_form(small_lp(size, size, 1.5 * size)), np.array([2.0, 3.0])
-    )
-    assert where == "row first"
-    assert residual == pytest.approx(3.5 / 5.0, rel=1e-9)
-
-
-@pytest.mark.parametrize("solver", ["clarabel", "highs"])
-def test_nonconvex_objectives_are_refused_where_convexity_is_assumed(solver: str) -> None:
-    with pytest.raises(ProblemClassError, match=f"{solver} cannot take NONCONVEX models"):
-        solve(box_qp(), solver)
-    assert solve(box_qp()).objective == pytest.approx(-0.5, abs=1e-6)
-    assert solve(box_qp()).solver == "scip"
 
 
 # --- every other place a number can be -----------------------------------------------------------

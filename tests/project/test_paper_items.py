@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from docs.generate.entries import NAMES
-from docs.generate.items import items, numbered, section, single
+from docs.generate.items import items, numbered, section
 from tightmargin.formulations import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,14 +33,6 @@ def test_every_number_stands_in_the_list_once(paper: str) -> None:
     page = (ROOT / "docs" / "papers" / f"{paper}.md").read_text(encoding="utf-8")
     assert f"<!-- generated: items {paper} -->" in page
     assert section(paper).count("\n| ") == len(items(paper)) + 1
-
-
-def test_a_label_is_its_items() -> None:
-    assert single("(9)-(11)") == ["(9)", "(10)", "(11)"]
-    assert single("Table 1-2") == ["Table 1", "Table 2"]
-    assert single("Theorem 4.1") == ["Theorem 4.1"]
-    with pytest.raises(ValueError, match="no label"):
-        single("see below")
 
 
 @cache

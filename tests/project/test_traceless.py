@@ -75,7 +75,14 @@ def test_solves_leave_no_file_and_no_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = "from tests.support.study_tasks import main; main()"
+KILLED = """
+import sys
+from tests.inside.experiments import run_study
+from tests.support.study_tasks import marked
+folder, store = sys.argv[1:]
+run_study(marked, [(folder, k, 0.25) for k in range(40)], name="marks", store=store, jobs=2,
+          progress=lambda text: print(text, flush=True))
+"""
 
 
 @pytest.mark.slow("a study that is killed, and its workers that have to see it")
@@ -87,8 +94,7 @@ def test_a_study_leaves_no_file_and_a_killed_one_no_process_that_goes_on(
     marks.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    words = ("marked", marks, tmp_path / "s.sqlite", 40, 0.25, 2)
-    process = start(*map(str, words), script=KILLED)
+    process = start(str(marks), str(tmp_path / "s.sqlite"), script=KILLED)
     wait_for("^3 of 40 runs done", process.stdout)
     process.kill()
     finish(process)

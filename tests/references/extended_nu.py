@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from tests.inside.formulations import reduced_hulls, support_value
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
-from tightmargin.formulations import TrainingData, extended_nu_svc
-from tightmargin.solvers import solve
+from tightmargin.formulations import TrainingData
 
 
 def least_on_circle(data: TrainingData, mode: str, nu: float) -> float:
@@ -30,14 +28,6 @@ def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) ->
     return float(-ConvexHull(vertices).equations[:, -1].max())
 
 
-def optimum_by_scip(data: TrainingData, nu: float) -> float:
-    """The value, by sorting, of the direction that SCIP finds."""
-    other = solve(extended_nu_svc(data, nu=nu), "scip")
-    at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
-    assert other.objective == pytest.approx(at, abs=1e-9)
-    return at
-
-
 def by_all_outliers(data: TrainingData, nu: float, count: int, mode: str) -> float:
     """The extended robust SVM: the least of the convex problems of all points but `count`."""
     least = 0.0  # of w = 0
@@ -47,7 +37,7 @@ def by_all_outliers(data: TrainingData, nu: float, count: int, mode: str) -> flo
         u = cp.multiply(data.y[kept], data.X[kept] @ w + (0 if mode == "none" else b))
         goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
         ball = cp.norm(cp.hstack([w, b]) if mode == "penalised" else w) <= 1
-        least = min(least, float(cp.Problem(cp.Minimize(goal), [ball]).solve(cp.CLARABEL)))
+        least = min(least, reference_solutions._minimum(goal, [ball]))
     return least
 
 

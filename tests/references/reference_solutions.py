@@ -23,6 +23,7 @@ from pyomo.core.expr.numeric_expr import (
     UnaryFunctionExpression,
 )
 from pyomo.repn import generate_standard_repn
+from scipy.linalg import null_space
 from scipy.optimize import linprog, nnls
 
 from tests.inside.formulations import psd_entries
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 
 INTERCEPTS = ("free", "penalised", "none")
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+NEXT_TO_NOTHING = 1e-9  # the price of what has none
 STEPS = (0.99, 0.9)  # Clarabel's own, and shorter ones for where it stalls on some processors
 
 
@@ -269,28 +271,43 @@ def relaxation(
 
 
 def least_norm(rows: Array, free_column: bool) -> float:
-    """The least norm of v with rows @ v >= 1 (its last entry unpriced if free_column), or inf.
+    """The least norm of v with rows @ v >= 1 (its last entry unpriced if free_column), or inf."""
+    price = np.ones(rows.shape[1])
+    price[-1] = 0.0 if free_column else 1.0
+    return least_beside(price, rows, np.ones(len(rows)))
 
-    Lawson & Hanson's least distance programming: nonnegative least squares on [rows'; 1'] with
-    right-hand side (0, ..., 0, 1) finds the rows that are met with equality, an unpriced entry
-    being priced at 1e-4 of the others. The least norm over those equations is then exact.
+
+def least_beside(
+    price: Array, rows: Array, right: Array, G: Array | None = None, equal: Array | None = None
+) -> float:
+    """Least sum price v^2 with rows @ v >= right and G v = equal; inf if there is no such v.
+
+    Least distance programming by non-negative least squares (Lawson & Hanson 1974, chapter 23): it
+    ends in finitely many steps where an interior-point method has no interior.
     """
-    if not len(rows):
-        return 0.0
-    scale = np.ones(rows.shape[1])
-    if free_column:
-        scale[-1] = 1e2
-    system = np.vstack([(rows * scale).T, np.ones(len(rows))])
-    multipliers, length = nnls(system, np.r_[np.zeros(rows.shape[1]), 1.0])
-    if length < 1e-7:
+    if G is None or equal is None:
+        G, equal = np.zeros((0, len(price))), np.zeros(0)
+    one = np.linalg.lstsq(G, equal, rcond=None)[0]
+    if len(equal) and abs(G @ one - equal).max() > 1e-9:
         return np.inf
-    tight = rows[multipliers > 0]
-    price = np.diag(np.r_[np.ones(rows.shape[1] - 1), 0.0 if free_column else 1.0])
-    kkt = np.block([[price, tight.T], [tight, np.zeros((len(tight), len(tight)))]])
-    right = np.r_[np.zeros(rows.shape[1]), np.ones(len(tight))]
-    v = np.linalg.lstsq(kkt, right, rcond=None)[0][: rows.shape[1]]
-    assert (rows @ v).min() >= 1 - 1e-6, "least distance programming failed"
-    return float(v @ price @ v)
+    along = null_space(G) if len(equal) else np.eye(len(price))
+    if not along.shape[1]:
+        return float(price @ one**2) if (rows @ one >= right - 1e-9).all() else np.inf
+    size = np.sqrt(np.maximum(price, NEXT_TO_NOTHING))
+    Q, R = np.linalg.qr(size[:, None] * along)
+    # With x = R t + shift and v = one + along t the objective is ||x||^2 and a constant.
+    shift = Q.T @ (size * one)
+    turned = rows @ along @ np.linalg.inv(R)
+    least_x = right - rows @ one + turned @ shift
+    system, target = np.vstack([turned.T, least_x]), np.r_[np.zeros(len(R)), 1.0]
+    if not len(least_x):
+        return float(price @ (one - along @ np.linalg.solve(R, shift)) ** 2)
+    multipliers, residual = nnls(system, target)
+    rest = system @ multipliers - target
+    if residual < 1e-7:
+        return np.inf
+    v = one + along @ np.linalg.solve(R, -rest[:-1] / rest[-1] - shift)
+    return float(price @ v**2)
 
 
 def zero_one_optimum(

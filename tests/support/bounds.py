@@ -31,11 +31,6 @@ def best_bound(
     return number(found, form), reason
 
 
-def plain_bound(form: StandardForm, x: Array, z: Array, known: float) -> float | None:
-    """The bound of the multipliers as they are, without any repair."""
-    return number(proven_bound(Subject(form), x, z, known), form)
-
-
 def lp_bound(form: StandardForm, y: Array) -> float | None:
     """The exact rational bound of a linear program, its constant included."""
     return number(exact_lp_bound(form, y), form)
