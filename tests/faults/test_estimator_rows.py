@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import tightmargin as tm
-from tests.faults.test_fault_29_inputs import CONVERTED, REFUSED, X, Y
+from tests.faults.test_data_rows import CONVERTED, REFUSED, X, Y
 from tests.references.reference_solutions import points
 
 Machine = tm.FormulationClassifier

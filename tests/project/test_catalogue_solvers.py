@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from tests.inside.solvers import ORDER, SOLVERS
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering
+from tests.support.long_runs import finish, start
 from tightmargin.formulations import CATALOGUE, GramData, ProblemClass, TrainingData
 from tightmargin.solvers import (
     LicenceError,
@@ -136,13 +133,9 @@ def test_a_long_log_of_scip_does_not_stop_it() -> None:
 
     In a process of its own, because nothing else can end a run that hangs there.
     """
-    ended = subprocess.run(
-        [sys.executable, "-c", LONG_LOG],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.split()[-1] in ("optimal", "feasible", "limit_no_solution")
+    code, stdout, stderr = finish(start(script=LONG_LOG))
+    assert code == 0, stderr
+    assert stdout.split()[-1] in ("optimal", "feasible", "limit_no_solution")
 
 
 # --- odd data ------------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
-"""What README, guide, tutorial and recipes show: their programs run and print what is shown."""
+"""What pages and docstrings show: their programs run and print what is shown."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import doctest
+import inspect
 import io
 import math
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,16 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
+from docs.generate.api import public_names
 from tests.inside.experiments import (
     everything,
     load,
     outlier_data,
     prepare,
 )
+from tests.inside.formulations import documented
 from tests.support.command_line import run
+from tests.support.long_runs import finish, start
 
 ROOT = Path(__file__).parents[2]
 README, GUIDE, CERTIFICATES, TUTORIAL, CUTS, FIRST_HOUR = (
@@ -252,9 +255,77 @@ assert open_.bound <= best.objective + 1e-6 <= open_.objective
 @pytest.mark.parametrize("program", [SOLVER, METHOD], ids=["solver", "method"])
 def test_a_recipe_works_in_a_folder_of_its_own(program: str, tmp_path: Path) -> None:
     """scipy's linprog as a solver, and the mean of the two classes as a method of c_svc."""
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    code, _, stderr = finish(start(script=program, cwd=tmp_path))
+    assert code == 0, stderr
+
+
+# --- docstrings: every parameter is documented, every example prints what it says -----------------
+
+NAMES = public_names()
+DIGITS = re.compile(r"(?<![\w.])[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]*\w)")
+
+
+class Checker(doctest.OutputChecker):
+    """Whole numbers are equal; others agree to the digits that the docstring prints."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        if super().check_output(want, got, optionflags):
+            return True
+        numbers = list(zip(DIGITS.findall(want), DIGITS.findall(got), strict=False))
+        return (
+            len(numbers) == len(DIGITS.findall(want)) == len(DIGITS.findall(got))
+            and all(same(*pair) for pair in numbers)
+            and super().check_output(DIGITS.sub("#", want), DIGITS.sub("#", got), optionflags)
+        )
+
+
+def same(want: str, got: str) -> bool:
+    mantissa, _, power = want.partition("e")
+    if "." not in mantissa and not power:
+        return want == got
+    room = 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
+    return abs(float(want) - float(got)) <= 1.000001 * room
+
+
+def parameters_of(thing: Any) -> list[str]:
+    if inspect.isclass(thing) and issubclass(thing, Exception):
+        return []
+    if dataclasses.is_dataclass(thing):
+        return [field.name for field in dataclasses.fields(thing) if field.name[0] != "_"]
+    return list(inspect.signature(thing).parameters)
+
+
+def described(thing: Any) -> set[str]:
+    """A dataclass says what its fields are under Attributes."""
+    text = (inspect.getdoc(thing) or "").replace("Attributes\n----------", "Parameters\n----------")
+    return documented(text)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Files of examples are written to a folder of their own; the catalogue stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    known = dict(tm.catalogue)
+    yield
+    tm.catalogue.clear()
+    tm.catalogue.update(known)
+
+
+def failures(name: str, text: str) -> tuple[int, str]:
+    """Examples that a text has, and what is wrong with them."""
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(
+        Checker(), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
+    runner.run(example, out=report.write)
+    return len(example.examples), report.getvalue()
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_parameter_is_documented_and_every_example_prints_what_it_says(name: str) -> None:
+    assert set(parameters_of(NAMES[name])) - described(NAMES[name]) == set()
+    with contextlib.redirect_stderr(io.StringIO()):
+        count, report = failures(name, inspect.getdoc(NAMES[name]) or "")
+    assert count > 0, "no example"
+    assert report == ""

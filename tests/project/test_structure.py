@@ -1,4 +1,4 @@
-"""The house: import rules, one root, no machine's traces, a wheel that works away from here."""
+"""The house: import rules, one root, no traces of machines, a wheel, and who may say CERTIFIED."""
 
 from __future__ import annotations
 
@@ -34,14 +34,9 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Complet
     """Run a command without our search path, so that it finds only what is installed for it."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
     return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True,
+        timeout=240, check=False,
+    )  # fmt: skip
 
 
 def source_files() -> list[Path]:
@@ -152,27 +147,33 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def import_without(blocked: list[str], modules: list[str], cwd: Path) -> set[str]:
-    """Import modules in a fresh interpreter; top-level names that are loaded afterwards."""
-    argument = json.dumps([blocked, modules, str(ROOT)])
-    done = run(sys.executable, "-c", IMPORT_WITHOUT, argument, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout))
-
-
 def test_everything_imports_without_solvers_and_the_front_door_loads_none(tmp_path: Path) -> None:
     """Nor with pandas: who asks for a data frame loads it.
 
     The estimator is one of scikit-learn's by inheritance, and the front door loads it when asked.
     Installed or not: an import stays quick, and a broken solver breaks only its own calls.
     """
+
+    def loaded(blocked: list[str], modules: list[str]) -> set[str]:
+        """Top-level names after the import, in a fresh interpreter."""
+        argument = json.dumps([blocked, modules, str(ROOT)])
+        done = run(sys.executable, "-c", IMPORT_WITHOUT, argument, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return set(json.loads(done.stdout))
+
     modules = [module_name(path) for path in source_files()]
     modules.remove("tightmargin.experiments.estimators.classifier")
     modules.remove(f"{FRONT_DOOR}.__main__")
-    assert FRONT_DOOR in import_without([*SOLVER_PACKAGES, "pandas"], modules, tmp_path)
-    packages = [f"{FRONT_DOOR}.{name}" for name in ROOMS]
-    loaded = import_without([], [*packages, FRONT_DOOR], tmp_path)
-    assert loaded.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
+    assert FRONT_DOOR in loaded([*SOLVER_PACKAGES, "pandas"], modules)
+    found = loaded([], [*(f"{FRONT_DOOR}.{name}" for name in ROOMS), FRONT_DOOR])
+    assert found.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
+
+
+def test_every_row_of_the_fault_table_has_a_test() -> None:
+    """By the number in its name."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    name = re.compile(r"^ *def test_(?:row|fault)_(\d\d)_", re.MULTILINE)
+    assert {int(row) for text in texts for row in name.findall(text)} == set(range(1, 31))
 
 
 # --- one root, one list of packages, one version -------------------------------------------------
@@ -220,24 +221,14 @@ def test_constraints_pin_every_dependency_by_version_only() -> None:
 # --- no traces of a machine ----------------------------------------------------------------------
 
 
-def machine_paths() -> set[Path]:
-    """Folders of whoever runs this, without those that every machine has."""
+def traces() -> list[str]:
+    """Folders of whoever runs this, and addresses pip is told to fetch from, as expressions."""
     everywhere = {Path("/"), Path("/usr"), Path("/usr/local"), Path(tempfile.gettempdir())}
-    return {ROOT, ROOT.parent, Path.home(), Path(sys.prefix), Path(sys.base_prefix)} - everywhere
-
-
-def registries() -> list[str]:
-    """Addresses pip is told to fetch from, here and in its environment variables."""
+    here = {ROOT, ROOT.parent, Path.home(), Path(sys.prefix), Path(sys.base_prefix)} - everywhere
     told = run(sys.executable, "-m", "pip", "config", "list", cwd=ROOT).stdout
     told += "\n".join(value for name, value in os.environ.items() if name.startswith("PIP_"))
-    return re.findall(r"\b\w+://[^'\"\s]+", told)
-
-
-def traces() -> list[str]:
-    """Regular expressions of what must not be in a file."""
-    paths = {str(path) for path in machine_paths()}
-    addresses = [urlsplit(address) for address in registries()]
-    paths |= {address.path.rstrip("/") for address in addresses if address.scheme == "file"}
+    addresses = [urlsplit(address) for address in re.findall(r"\b\w+://[^'\"\s]+", told)]
+    paths = {*map(str, here), *(a.path.rstrip("/") for a in addresses if a.scheme == "file")}
     hosts = {address.hostname for address in addresses if address.hostname}
     starts = r"(?:(?<=://)|(?<![\w.~/}-]))"
     return [
@@ -330,3 +321,115 @@ def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     result = json.loads(solved.stdout)
     assert result["objective"] == pytest.approx(0.5, abs=1e-6)
     assert result["certificate"]["verdict"] == "CERTIFIED"
+
+
+# --- who may prove, and who may say CERTIFIED: solvers/proofs, and nobody else --------------------
+
+KERNEL = ROOT / "solvers" / "proofs"
+# The stand-alone checker imports nothing of ours: what it says, it says of a file it has checked.
+REFEREE = ROOT / "solvers" / "proof_files" / "checker.py"
+STATEMENTS = {"LowerBound", "FeasiblePoint", "Infeasible", "Unbounded", "Proof"}
+EARNED = {"CERTIFIED", "WITHIN_TOLERANCE"}  # what a verdict is by proofs alone
+
+
+def product_files() -> list[Path]:
+    """Modules outside the kernel; the front door holds links to the rooms."""
+    inside = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    return sorted(
+        path
+        for path in [*inside, *(ROOT / FRONT_DOOR).glob("*.py")]
+        if KERNEL not in path.parents and path != REFEREE
+    )
+
+
+def forgeries(tree: ast.Module) -> Iterator[str]:
+    """Uses of the seal and of the constructors of statements, by whatever name they go."""
+    names = {name: name for name in STATEMENTS}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name == "SEAL":
+                    yield f"line {node.lineno}: it takes the seal"
+                if alias.name in STATEMENTS and alias.asname:
+                    names[alias.asname] = alias.name
+        if isinstance(node, ast.Attribute) and node.attr == "SEAL":
+            yield f"line {node.lineno}: it takes the seal"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            if called in names:
+                yield f"line {node.lineno}: it makes a {names[called]}"
+
+
+def unearned(tree: ast.Module) -> Iterator[str]:
+    """Places where an earned verdict is a value and not something to compare with."""
+    allowed: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare():
+                sides = [node.left, *node.comparators]
+                # `in` has its choices in a tuple, set or list.
+                choices = [
+                    part
+                    for side in sides
+                    if isinstance(side, ast.Tuple | ast.Set | ast.List)
+                    for part in side.elts
+                ]
+                allowed |= {id(part) for part in (*sides, *choices)}
+            case ast.Dict():  # tables of colours and words, by verdict
+                allowed |= {id(key) for key in node.keys}
+    for node in ast.walk(tree):
+        word = None
+        if isinstance(node, ast.Attribute):
+            word = node.attr
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            word = node.value
+        if word in EARNED and id(node) not in allowed:
+            assert isinstance(node, ast.expr)
+            yield f"line {node.lineno}: it says {word}"
+
+
+def test_nobody_but_the_kernel_proves_or_certifies() -> None:
+    files = product_files()
+    assert len(files) > 400
+    found = {}
+    for path in files:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found[str(path.relative_to(ROOT))] = [*forgeries(tree), *unearned(tree)]
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+PLANTED_PROOFS = (
+    "from tightmargin.solvers.proofs.statement import SEAL",
+    "import tightmargin.solvers.proofs.statement as s\nseal = s.SEAL",
+    "bound = LowerBound(subject=1, words='', seal=object(), varying=0.0)",
+    "from tightmargin.solvers.proofs.statement import FeasiblePoint as F\nF()",
+    "import tightmargin.solvers.proofs.statement as s\ns.Infeasible()",
+)
+PLANTED_VERDICTS = (
+    "verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED",
+    "Certificate(Verdict.CERTIFIED)",
+    "verdict = Verdict('CERTIFIED')",
+    "record = {'verdict': 'CERTIFIED'}",
+    "GOOD = (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
+    "found = Verdict.CERTIFIED or other == 3",
+)
+HONEST = (
+    "if row.verdict is Verdict.CERTIFIED: pass",
+    "done = verdict in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
+    "colours = {Verdict.CERTIFIED: 'green', 'WITHIN_TOLERANCE': 'yellow'}",
+    "open_rows = [row for row in rows if str(row.verdict) != 'CERTIFIED']",
+    "refused = Certificate(Verdict.NOT_CERTIFIED, reason)",
+    "bound: LowerBound | None = by_lemma(subject, lemma)",
+)
+
+
+def test_planted_proofs_and_verdicts_are_found_and_comparisons_allowed() -> None:
+    for planted in PLANTED_PROOFS:
+        assert list(forgeries(ast.parse(planted))), planted
+    for planted in PLANTED_VERDICTS:
+        assert list(unearned(ast.parse(planted))), planted
+    for honest in HONEST:
+        tree = ast.parse(honest)
+        assert not [*forgeries(tree), *unearned(tree)], honest

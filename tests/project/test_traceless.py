@@ -20,8 +20,6 @@ from tests.support.study_tasks import marked
 # unbounded, one in numbers it can hardly hold, and one that its clock ends.
 SOLVES = """
 import sys
-import numpy as np
-import pyomo.environ as pyo
 import tightmargin as tm
 from tightmargin.solvers.errors import RefusedError
 from tests.conformance.problems import PROBLEMS
@@ -31,19 +29,13 @@ from tests.references.reference_solutions import points
 given, few = points("overlapping", 1, n=10), points("overlapping", 2, n=7)
 large = tm.TrainingData(given.X * 1e3, given.y)
 
-def free():
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var()
-    m.goal = pyo.Objective(expr=m.x)
-    return m
-
 models = [
     lambda: tm.c_svc(given, C=0.7),
     lambda: tm.c_svc(large, C=1e6),
     lambda: tm.hard_margin_svc(given),
     lambda: tm.conic_sdp(given, penalty=1.3),
     lambda: tm.zero_one_big_m(few, penalty=1.3, big_m="derived"),
-    free,
+    lambda: tm.hard_margin_svc_dual(given),
     MODELS["milp"],
     MODELS["sdp"],
     # SCIP asks for a tolerance here that its simplex code, with a line about it, does not take.
