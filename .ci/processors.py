@@ -45,15 +45,12 @@ NOT_NUMERICAL = (
     "tests/solvers/execution/test_live_line.py",
     "tests/solvers/isolated/test_isolated.py",
     "tests/solvers/backends/test_logs.py",
-    "tests/project/test_notebooks.py",
     "tests/project/test_printing.py",
     "tests/experiments/reproduce/test_framework.py",
     "tests/solvers/test_result_files.py",
     "tests/experiments/studies/test_result_store.py",
     "tests/experiments/studies/test_runner.py",
-    "tests/project/test_traceless.py",
     "tests/faults/test_file_rows.py",
-    "tests/faults/test_word_rows.py",
 )
 
 

@@ -18,17 +18,12 @@ import pytest
 
 from tests.references import losses, matrix, multiclass
 from tests.references import reference_solutions as witness
+from tests.references import strengthened_sdp as lifted
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.extended_nu import by_all_outliers
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import (
-    closed_limits,
-    derived_lift,
-    known_objective,
-    strengthened,
-)
 from tightmargin.formulations import (
     CATALOGUE,
     Entry,
@@ -207,8 +202,10 @@ def sdp_budget(data: TrainingData, mode: str) -> float:
 
 
 def strengthened_sdp(data: TrainingData, mode: str) -> float:
-    found = known_objective(data, mode, PENALTY)
-    return strengthened(data, mode, PENALTY, closed_limits(data, mode, PENALTY, found, pairs=True))
+    found = lifted.known_objective(data, mode, PENALTY)
+    return lifted.strengthened(
+        data, mode, PENALTY, lifted.closed_limits(data, mode, PENALTY, found, pairs=True)
+    )
 
 
 def on_circle(nu: float, times: float = 1.0) -> Oracle:
@@ -339,7 +336,7 @@ _CASES = [
          param=("penalty", 3.0)),
     Case("conic_sdp_strengthened", CVXPY, strengthened_sdp,
          {"penalty": PENALTY, "conflicts": "pairs"}, rows="split"),
-    Case("conic_sdp_lift", CVXPY, lambda d, m: derived_lift(d, m, PENALTY),
+    Case("conic_sdp_lift", CVXPY, lambda d, m: lifted.derived_lift(d, m, PENALTY),
          {"penalty": PENALTY, "partners": "none"}, rows="split"),
     Case("conic_sdp_dual", OF_PRIMAL, minus(sdp), {"penalty": PENALTY}, variable="alpha",
          rows="strength", param=("penalty", 3.0)),

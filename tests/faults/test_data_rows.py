@@ -1,5 +1,7 @@
 """Rows 1 to 4 and 29: what is no number, label or table is refused by name, before a build.
 
+And rows of the estimator, which reads arrays of its own.
+
 tests/project/test_refusals.py goes on from here to coefficients, sides and bounds of edited models,
 tests/experiments/data/test_specs.py to labels of files, where --positive names the positive one.
 """
@@ -16,8 +18,7 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import scipy.sparse as sp
 
 import tightmargin as tm
 from tests.cases import NUMBERS, OF_CLASSES, WORDS, modes, valid
@@ -240,20 +241,16 @@ def fewest_wrong(data: tm.TrainingData) -> int:
     )
 
 
-@given(
-    cells=st.lists(st.tuples(st.integers(-1, 1), st.sampled_from([0.0, -0.0, 1.0])), min_size=2),
-    seed=st.integers(0, 999),
-)
-@settings(max_examples=120 if FULL else 30)
-def test_row_04_the_least_number_of_errors_is_that_of_brute_force(
-    cells: list[tuple[int, float]], seed: int
-) -> None:
-    y = np.random.default_rng(seed).choice([-1, 1], len(cells))
-    y[:2] = 1, -1
-    data = tm.TrainingData(np.array(cells, dtype=float), y)
-    assert least_errors(data) == fewest_wrong(data)
-    gram = tm.GramData(data.X @ data.X.T, y)
-    assert least_errors(gram) >= least_errors(data), "the kernel can only merge places"
+def test_row_04_the_least_number_of_errors_is_that_of_brute_force() -> None:
+    for seed in range(120 if FULL else 30):
+        rng = np.random.default_rng(seed)
+        X = rng.choice([-1.0, -0.0, 0.0, 1.0], (int(rng.integers(2, 9)), 2))
+        y = rng.choice([-1, 1], len(X))
+        y[:2] = 1, -1
+        data = tm.TrainingData(X, y)
+        assert least_errors(data) == fewest_wrong(data)
+        gram = tm.GramData(data.X @ data.X.T, y)
+        assert least_errors(gram) >= least_errors(data), "the kernel can only merge places"
 
 
 @pytest.mark.parametrize("name", ["zero_one_relaxed", "min_cvar", "max_margin_svc"])
@@ -343,3 +340,124 @@ def test_row_29_is_refused_in_one_line(kind: str) -> None:
         tm.TrainingData(points, labels)
     if kind != "ragged":
         assert "\n" not in str(refusal.value)
+
+
+# --- the same rows for the estimator, which reads arrays of its own -------------------------------
+
+Machine = tm.FormulationClassifier
+PLAIN = Machine(C=1.0).fit(X, Y)
+FORTY = points("overlapping", 5, n=40)
+
+
+def test_row_02_three_labels_are_refused_by_what_reads_two() -> None:
+    three = [0, 1, 2, 0, 1, 2]
+    with pytest.raises(ValueError, match=r"Only binary .*=c_svc reads two classes and y holds 3"):
+        Machine(C=1.0).fit(X, three)
+    machine = Machine("multiclass_hinge", ridge=0.1).fit(X, list("abcabc"))
+    assert set(machine.predict(X)) <= set("abc")
+    assert machine.decision_function(X).shape == (6, 3)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        Machine(C=1.0).fit(X, [0.5, 1.5, 2.5, 0.5, 1.5, 2.5])
+
+
+def test_row_07_nu_outside_its_range_is_refused_with_both_ends() -> None:
+    data = FORTY
+    found = tm.theory.nu_range(data)
+    few = data.y.copy()
+    few[np.flatnonzero(few > 0)[4:]] = -1
+    for name in ("nu_svc", "nu_svc_dual", "extended_nu_svc_ball"):
+        with pytest.raises(ValueError, match=rf"nu = 0.01 .*nu_\w+ = {found.nu_min:.6g}, nu_max"):
+            Machine(name, nu=0.01).fit(data.X, data.y)
+        with pytest.raises(ValueError, match=r"nu = 0.9 is above the range .*nu_max = 0.2\)"):
+            Machine(name, nu=0.9).fit(data.X, few)
+    bad: list[dict[str, Any]] = [{"nu": np.nan}, {"class_balance": "even"}, {"intercept": "fixed"}]
+    for words in bad:
+        with pytest.raises(ValueError, match=f"{next(iter(words))} must be"):
+            Machine("nu_svc", **{"nu": 0.5} | words).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("hard_margin_svc", {}, r"infeasible \(CERTIFIED\), exact rational Farkas bound"),
+        ("hard_margin_svc_dual", {}, r"unbounded \(CERTIFIED\), a ray that no row ever stops"),
+        ("max_margin_svc", {}, "gives no machine: the classes are not separable"),
+        ("reduced_hull_svc", {"hull_bound": 0.9}, "gives no machine: the hulls meet"),
+    ],
+)
+def test_row_17_a_problem_without_an_optimum_is_refused_with_its_proof(
+    name: str, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        Machine(name, **settings).fit(FORTY.X, FORTY.y)
+
+
+def test_row_11_a_kernel_matrix_that_is_none_is_refused() -> None:
+    for matrix, words in ((-np.eye(6), "smallest eigenvalue"), (X, "kernel matrix")):
+        with pytest.raises(ValueError, match=words):
+            Machine("c_svc_dual", C=1.0, kernel="precomputed").fit(matrix, Y)
+    with pytest.raises(ValueError, match=r"needs k\(x, x\) of every new point"):
+        Machine("c_svc_dual", C=1.0, kernel="precomputed", normalise="centred").fit(np.eye(6), Y)
+
+
+@pytest.mark.parametrize("kind", ["lists", "data frame", "sparse frame"])
+def test_row_29_what_people_keep_points_in_gives_the_same_machine(kind: str) -> None:
+    found, labels = CONVERTED[kind]()
+    machine = Machine(C=1.0).fit(found, labels)
+    np.testing.assert_array_equal(machine.coef_, PLAIN.coef_)
+    np.testing.assert_array_equal(machine.decision_function(found), PLAIN.decision_function(X))
+    assert machine.predict(found).tolist() == PLAIN.predict(X).tolist()
+    # Points that come sparse are kept so, and their digest is of what is stored.
+    kept = sp.csr_array(X) if kind == "sparse frame" else X
+    assert machine.result_.data["sha256"] == tm.TrainingData(kept, Y).sha256
+    assert hasattr(machine, "feature_names_in_") == (kind == "data frame")
+    if kind == "data frame":
+        assert machine.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_row_29_masks_dates_and_labels_of_two_kinds_are_refused_by_name() -> None:
+    frame = pd.DataFrame({"a": pd.date_range("2020", periods=6), "b": X[:, 0]})
+    found: Any
+    for found, words in (
+        (np.ma.array(X, mask=X > 2), "X is masked in row 2"),
+        (frame, "dates or times"),
+    ):
+        for call in (Machine(C=1.0).fit, lambda found, _: PLAIN.predict(found)):
+            with pytest.raises(ValueError, match=words):
+                call(found, Y)
+    for kind in ("no rows", "ragged", "complex", "words", "missing cell", "no y"):
+        with pytest.raises((ValueError, TypeError)):
+            Machine(C=1.0).fit(*REFUSED[kind][0]())
+    for labels, words in (
+        (np.array(["a", 1, "b", "a", "b", "a"], dtype=object), "y mixes or holds int, str"),
+        (np.ma.array(Y, mask=np.arange(6) == 2), "y is masked in row 2"),
+        (np.array(["a", None, "b", "a", "b", "a"], dtype=object), "y is missing in row 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Machine(C=1.0).fit(X, labels)
+
+
+def test_row_30_words_are_checked_before_anything_is_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tests.inside.experiments import fitting
+
+    for name in ("solve", "build"):
+        monkeypatch.setattr(fitting, name, lambda *_, **__: pytest.fail("it was solved"))
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"formulation": "c_scv"}, "no formulation is called 'c_scv'; did you mean c_svc"),
+        ({"formulation": None}, "formulation must be the name of one, got None"),
+        ({}, "formulation=c_svc needs C: nothing is chosen for you"),
+        ({"C": 1.0, "nu": 0.5}, r"formulation=c_svc takes no nu \(it takes C, class_weight, int"),
+        ({"C": 1.0, "kernel": "rbf", "width": 1.0}, "c_svc reads points, .* or take one of c_svc_"),
+        ({"C": 1.0, "method": "local"}, "c_svc has no method 'local'; it has auto, direct"),
+        ({"formulation": "multiclass_hinge", "ridge": 0.1, "kernel": "rbf", "width": 1.0},
+         "formulations of several classes read points"),
+        ({"formulation": "zero_one_big_m", "penalty": 1.0, "big_m": "tightened", "nu": 0.5},
+         "zero_one_big_m takes no nu"),
+        ({"formulation": "extended_nu_svc", "nu": 0.1, "method": "hull", "solver": "scip"},
+         "method hull needs no solver"),
+    ]  # fmt: skip
+    for words, message in cases:
+        with pytest.raises(ValueError, match=message):
+            Machine(**words).fit(X, Y)

@@ -7,12 +7,15 @@ import dataclasses
 import doctest
 import inspect
 import io
+import json
 import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -55,10 +58,19 @@ def agree(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(want, got, flags)
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Files are written to a folder of the test; the catalogue stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    known = dict(tm.catalogue)
+    yield
+    tm.catalogue.clear()
+    tm.catalogue.update(known)
+
+
 # --- tutorial, cuts and the first hour ------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("catalogue_as_it_was")
 def test_the_tutorial_runs_and_prints_what_it_shows() -> None:
     blocks, space = programs(TUTORIAL), dict[str, Any]()
     assert len(blocks) == 11
@@ -104,12 +116,8 @@ def alike(printed: str, shown: str) -> bool:
     return all(math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1e-3) for a, b in pairs)
 
 
-@pytest.mark.usefixtures("catalogue_as_it_was")
-def test_the_first_hour_prints_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_hour_prints_what_is_shown() -> None:
     """All sections, one after another in one name space, as a reader runs them."""
-    monkeypatch.chdir(tmp_path)
     first, *sections = re.split(r"^## \d+\. ", FIRST_HOUR, flags=re.MULTILINE)
     space: dict[str, Any] = {}
     assert len(sections) == 10
@@ -259,6 +267,34 @@ def test_a_recipe_works_in_a_folder_of_its_own(program: str, tmp_path: Path) -> 
     assert code == 0, stderr
 
 
+# --- the lines that notebooks ask their readers to change -----------------------------------------
+
+# Notebook, cells to run, a line and what a reader may write there, and what has to be printed.
+CHANGES = [
+    ("02_rigorous_svm_and_equivalences", "01 14 17 18",
+     "for share in (1.0, 0.85, 0.7):", "for share in (0.75, 2.0):",
+     r"cap 0.75 H: .*\ncap 2.00 H: optimum 115.615"),
+    ("03_robust_svm_and_ladder", "01 08 16 18",
+     "mine = np.exp(-distance)", "mine = np.ones(data.n)",
+     r"all equal +(bound .*)\nmine +\1\n"),
+]  # fmt: skip
+
+
+@pytest.mark.slow("the cells of a notebook up to the change, and those after it")
+@pytest.mark.parametrize(("notebook", "numbers", "line", "other", "printed"), CHANGES)
+def test_a_line_to_change_may_be_changed(
+    notebook: str, numbers: str, line: str, other: str, printed: str
+) -> None:
+    document = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    cells = {c["id"][-2:]: "".join(c["source"]) for c in document["cells"]}
+    code = "\n".join(cells[number] for number in numbers.split())
+    assert code.count(line) == 1
+    with matplotlib.rc_context({"backend": "agg"}):
+        said = printed_by(code.replace(line, other), {})
+        plt.close("all")
+    assert re.search(printed, said)
+
+
 # --- docstrings: every parameter is documented, every example prints what it says -----------------
 
 NAMES = public_names()
@@ -299,16 +335,6 @@ def described(thing: Any) -> set[str]:
     """A dataclass says what its fields are under Attributes."""
     text = (inspect.getdoc(thing) or "").replace("Attributes\n----------", "Parameters\n----------")
     return documented(text)
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Files of examples are written to a folder of their own; the catalogue stays as it is."""
-    monkeypatch.chdir(tmp_path)
-    known = dict(tm.catalogue)
-    yield
-    tm.catalogue.clear()
-    tm.catalogue.update(known)
 
 
 def failures(name: str, text: str) -> tuple[int, str]:

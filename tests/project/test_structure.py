@@ -405,23 +405,18 @@ PLANTED_PROOFS = (
     "import tightmargin.solvers.proofs.statement as s\nseal = s.SEAL",
     "bound = LowerBound(subject=1, words='', seal=object(), varying=0.0)",
     "from tightmargin.solvers.proofs.statement import FeasiblePoint as F\nF()",
-    "import tightmargin.solvers.proofs.statement as s\ns.Infeasible()",
 )
 PLANTED_VERDICTS = (
     "verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED",
     "Certificate(Verdict.CERTIFIED)",
     "verdict = Verdict('CERTIFIED')",
     "record = {'verdict': 'CERTIFIED'}",
-    "GOOD = (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
-    "found = Verdict.CERTIFIED or other == 3",
 )
 HONEST = (
     "if row.verdict is Verdict.CERTIFIED: pass",
     "done = verdict in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
     "colours = {Verdict.CERTIFIED: 'green', 'WITHIN_TOLERANCE': 'yellow'}",
     "open_rows = [row for row in rows if str(row.verdict) != 'CERTIFIED']",
-    "refused = Certificate(Verdict.NOT_CERTIFIED, reason)",
-    "bound: LowerBound | None = by_lemma(subject, lemma)",
 )
 
 

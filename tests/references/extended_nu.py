@@ -15,11 +15,6 @@ from tests.references.reduced_hulls import all_vertices, level_by_lp
 from tightmargin.formulations import TrainingData
 
 
-def least_on_circle(data: TrainingData, mode: str, nu: float) -> float:
-    """The least of all directions in the plane, with weights 1/n."""
-    return reference_solutions.nu_risk_on_circle(data, mode, nu, np.full(data.n, 1 / data.n)).value
-
-
 def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) -> float:
     """Distance of 0 to the boundary of U from all its vertices, two numbers in one dimension."""
     vertices = all_vertices(data, mode, nu, caps)

@@ -20,9 +20,6 @@ from tests.inside.solvers import (
     Subject,
     clarabel,
     classify,
-    proven_infeasible,
-    proven_point,
-    proven_unbounded,
     standard_form,
     tree_search,
 )
@@ -48,7 +45,7 @@ def returned() -> Iterator[Any]:
     yield _separated(points(8))
     yield from (_searches(small), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
-    yield from (_without_optimum(), _tree(small), _concave())
+    yield from (_tree(small), _concave())
 
 
 def _concave() -> Any:
@@ -204,21 +201,6 @@ def _read_by_solvers(data: tm.TrainingData) -> Any:
         (model.margin, model.xi.arrays(), cones.inside, cones.W, form),
         (claim, limits, methods()[0], Finding(values, Status.OPTIMAL, "made"), SOLVERS["highs"]),
     )
-
-
-def _without_optimum() -> Any:
-    """What the kernel says of a model without a point, and of one without a least value."""
-    empty, endless = pyo.ConcreteModel(), pyo.ConcreteModel()
-    for model in (empty, endless):
-        model.x = pyo.Var()
-        model.objective = pyo.Objective(expr=model.x)
-    empty.low, empty.high = pyo.Constraint(expr=empty.x >= 1), pyo.Constraint(expr=empty.x <= 0)
-    endless.row = pyo.Constraint(expr=endless.x <= 0)
-    form = standard_form(endless)
-    point = proven_point(form, np.zeros(1))
-    assert point is not None
-    infeasible = proven_infeasible(standard_form(empty), np.array([1.0, -1.0]))
-    return infeasible, proven_unbounded(form, point, [-1])
 
 
 def _tree(data: tm.TrainingData) -> Any:

@@ -11,7 +11,8 @@ from tightmargin.printing import Readable
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
 INSIDE = {
     "Printed", "Framed", "PathResult", "Proof", "Proven", "TwoClasses", "BoxCover", "FaceMet",
-    "HingeMachine", "LazyRows", "Minorised", "ModelMethod", "Point", "ProvenRow",
+    "HingeMachine", "Infeasible", "LazyRows", "Minorised", "ModelMethod", "Point", "ProvenRow",
+    "Unbounded",
 }  # fmt: skip
 
 

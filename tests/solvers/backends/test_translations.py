@@ -171,7 +171,7 @@ def test_a_run_cut_short_is_not_called_optimal(solver: str, limits: dict[str, An
 
 @pytest.mark.parametrize("solver", OPTIONS)
 def test_options_are_passed_on_or_refused(solver: str) -> None:
-    """Misspelt names: tests/faults/test_word_rows.py."""
+    """Misspelt names: tests/faults/test_file_rows.py."""
     installed(solver)
     name, model = OPTIONS[solver], tm.c_svc(DATA, C=0.7)
     result = tm.solve(model, solver, options={name: 5000}, seed=3, threads=1)
