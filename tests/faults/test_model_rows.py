@@ -21,14 +21,7 @@ import pytest
 import tightmargin as tm
 from tests.cases import modes, valid
 from tests.faults.test_data_rows import as_taken
-from tests.inside.cuts import (
-    CuttingPlaneResult,
-    Relaxation,
-    concavity,
-    facial,
-    lifted_concavity,
-    separation,
-)
+from tests.inside import cuts as inner
 from tests.inside.formulations import loss_weights, slack_prices
 from tests.inside.solvers import SOLVERS, rsvm_at_limit
 from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
@@ -290,24 +283,10 @@ def test_row_09_the_result_is_an_upper_bound_only(model: str, size: float, solve
 # --- row 10: an M so large that a z within the tolerance of 0 buys margin -------------------------
 
 
-def solved_by(big_m: Any, solver: str, **rest: Any) -> SolveResult:
-    return tm.solve(tm.zero_one_big_m(DATA, **Z, big_m=big_m), solver, **rest)
-
-
-def test_row_10_the_warning_begins_where_m_buys_a_thousandth() -> None:
-    """A tighter tolerance, which the warning names, is taken into account."""
-    limit = 1e-3 / TOLERANCES["scip"]
-    option = "numerics/feastol"
-    assert "big_m_slack" not in solved_by(0.99 * limit, "scip").certificate.facts
-    tight = solved_by(limit, "scip", options={option: 1e-8})
-    assert "big_m_slack" not in tight.certificate.facts
-    assert option in solved_by(limit, "scip").message
-
-
 @pytest.mark.parametrize(("size", "solver"), [(1e6, HERE[0]), (1e3, HERE[-1])])
 def test_row_10_the_objective_is_that_of_the_hyperplane(size: float, solver: str) -> None:
     """Violations counted anew: the value is attained, and never below the true optimum."""
-    result = solved_by(size, solver)
+    result = tm.solve(tm.zero_one_big_m(DATA, **Z, big_m=size), solver)
     w, b = result.values["w"], float(result.values["b"])
     wrong = int((DATA.y * (DATA.X @ w + b) < 1).sum())
     assert result.objective == pytest.approx(w @ w + b * b + PENALTY * wrong, rel=1e-12)
@@ -470,10 +449,10 @@ SPACE = gauss(26, 12, 3)
 def spoil(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rays that go too far, or a depth that is not the least."""
     if family == "facial":
-        depth = facial.facial_depth
-        monkeypatch.setattr(facial, "facial_depth", lambda *words: 30 * depth(*words))
+        depth = inner.facial.facial_depth
+        monkeypatch.setattr(inner.facial, "facial_depth", lambda *words: 30 * depth(*words))
         return
-    module: Any = {"concavity": concavity, "lifted": lifted_concavity}[family]
+    module: Any = {"concavity": inner.concavity, "lifted": inner.lifted_concavity}[family]
     steps = module.steps_to_norm
     monkeypatch.setattr(module, "steps_to_norm", lambda *words: FAR * steps(*words))
 
@@ -497,7 +476,7 @@ def test_row_23_an_invalid_cut_is_caught_by_a_known_point_and_named(
 def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make = separation.concavity_cut
+    make = inner.separation.concavity_cut
 
     def shallow(*words: Any) -> Any:
         cut = make(*words)
@@ -505,7 +484,7 @@ def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
             return None
         return replace(cut, rhs=cut.rhs + cut.violation({"w": cut.origin.vertex}))
 
-    monkeypatch.setattr(separation, "concavity_cut", shallow)
+    monkeypatch.setattr(inner.separation, "concavity_cut", shallow)
     found = cutting_plane(PLANE, nu=HALF)
     assert "does not remove its own vertex: no progress; branch and cut" in found.message
     assert found.cuts == ()
@@ -516,7 +495,7 @@ def test_row_23_a_cut_that_leaves_its_own_vertex_is_not_added(
 # --- row 24: a loop without progress says why and proves no more than it has ----------------------
 
 
-def assert_stalled(found: CuttingPlaneResult, words: str) -> None:
+def assert_stalled(found: inner.CuttingPlaneResult, words: str) -> None:
     """The loop says why it stalls, and boxes prove what it leaves; cuts have no part in that."""
     at = corners(PLANE, HALF, np.full(PLANE.n, 1 / PLANE.n))
     expected = 1 / float(np.linalg.norm(at, axis=1).max())
@@ -537,7 +516,7 @@ def test_row_24_cuts_too_shallow_to_count_end_the_loop(way: str) -> None:
 
 def test_row_24_a_cut_that_repeats_another_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The relaxation loses every cut, and its vertex comes back."""
-    monkeypatch.setattr(Relaxation, "add", lambda *_: None)
+    monkeypatch.setattr(inner.Relaxation, "add", lambda *_: None)
     found = cutting_plane(PLANE, nu=HALF)
     assert_stalled(found, "says what an earlier cut says")
     assert len(found.cuts) < 20

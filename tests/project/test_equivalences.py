@@ -15,28 +15,17 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, NuSVC
 
+import tightmargin as tm
 from tests.cases import BOUND_ON_B, CASES, CONVEX, PENALTY, C, hinge, known
 from tests.cases import sdp as sdp_optimum
 from tests.inside.experiments import load
-from tests.inside.formulations import gram_data, loss_weights, nu_max
+from tests.inside.formulations import loss_weights, nu_max
 from tests.inside.solvers import ORDER, SOLVERS, zero_one_enumeration, zero_one_incumbent
 from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering, in_turn
 from tests.support.long_runs import finish, start
-from tightmargin.formulations import (
-    CATALOGUE,
-    GramData,
-    Origin,
-    ProblemClass,
-    TrainingData,
-    c_svc,
-    c_svc_dual,
-    kernel_soft_margin_svc,
-    nu_svc,
-    nu_svc_dual,
-    zero_one_relaxed,
-)
+from tightmargin.formulations import CATALOGUE, ProblemClass
 from tightmargin.solvers import (
     LicenceError,
     ProblemClassError,
@@ -49,25 +38,14 @@ from tightmargin.solvers import (
     solve,
 )
 
-SEEDS = (0, 1, 2) if FULL else (1,)
 KINDS = ("overlapping", "unbalanced")
 LIBSVM = 1e-7  # stopping tolerance given to libsvm; smaller ones take it minutes where w is near 0
-WIDTH = 0.4
 
 
 def optimum(model: Any) -> SolveResult:
     result = solve(model, absolute_gap=1e-9)  # some optima are 0: points that two hulls share
     assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
     return result
-
-
-def scores(result: SolveResult, data: TrainingData | GramData) -> np.ndarray:
-    """Decision values at the training points, by the classifier the catalogue gives an entry."""
-    entry = CATALOGUE[result.formulation]
-    assert entry.classifier is not None
-    origin = Origin(result.formulation, data, result.parameters)
-    w, b = entry.classifier(origin, result.values, result.duals)
-    return data.factor @ w + b
 
 
 def hinge_objective(decision: np.ndarray, y: np.ndarray, norm2: float, costs: Any) -> float:
@@ -89,30 +67,13 @@ def test_c_svc_is_libsvms(kind: str, C: float, weights: tuple[float, float]) -> 
     w = theirs.coef_.ravel()
     costs = C * np.where(data.y > 0, weights[1], weights[0])
     expected = hinge_objective(theirs.decision_function(data.X), data.y, w @ w, costs)
-    ours = optimum(c_svc(data, C=C, class_weight=weights))
+    ours = optimum(tm.c_svc(data, C=C, class_weight=weights))
     # Their point is feasible, so it cannot be better; libsvm crawls where w is nearly 0.
     assert ours.objective <= expected * (1 + 1e-9)
     assert ours.objective == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(ours.values["w"], w, atol=2e-3)
-    dual = optimum(c_svc_dual(data, C=C, class_weight=weights))
+    dual = optimum(tm.c_svc_dual(data, C=C, class_weight=weights))
     assert dual.objective == pytest.approx(-expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_kernel_machines_are_libsvms_with_the_rbf_kernel(seed: int) -> None:
-    data, C = points("overlapping", seed, n=20), 0.9
-    theirs = SVC(C=C, kernel="rbf", gamma=WIDTH, tol=LIBSVM).fit(data.X, data.y)
-    decision = theirs.decision_function(data.X)
-    gram = gram_data(data, kernel="rbf", width=WIDTH)
-    signed = np.zeros(data.n)
-    signed[theirs.support_] = theirs.dual_coef_.ravel()
-    expected = hinge_objective(decision, data.y, signed @ gram.gram @ signed, C)
-    dual = optimum(c_svc_dual(gram, C=C))
-    assert dual.objective == pytest.approx(-expected, rel=1e-6)
-    representer = optimum(kernel_soft_margin_svc(gram, ridge=1 / (2 * data.n * C)))
-    assert representer.objective == pytest.approx(expected / (data.n * C), rel=1e-6)
-    for ours in (dual, representer):
-        np.testing.assert_allclose(scores(ours, gram), decision, atol=1e-3)
 
 
 @pytest.mark.parametrize(("seed", "place"), in_turn((0, 1), (0.2, 0.8)))
@@ -122,7 +83,7 @@ def test_nu_svc_is_libsvms_inside_the_convex_range(seed: int, place: float) -> N
     ends = nu_range(data)
     nu = ends.nu_min + place * (ends.nu_max - ends.nu_min)
     theirs = NuSVC(nu=nu, kernel="linear", tol=1e-10).fit(data.X, data.y)
-    ours = optimum(nu_svc(data, nu=nu))
+    ours = optimum(tm.nu_svc(data, nu=nu))
     rho = float(ours.values["rho"])
     np.testing.assert_allclose(ours.values["w"] / rho, theirs.coef_.ravel(), rtol=2e-3, atol=2e-4)
     # Undo libsvm's division with our rho: its point must be as good as ours, and no better.
@@ -131,7 +92,7 @@ def test_nu_svc_is_libsvms_inside_the_convex_range(seed: int, place: float) -> N
     theirs_value = w @ w / 2 - nu * rho + losses.mean()
     assert ours.objective == pytest.approx(theirs_value, abs=2e-6)
     assert ours.objective <= theirs_value + 1e-8
-    dual = optimum(nu_svc_dual(data, nu=nu))
+    dual = optimum(tm.nu_svc_dual(data, nu=nu))
     assert -dual.objective == pytest.approx(theirs_value, abs=2e-6)
 
 
@@ -189,7 +150,7 @@ def test_balanced_weights_are_the_witness_with_half_a_class(mode: str) -> None:
     data = points("unbalanced", 11)
     costs = np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
     expected = reference_solutions.nu_machine(data, mode, 0.8, costs).value
-    found = optimum(nu_svc(data, nu=0.8, class_balance="balanced", intercept=mode))
+    found = optimum(tm.nu_svc(data, nu=0.8, class_balance="balanced", intercept=mode))
     assert found.objective == pytest.approx(expected, abs=1e-7)
     assert expected < -1e-4
 
@@ -228,7 +189,7 @@ def test_bound_published_optimum_incumbent(
     assert sdp.certificate.unproven == ""
     incumbent = zero_one_incumbent(data, penalty=2.0, intercept="free")
     relaxed = solve(
-        zero_one_relaxed(
+        tm.zero_one_relaxed(
             data, penalty=2.0, big_m="derived", intercept="free",
             incumbent=(incumbent.w, incumbent.b),
         )
@@ -359,19 +320,19 @@ def test_a_long_log_of_scip_does_not_stop_it() -> None:
 
 OVERLAPPING = points("overlapping", 1, n=10)
 ODD = {
-    "repeated with both labels": TrainingData(
+    "repeated with both labels": tm.TrainingData(
         [[1, 2], [1, 2], [1, 2], [0, -1], [0, -1]], [1, -1, 1, -1, -1]
     ),
-    "constant columns": TrainingData(
+    "constant columns": tm.TrainingData(
         [[1, 7, 0], [2, 7, 0], [-1, 7, 0], [0.5, 7, 0]], [1, 1, -1, -1]
     ),
-    "fewer points than features": TrainingData(
+    "fewer points than features": tm.TrainingData(
         np.random.default_rng(5).standard_normal((4, 9)), [1, -1, 1, -1]
     ),
-    "large numbers": TrainingData(OVERLAPPING.X * 100, OVERLAPPING.y),
+    "large numbers": tm.TrainingData(OVERLAPPING.X * 100, OVERLAPPING.y),
 }
 AS_HINGE = hinge(0.5, lambda data: C)
-ON_ODD: dict[str, tuple[dict[str, Any], Callable[[TrainingData, str], float]]] = {
+ON_ODD: dict[str, tuple[dict[str, Any], Callable[[tm.TrainingData, str], float]]] = {
     "c_svc": ({"C": C}, AS_HINGE),
     "c_svc_dual": ({"C": C}, lambda data, mode: -AS_HINGE(data, mode)),
     "conic_sdp": ({"penalty": PENALTY}, sdp_optimum),

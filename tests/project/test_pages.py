@@ -21,12 +21,7 @@ import pytest
 
 import tightmargin as tm
 from docs.generate.api import public_names
-from tests.inside.experiments import (
-    everything,
-    load,
-    outlier_data,
-    prepare,
-)
+from tests.inside import experiments as inner
 from tests.inside.formulations import documented
 from tests.support.command_line import run
 from tests.support.long_runs import finish, start
@@ -168,7 +163,7 @@ def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here() -> N
         assert f"{row['objective']:.9g}" in section
     # Whoever does not trust the enumeration can see that a point beats the "optimum".
     spec = command[command.index("--data") + 1]
-    data = prepare(load(spec), {"normalise": "zscore"}).data
+    data = inner.prepare(inner.load(spec), {"normalise": "zscore"}).data
     found = tm.solve(tm.zero_one_big_m(data, penalty=1.0, big_m="derived"), "scip").values
     margins = data.y * (data.X @ found["w"] + found["b"])
     value = found["w"] @ found["w"] + found["b"] ** 2 + np.count_nonzero(margins < 1 - 1e-6)
@@ -178,7 +173,7 @@ def test_the_wrong_optimum_it_shows_is_claimed_by_solvers_and_caught_here() -> N
 
 def test_machines_of_equal_capacity_are_one_hyperplane() -> None:
     code = programs(GUIDE.partition("## Capacity set by hand")[2])[0][0]
-    data = outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
+    data = inner.outlier_data("clustered", n=30, d=2, sigma=0.3, seed=0)
     space = {"tm": tm, "data": data}
     printed_by(code, space)
     w = tm.solve(tm.c_svc(data, C=space["same"].C)).values["w"]
@@ -189,7 +184,7 @@ def test_machines_of_equal_capacity_are_one_hyperplane() -> None:
 def test_papers_on_tap_and_notebooks_are_those_that_there_are() -> None:
     section = GUIDE.partition("## Papers on tap")[2].partition("\n## ")[0]
     papers = re.findall(r"^\| `([a-z-]+)` \|", section, flags=re.MULTILINE)
-    names = [one.name for one in everything()]
+    names = [one.name for one in inner.everything()]
     assert all(any(name.startswith(f"{paper}-") for paper in papers) for name in names)
     assert all(any(name.startswith(f"{paper}-") for name in names) for paper in papers)
     assert f"the list: {len(names)} tables and figures" in section

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import json
 import os
@@ -39,6 +40,11 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Complet
     )  # fmt: skip
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def source_files() -> list[Path]:
     """Modules of the distribution, relative to the root."""
     inside = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
@@ -66,7 +72,7 @@ def test_import_rules_hold() -> None:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(ROOT / path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -82,7 +88,7 @@ def test_generic_solver_code_names_no_formulation_in_a_string() -> None:
     word = re.compile(rf"\b({'|'.join(map(re.escape, CATALOGUE))})\b")
     for path in source_files():
         if path.parts[0] == "solvers" and path.parts[1] not in (*FAMILIES, "hinge_batch"):
-            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            tree = tree_of(ROOT / path)
             docs = [ast.get_docstring(node, clean=False) for node in ast.walk(tree)
                     if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]  # fmt: skip
             texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
@@ -96,7 +102,7 @@ def test_tests_import_nothing_deeper_than_a_room() -> None:
     for path in (ROOT / "tests").rglob("*.py"):
         if path.parent != ROOT / "tests" / "inside":
             names = [node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
-                     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                     for node in ast.walk(tree_of(path))
                      if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
                      ]  # fmt: skip
             assert [name for name in names if deep.match(name)] == [], path
@@ -107,7 +113,7 @@ def names_listed(file: Path) -> int:
     from tightmargin.formulations import CATALOGUE
 
     most = 0
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
         words = {item.value for item in items if isinstance(item, ast.Constant)}
         most = max(most, len(words & set(CATALOGUE)))
@@ -395,7 +401,7 @@ def test_nobody_but_the_kernel_proves_or_certifies() -> None:
     assert len(files) > 400
     found = {}
     for path in files:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         found[str(path.relative_to(ROOT))] = [*forgeries(tree), *unearned(tree)]
     assert {path: said for path, said in found.items() if said} == {}
 

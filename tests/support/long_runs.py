@@ -15,19 +15,9 @@ import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
+from tests.inside import solvers as inner
 from tests.inside.formulations import AffineRows
-from tests.inside.solvers import (
-    Limits,
-    StandardForm,
-    clarabel,
-    classify,
-    highs,
-    piqp,
-    pyomo_interface,
-    scip,
-    scs,
-    standard_form,
-)
+from tests.inside.solvers import Limits
 from tightmargin.solvers import Claim
 
 Process = subprocess.Popen[str]
@@ -81,16 +71,20 @@ MODELS: dict[str, Callable[[], pyo.ConcreteModel]] = {
 }
 
 
-def claim_of(solver: str, model: pyo.ConcreteModel, limits: Limits) -> tuple[Claim, StandardForm]:
+def claim_of(
+    solver: str, model: pyo.ConcreteModel, limits: Limits
+) -> tuple[Claim, inner.StandardForm]:
     """What the back end says of a model."""
-    form = standard_form(model)
+    form = inner.standard_form(model)
     match solver:
         case "scip":
-            return scip.run(form, limits), form
+            return inner.scip.run(form, limits), form
         case "gurobi":
-            return pyomo_interface.run("gurobi", model, form, limits), form
-    run = {"highs": highs, "clarabel": clarabel, "scs": scs, "piqp": piqp}[solver].run
-    return run(form, classify(form), limits), form
+            return inner.pyomo_interface.run("gurobi", model, form, limits), form
+    run = {"highs": inner.highs, "clarabel": inner.clarabel, "scs": inner.scs, "piqp": inner.piqp}[
+        solver
+    ].run
+    return run(form, inner.classify(form), limits), form
 
 
 T = TypeVar("T")

@@ -27,18 +27,7 @@ from pyomo.contrib.solver.common.results import Results, SolutionStatus, Termina
 from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 
 import tightmargin as tm
-from tests.inside.solvers import (
-    SOLVERS,
-    Limits,
-    StandardForm,
-    clarabel,
-    classify,
-    highs,
-    point_with,
-    pyomo_interface,
-    scip,
-    standard_form,
-)
+from tests.inside import solvers as inner
 from tests.support import long_runs
 from tightmargin.solvers import SolverInfo
 
@@ -133,7 +122,7 @@ class Story:
 class Told:
     """The model, a worse point of it, and the story so far."""
 
-    form: StandardForm
+    form: inner.StandardForm
     worse: Array
     story: Story
 
@@ -141,16 +130,16 @@ class Told:
         return self.form.objective.at(x)
 
 
-def truth(form: StandardForm, *, duals: bool) -> Story:
+def truth(form: inner.StandardForm, *, duals: bool) -> Story:
     """The optimum, with multipliers of linear and quadratic programs."""
-    classification = classify(form)
+    classification = inner.classify(form)
     match str(classification.problem_class):
         case "LP" | "MILP":
-            claim = highs.run(form, classification, Limits())
+            claim = inner.highs.run(form, classification, inner.Limits())
         case "QP" | "SOCP" | "SDP":
-            claim = clarabel.run(form, classification, Limits())
+            claim = inner.clarabel.run(form, classification, inner.Limits())
         case _:
-            claim = scip.run(form, Limits())
+            claim = inner.scip.run(form, inner.Limits())
     assert claim.x is not None
     value = form.objective.at(claim.x)
     told = claim.duals if duals else None
@@ -303,7 +292,7 @@ NOW = Present()
 
 
 class LiarLoader(SolutionLoader):
-    def __init__(self, model: pyo.ConcreteModel, form: StandardForm, story: Story) -> None:
+    def __init__(self, model: pyo.ConcreteModel, form: inner.StandardForm, story: Story) -> None:
         self._pyomo_model = model
         self.form, self.story = form, story
 
@@ -343,10 +332,12 @@ class Liar(SolverBase):
         config = self.config(value=settings, preserve_implicit=True)
         if NOW.mark is not None:
             NOW.mark.write_text(str(os.getpid()), encoding="utf-8")
-        form = standard_form(model)
+        form = inner.standard_form(model)
         worse = {name: np.asarray(numbers) for name, numbers in NOW.worse.items()}
         told = Told(
-            form, point_with(model, form, np.zeros(form.n), worse), truth(form, duals=NOW.duals)
+            form,
+            inner.point_with(model, form, np.zeros(form.n), worse),
+            truth(form, duals=NOW.duals),
         )
         story = LIES[NOW.lie](told)
         results = Results()
@@ -365,8 +356,8 @@ class Liar(SolverBase):
 
 
 INFO = SolverInfo(
-    "liar", "tests.support.lying_solver", "pyomo", SOLVERS["scip"].classes |
-    SOLVERS["clarabel"].classes, (0.0, np.inf), "free", 1e-6, "it knows the optimum",
+    "liar", "tests.support.lying_solver", "pyomo", inner.SOLVERS["scip"].classes |
+    inner.SOLVERS["clarabel"].classes, (0.0, np.inf), "free", 1e-6, "it knows the optimum",
 )  # fmt: skip
 
 
@@ -379,11 +370,11 @@ def register() -> None:
 def install(name: str, subject: str = "", mark: Path | None = None) -> None:
     """Put the liar beside the solvers of this process, for good: a child process is meant."""
     register()
-    SOLVERS["liar"] = INFO
-    pyomo_interface.INTERFACES["liar"] = "liar"
-    pyomo_interface._DEFAULTS["liar"] = {}
-    pyomo_interface._SEED["liar"] = "seed"
-    pyomo_interface._DUALS.add("liar")
+    inner.SOLVERS["liar"] = INFO
+    inner.pyomo_interface.INTERFACES["liar"] = "liar"
+    inner.pyomo_interface._DEFAULTS["liar"] = {}
+    inner.pyomo_interface._SEED["liar"] = "seed"
+    inner.pyomo_interface._DUALS.add("liar")
     tell(name, subject, mark)
 
 

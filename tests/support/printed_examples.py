@@ -12,17 +12,8 @@ import pyomo.environ as pyo
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside import solvers as inner
 from tests.inside.experiments import named
-from tests.inside.solvers import (
-    SOLVERS,
-    Case,
-    Limits,
-    Subject,
-    clarabel,
-    classify,
-    standard_form,
-    tree_search,
-)
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Finding, Status, methods
 
@@ -193,13 +184,19 @@ def _drawn_and_studied() -> Any:
 def _read_by_solvers(data: tm.TrainingData) -> Any:
     """What a solver or a method of a user's own is given and gives."""
     model, cones = tm.c_svc(data, C=1.0), tm.conic_sdp(data, penalty=PENALTY, intercept="none")
-    form, limits = standard_form(cones), Limits()
-    claim = clarabel.run(form, classify(form), limits)
+    form, limits = inner.standard_form(cones), inner.Limits()
+    claim = inner.clarabel.run(form, inner.classify(form), limits)
     values = tm.solve(model).values
     return (
         (model.origin, CATALOGUE["c_svc"].check(model.origin, values)),
         (model.margin, model.xi.arrays(), cones.inside, cones.W, form),
-        (claim, limits, methods()[0], Finding(values, Status.OPTIMAL, "made"), SOLVERS["highs"]),
+        (
+            claim,
+            limits,
+            methods()[0],
+            Finding(values, Status.OPTIMAL, "made"),
+            inner.SOLVERS["highs"],
+        ),
     )
 
 
@@ -207,8 +204,10 @@ def _tree(data: tm.TrainingData) -> Any:
     """What branch and bound finds of an edited model."""
     model = tm.zero_one_big_m(data, penalty=PENALTY, big_m=10.0, intercept="penalised")
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.5)
-    subject = Subject(standard_form(model))
-    return tree_search(Case(model, subject, None, Limits(time_limit=20.0, threads=1)))
+    subject = inner.Subject(inner.standard_form(model))
+    return inner.tree_search(
+        inner.Case(model, subject, None, inner.Limits(time_limit=20.0, threads=1))
+    )
 
 
 @functools.cache
