@@ -24,13 +24,7 @@ from tests.references.extended_nu import by_all_outliers
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tightmargin.formulations import (
-    CATALOGUE,
-    Entry,
-    MulticlassData,
-    ProblemClass,
-    TrainingData,
-)
+from tightmargin.formulations import CATALOGUE, Entry, MulticlassData, ProblemClass, TrainingData
 
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 PRICED, UNPRICED = ("penalised", "none"), ("free", "none")

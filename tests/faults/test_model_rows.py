@@ -29,18 +29,10 @@ from tests.references.polytope_corners import corners, gauss
 from tests.references.reference_solutions import points
 from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL, in_turn
+from tightmargin import solvers as room
 from tightmargin.cuts import InvalidCutError, cutting_plane
 from tightmargin.formulations import CATALOGUE
-from tightmargin.solvers import (
-    LiveLP,
-    NumberError,
-    SolveResult,
-    Status,
-    Verdict,
-    build,
-    norm_limit,
-    nu_range,
-)
+from tightmargin.solvers import build
 
 # --- row 5: dependent features --------------------------------------------------------------------
 
@@ -116,17 +108,17 @@ def test_row_06_points_that_are_all_zero_without_an_intercept_are_settled() -> N
     assert_settled(tm.solve(model, absolute_gap=1e-8), "conic_fixed")
 
 
-def assert_settled(result: SolveResult, name: str) -> None:
+def assert_settled(result: room.SolveResult, name: str) -> None:
     """Certified, or the solver's bound where the class leaves no more, or no point with a why."""
     verdict = result.certificate.verdict
-    if verdict is Verdict.CERTIFIED:
-        unbounded = {Status.UNBOUNDED} if name == "hard_margin_svc_dual" else set()
-        assert result.status in {Status.OPTIMAL, Status.INFEASIBLE} | unbounded, name
-    elif verdict is Verdict.SOLVER_BOUND:
+    if verdict is room.Verdict.CERTIFIED:
+        unbounded = {room.Status.UNBOUNDED} if name == "hard_margin_svc_dual" else set()
+        assert result.status in {room.Status.OPTIMAL, room.Status.INFEASIBLE} | unbounded, name
+    elif verdict is room.Verdict.SOLVER_BOUND:
         assert result.problem_class in CLAIMED, name
     else:
         # A cone alone can make a model infeasible; of that there is no proof in fractions.
-        assert (name, result.status) == ("conic_sdp_budget", Status.INFEASIBLE)
+        assert (name, result.status) == ("conic_sdp_budget", room.Status.INFEASIBLE)
         assert result.certificate.reason
 
 
@@ -221,7 +213,7 @@ def test_row_08_bounds_that_the_builder_proves_are_not_flagged() -> None:
 
 
 def test_row_08_a_norm_bound_below_the_limit_is_active_and_has_a_price() -> None:
-    limit = norm_limit(OVERLAPPING)
+    limit = room.norm_limit(OVERLAPPING)
     H = 0.9 * limit.value
     primal = tm.solve(tm.rsvm(OVERLAPPING, norm_bound=H))
     dual = tm.solve(tm.rsvm_dual(OVERLAPPING, norm_bound=H))
@@ -267,10 +259,10 @@ def test_row_09_the_result_is_an_upper_bound_only(model: str, size: float, solve
     wrong = truth(model, size)
     assert wrong > truth(model) + 1
     assert result.certificate.solver_bound == pytest.approx(wrong, rel=1e-4), "the solver says so"
-    assert result.status is Status.FEASIBLE
+    assert result.status is room.Status.FEASIBLE
     assert result.bound is None
     assert result.absolute_gap is None
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
     assert result.certificate.reason.startswith("upper bound only: M[")
     assert "below the proven value" in result.certificate.unproven
     assert result.objective >= truth(model) - 1e-7, "recomputed from (w, b), so never below"
@@ -292,7 +284,7 @@ def test_row_10_the_objective_is_that_of_the_hyperplane(size: float, solver: str
     assert result.objective == pytest.approx(w @ w + b * b + PENALTY * wrong, rel=1e-12)
     assert result.objective >= truth("zero_one") * (1 - 1e-9)
     np.testing.assert_array_equal(result.values["z"].sum(), wrong)
-    if result.certificate.verdict is Verdict.CERTIFIED:
+    if result.certificate.verdict is room.Verdict.CERTIFIED:
         assert result.objective == pytest.approx(truth("zero_one"), rel=1e-6)
     assert result.certificate.facts["big_m_slack"] == pytest.approx(size * TOLERANCES[solver])
 
@@ -344,7 +336,7 @@ def test_row_11_a_shift_is_explicit_and_reported(name: str) -> None:
     np.testing.assert_allclose(data.gram, SIGMOID - SMALLEST * np.eye(8), atol=1e-12)
     # The loss of the rigorous SVM is 0 here.
     result = tm.solve(CATALOGUE[name].build(data, **ON_KERNELS[name]), absolute_gap=1e-10)
-    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.verdict is room.Verdict.CERTIFIED
     assert result.certificate.facts["kernel_shift"] == pytest.approx(-SMALLEST)
     assert f"smallest eigenvalue was {SMALLEST:.6g}" in result.message
 
@@ -384,7 +376,10 @@ def test_row_11_the_command_line_refuses_shifts_and_certifies_again(tmp_path: Pa
     solved = run("solve", *words, "kernel=precomputed", "shift=smallest", "--out", out)
     assert solved.code == 0
     assert "kernel shift" in solved.stdout
-    assert SolveResult.load(out).normalisation == {"kernel": "precomputed", "shift": "smallest"}
+    assert room.SolveResult.load(out).normalisation == {
+        "kernel": "precomputed",
+        "shift": "smallest",
+    }
     assert run("certify", out).code == 0
     misplaced = run("solve", *words, "kernel=rbf", "width=1", "shift=smallest")
     assert misplaced.code == 2
@@ -408,12 +403,12 @@ def box() -> pyo.ConcreteModel:
 )
 def test_row_22_the_same_cut_has_the_same_effect_at_every_scale(scale: float, form: str) -> None:
     """HiGHS drops 1e-10 in silence and never adds 2e15: numbers are divided by the largest."""
-    live = LiveLP(box(), form=form)
+    live = room.LiveLP(box(), form=form)
     assert live.resolve().objective == pytest.approx(-17.0)
     number = live.add_cut({"x": np.full(2, scale)}, upper=1.5 * scale)
     found = live.resolve()
     assert found.objective == pytest.approx(-1.5, rel=1e-9)
-    assert found.status is Status.OPTIMAL
+    assert found.status is room.Status.OPTIMAL
     assert live.proven_bound() == pytest.approx(-1.5, rel=1e-9)
     live.remove_cut(number)
     assert live.resolve().objective == pytest.approx(-17.0)
@@ -424,9 +419,9 @@ def test_row_22_a_coefficient_that_vanishes_beside_another_is_refused(
     form: str, ratio: float
 ) -> None:
     """x_0 <= 1e-3 / ratio would hold nothing back once the coefficient is dropped."""
-    live = LiveLP(box(), form=form)
+    live = room.LiveLP(box(), form=form)
     before = live.resolve()
-    with pytest.raises(NumberError, match=r"x\[1\]"):
+    with pytest.raises(room.NumberError, match=r"x\[1\]"):
         live.add_cut({"x": np.array([1.0, ratio])}, upper=5.0)
     after = live.resolve()
     assert after.objective == before.objective
@@ -442,7 +437,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "facial": {"strategy": "literal"},
 }
 PLANE = gauss(7, 24, 2)
-HALF = 0.5 * nu_range(PLANE).nu_bar
+HALF = 0.5 * room.nu_range(PLANE).nu_bar
 SPACE = gauss(26, 12, 3)
 
 
@@ -462,7 +457,7 @@ def test_row_23_an_invalid_cut_is_caught_by_a_known_point_and_named(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, share = (SPACE, 0.4) if family == "facial" else (PLANE, 0.3)
-    nu = share * nu_range(data).nu_bar
+    nu = share * room.nu_range(data).nu_bar
     known = corners(data, nu, np.full(data.n, 1 / data.n))
     words: dict[str, Any] = {"nu": nu, "starts": 1, "debug_solution": known} | FAMILIES[family]
     honest = cutting_plane(data, **words)

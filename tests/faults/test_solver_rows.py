@@ -25,18 +25,7 @@ import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import (
-    SCHEMA,
-    SOLVERS,
-    Limits,
-    StandardForm,
-    attempts,
-    classify,
-    highs,
-    point_with,
-    primal_residual,
-    standard_form,
-)
+from tests.inside import solvers as inner
 from tests.inside.solvers import backends_registry as registry
 from tests.references.brute_force import zero_one_optima
 from tests.references.reference_solutions import points
@@ -45,22 +34,13 @@ from tests.support.command_line import run, write_csv
 from tests.support.covering import FULL
 from tests.support.long_runs import MODELS, finish, press, start, wait_for, with_a_point
 from tests.support.lying_solver import SUBJECTS, telling
+from tightmargin import solvers as room
 from tightmargin.formulations import psd
-from tightmargin.solvers import (
-    Claim,
-    LicenceError,
-    SizeLimitError,
-    SolveResult,
-    SolverNotInstalledError,
-    Status,
-    Verdict,
-    solve_isolated,
-)
 
 # --- row 13: no solver ----------------------------------------------------------------------------
 
 POINTS = points("overlapping", 1, n=10)
-ABLE = [name for name, solver in SOLVERS.items() if "QP" in solver.classes]
+ABLE = [name for name, solver in inner.SOLVERS.items() if "QP" in solver.classes]
 
 
 def test_row_13_without_solvers_each_refusal_says_what_to_install(
@@ -69,21 +49,23 @@ def test_row_13_without_solvers_each_refusal_says_what_to_install(
     """Imports are blocked one after the other; auto does without, until none is left."""
     model = tm.c_svc(POINTS, C=1.0)
     for k, solver in enumerate(ABLE):
-        monkeypatch.setitem(sys.modules, SOLVERS[solver].package, None)
-        with pytest.raises(SolverNotInstalledError) as refusal:
+        monkeypatch.setitem(sys.modules, inner.SOLVERS[solver].package, None)
+        with pytest.raises(room.SolverNotInstalledError) as refusal:
             tm.solve(model, solver)
-        command = f"{solver} is not installed (pip install {SOLVERS[solver].distribution})"
+        command = f"{solver} is not installed (pip install {inner.SOLVERS[solver].distribution})"
         sentence = str(refusal.value)
         assert sentence.startswith(command)
         others = set(sentence.partition("installed solvers for QP: ")[2].split(", "))
-        left = [SOLVERS[name] for name in ABLE[k + 1 :]]
+        left = [inner.SOLVERS[name] for name in ABLE[k + 1 :]]
         here = {info.name for info in left if info.installed and not info.unlicensed()}
         assert others <= (here or {"none"})
         if here:
             assert tm.solve(model).solver in here
-    with pytest.raises(SolverNotInstalledError, match="no installed solver takes QP") as refusal:
+    with pytest.raises(
+        room.SolverNotInstalledError, match="no installed solver takes QP"
+    ) as refusal:
         tm.solve(model)
-    free = {SOLVERS[name].distribution for name in ABLE if SOLVERS[name].free}
+    free = {inner.SOLVERS[name].distribution for name in ABLE if inner.SOLVERS[name].free}
     assert set(str(refusal.value).partition("install ")[2].split(" or ")) == free
 
 
@@ -97,13 +79,13 @@ def test_row_14_a_missing_licence_says_how_to_keep_the_model(
     file, folder = write_csv(tmp_path / "points.csv", POINTS), tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    info = replace(SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
-    monkeypatch.setitem(SOLVERS, "mosek", info)
-    with pytest.raises(LicenceError, match="cannot be located") as refusal:
+    info = replace(inner.SOLVERS["mosek"], unlicensed=lambda: "A license cannot be located")
+    monkeypatch.setitem(inner.SOLVERS, "mosek", info)
+    with pytest.raises(room.LicenceError, match="cannot be located") as refusal:
         tm.solve(tm.c_svc(POINTS, C=1.0), "mosek")
     sentence = str(refusal.value)
     assert "tm.export(model, 'c_svc.ptf')" in sentence
-    free = {name for name in ABLE if SOLVERS[name].installed and SOLVERS[name].free}
+    free = {name for name in ABLE if inner.SOLVERS[name].installed and inner.SOLVERS[name].free}
     assert set(sentence.partition("without one are ")[2].split(", ")) == free
     answer = run("solve", "c_svc", "--data", file, "--set", "C=1", "--solver", "mosek")
     assert (answer.code, answer.complaint) == (2, f"tightmargin: {sentence}")
@@ -119,11 +101,11 @@ def quadratic(n: int) -> pyo.ConcreteModel:
 
 def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """200 variables pass, 201 do not: what the wheel's licence takes in quadratic models."""
-    if not SOLVERS["gurobi"].installed:
+    if not inner.SOLVERS["gurobi"].installed:
         pytest.skip("gurobi is not installed")
     monkeypatch.setattr(registry, "gurobi_is_restricted", lambda: True)
     assert tm.solve(quadratic(200), "gurobi").objective == pytest.approx(0.0, abs=1e-6)
-    with pytest.raises(SizeLimitError) as refusal:
+    with pytest.raises(room.SizeLimitError) as refusal:
         tm.solve(quadratic(201), "gurobi")
     sentence = str(refusal.value)
     assert "gurobi: the model has 201 variables, and its restricted licence takes 200" in sentence
@@ -141,21 +123,21 @@ def test_row_14_a_size_limit_is_told_with_both_numbers(monkeypatch: pytest.Monke
     [("highs", "milp"), ("scip", "miqp"), ("gurobi", "miqp")][: 3 if FULL else 1],
 )
 def test_row_15_incumbent_and_both_bounds_are_kept(solver: str, name: str) -> None:
-    if not SOLVERS[solver].installed:
+    if not inner.SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
     model = MODELS[name]()
     result = with_a_point(
         lambda seconds: tm.solve(model, solver, time_limit=seconds),
         lambda found: found.objective is not None,
     )
-    assert result.status is Status.FEASIBLE
-    assert result.certificate.verdict is Verdict.SOLVER_BOUND
+    assert result.status is room.Status.FEASIBLE
+    assert result.certificate.verdict is room.Verdict.SOLVER_BOUND
     claim = result.certificate.solver_bound
     assert result.bound <= result.objective
     assert claim < result.objective * (1 - 1e-3), "it was stopped, not finished"
-    form = standard_form(model)
-    x = point_with(model, form, form.point(), result.values)
-    assert primal_residual(form, x)[0] <= 1e-6
+    form = inner.standard_form(model)
+    x = inner.point_with(model, form, form.point(), result.values)
+    assert inner.primal_residual(form, x)[0] <= 1e-6
     assert result.objective == pytest.approx(form.objective.at(x), rel=1e-9)
     assert result.time_limit in (1, 5, 25)
 
@@ -184,7 +166,7 @@ print(json.dumps({"status": str(result.status), "verdict": str(result.certificat
 def test_row_18_a_press_in_the_search_keeps_what_there_is(
     solver: str, name: str, tmp_path: object
 ) -> None:
-    if not SOLVERS[solver].installed:
+    if not inner.SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
     out = f"{tmp_path}/r.json"
     process = start(solver, name, out, script=SCRIPT)
@@ -193,7 +175,7 @@ def test_row_18_a_press_in_the_search_keeps_what_there_is(
     code, stdout, stderr = finish(process)
     assert code == 0, stderr
     assert json.loads(stdout.splitlines()[-1])["status"] == "interrupted"
-    kept = SolveResult.load(out)
+    kept = room.SolveResult.load(out)
     claim = kept.certificate.solver_bound
     assert kept.values
     assert claim < kept.objective
@@ -209,8 +191,8 @@ EARLY = {"max_iter": 4}
 def test_row_16_an_early_end_is_inaccurate_and_has_no_gap() -> None:
     data = points("overlapping", 2, n=10)
     result = tm.solve(tm.conic_sdp_dual(data, penalty=1.0), "clarabel", options=EARLY)
-    assert result.status is Status.INACCURATE
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.status is room.Status.INACCURATE
+    assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
     assert result.certificate.reason
     if result.bound is not None:
         truth = tm.solve(tm.conic_sdp_dual(data, penalty=1.0)).objective
@@ -221,7 +203,7 @@ def test_row_16_an_early_end_is_inaccurate_and_has_no_gap() -> None:
         tm.compare(data, ["conic_sdp"], **words, **how) for how in ({}, {"options": EARLY})
     )
     assert good.relative_gap(good.rows[0]) is not None
-    assert bad.rows[0].status is Status.INACCURATE
+    assert bad.rows[0].status is room.Status.INACCURATE
     assert bad.rows[0].bound is None
     assert bad.absolute_gap(bad.rows[0]) is None
     frame = bad.to_frame()
@@ -242,14 +224,14 @@ def _rewarded_intercept() -> pyo.ConcreteModel:
 
 def test_row_17_highs_is_not_believed_where_it_calls_an_endless_model_optimal() -> None:
     """Of this quadratic program it says so at a point where a variable is 1e7."""
-    form = standard_form(_rewarded_intercept())
-    claim = highs.run(form, classify(form), Limits())
-    assert claim.status is Status.OPTIMAL, "the fault is gone"
+    form = inner.standard_form(_rewarded_intercept())
+    claim = inner.highs.run(form, inner.classify(form), inner.Limits())
+    assert claim.status is room.Status.OPTIMAL, "the fault is gone"
     result = tm.solve(_rewarded_intercept(), "highs")
-    assert result.status in (Status.INACCURATE, Status.UNBOUNDED)
+    assert result.status in (room.Status.INACCURATE, room.Status.UNBOUNDED)
     assert result.bound is None
-    if result.status is Status.INACCURATE:
-        assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    if result.status is room.Status.INACCURATE:
+        assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
         assert "stationarity of b" in result.certificate.reason
 
 
@@ -270,9 +252,9 @@ def test_fault_19_a_killed_or_hanging_worker_is_named_and_the_others_finish(tmp_
     """Three solves side by side: killed from outside, hanging, and an honest one."""
     mark = tmp_path / "pid"
 
-    def isolated(lie: str, deadline: float, mark: Path | None = None) -> SolveResult:
+    def isolated(lie: str, deadline: float, mark: Path | None = None) -> room.SolveResult:
         model = SUBJECTS["QP"].build()
-        return solve_isolated(model, "liar", deadline=deadline, setup=telling(lie, "QP", mark))
+        return room.solve_isolated(model, "liar", deadline=deadline, setup=telling(lie, "QP", mark))
 
     with ThreadPoolExecutor(4) as pool:
         killed = pool.submit(isolated, "hangs", 600.0, mark)
@@ -280,18 +262,19 @@ def test_fault_19_a_killed_or_hanging_worker_is_named_and_the_others_finish(tmp_
         honest = pool.submit(isolated, "nothing_but_the_truth", 600.0)
         pool.submit(kill_when_it_is_there, mark).result()
         found = [future.result() for future in (killed, hung, honest)]
-    for result, status, words in (
-        (found[0], Status.ERROR, "the process was killed by signal 9 (SIGKILL), by somebody or by "
-         "the system when memory ran out; "),
-        (found[1], Status.LIMIT_NO_SOLUTION, "no answer within the deadline of 2 s: the process "
-         "was ended; "),
-    ):  # fmt: skip
+    killed_by = (
+        "the process was killed by signal 9 (SIGKILL), by somebody or by the system when memory "
+        "ran out; "
+    )
+    late = "no answer within the deadline of 2 s: the process was ended; "
+    statuses = (room.Status.ERROR, room.Status.LIMIT_NO_SOLUTION)
+    for result, status, words in zip(found[:2], statuses, (killed_by, late), strict=True):
         assert result.status is status
-        assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+        assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
         assert result.message.startswith(f"{words}solvers that take such models are clarabel, ")
         assert result.objective is None
     reference = tm.solve(SUBJECTS["QP"].build(), "clarabel")
-    assert found[2].certificate.verdict is Verdict.CERTIFIED
+    assert found[2].certificate.verdict is room.Verdict.CERTIFIED
     assert found[2].objective == pytest.approx(reference.objective, rel=1e-8)
 
 
@@ -341,19 +324,19 @@ def test_row_25_a_local_optimum_that_is_called_optimal_is_not_believed(
     assert value > optimum + 1
     bound = value if told == "its own value" else told
 
-    def run(form: StandardForm, limits: Limits) -> Claim:
-        return Claim(Status.OPTIMAL, x=np.array(at), bound=bound, message="optimal")
+    def run(form: inner.StandardForm, limits: inner.Limits) -> room.Claim:
+        return room.Claim(room.Status.OPTIMAL, x=np.array(at), bound=bound, message="optimal")
 
-    monkeypatch.setattr(attempts.scip, "run", run)
+    monkeypatch.setattr(inner.attempts.scip, "run", run)
     result = tm.solve(model(), "scip")
-    assert result.certificate.verdict is not Verdict.CERTIFIED
+    assert result.certificate.verdict is not room.Verdict.CERTIFIED
     assert result.objective == pytest.approx(value)
     assert result.bound is None or result.bound <= optimum
     if told == "its own value":
         assert result.certificate.solver_bound == pytest.approx(value)
         return
-    assert result.status is Status.FEASIBLE
-    assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+    assert result.status is room.Status.FEASIBLE
+    assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
     assert told is not None or "says optimal" in result.certificate.reason
 
 
@@ -370,7 +353,7 @@ def test_row_26_the_objective_is_that_of_a_point_that_is_feasible(
     solver: str, big_m: object
 ) -> None:
     """The hyperplane is stretched until kept points are kept, and the violations are counted."""
-    if not SOLVERS[solver].installed:
+    if not inner.SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
     assert (SEPARATED.y * (SEPARATED.X @ [1.0, 1.0] - 2.0)).min() == 1.0
     assert zero_one_optima(SEPARATED, [PENALTY], BELOW["intercept"])[0] == pytest.approx(
@@ -382,7 +365,7 @@ def test_row_26_the_objective_is_that_of_a_point_that_is_feasible(
     assert result.objective == pytest.approx(float(w @ w) + b * b, rel=1e-15)
     assert result.objective >= OPTIMUM * (1 - 1e-15)
     assert result.objective == pytest.approx(OPTIMUM, rel=1e-6)
-    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert result.certificate.verdict is room.Verdict.CERTIFIED
     assert result.bound <= OPTIMUM * (1 + 1e-12)
     assert result.absolute_gap >= -1e-12
 
@@ -436,8 +419,8 @@ GIVES = {
     kind: [
         name
         for name in ("highs", "clarabel", "gurobi", "scs", "piqp")
-        if kind in SOLVERS[name].classes
-        and SOLVERS[name].installed
+        if kind in inner.SOLVERS[name].classes
+        and inner.SOLVERS[name].installed
         and (kind, name) != ("SOCP", "gurobi")
     ]
     for kind in SLOPED
@@ -466,14 +449,14 @@ def test_row_27_multipliers_are_slopes_of_the_optimum(kind: str, sense: int) -> 
     for k, solver in enumerate(GIVES[kind]):
         if FULL or (sense == 1) == (k % 2 == 0):
             result = tm.solve(build(kind, sense), solver)
-            assert result.certificate.verdict is Verdict.CERTIFIED
+            assert result.certificate.verdict is room.Verdict.CERTIFIED
             found = [float(result.duals[name]) for name in names]
             assert found == pytest.approx(slopes, rel=2e-3, abs=2e-3), solver
 
 
 @pytest.mark.parametrize(("solver", "kind"), [("scip", "LP"), ("gurobi", "SOCP")])
 def test_row_27_who_gives_none_is_named_with_who_does(solver: str, kind: str) -> None:
-    if not SOLVERS[solver].installed:
+    if not inner.SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
     result = tm.solve(SLOPED[kind][0](kind, 1), solver)
     assert dict(result.duals) == {}
@@ -524,7 +507,7 @@ def without_clock(written: str) -> str:
 def test_row_28_a_second_run_writes_the_same_bytes_and_the_record_is_complete(
     solver: str, tmp_path: Path
 ) -> None:
-    if not SOLVERS[solver].installed:
+    if not inner.SOLVERS[solver].installed:
         pytest.skip(f"{solver} is not installed")
     file = write_csv(tmp_path / "points.csv", DATA)
     outs = [tmp_path / f"{k}.json" for k in range(2)]
@@ -533,10 +516,10 @@ def test_row_28_a_second_run_writes_the_same_bytes_and_the_record_is_complete(
     assert without_clock(answers[0].stdout) == without_clock(answers[1].stdout)
     document: dict[str, Any] = json.loads(outs[0].read_bytes())
     said, digest = document["solver"], hashlib.sha256()
-    assert document["schema"] == SCHEMA
+    assert document["schema"] == inner.SCHEMA
     assert document["formulation"] == RUNS[solver][0]
     assert said["name"] == solver
-    assert version(SOLVERS[solver].distribution) in said["version"]
+    assert version(inner.SOLVERS[solver].distribution) in said["version"]
     assert said["threads"] == (None if solver == "piqp" else 1)
     assert said["seed"] == (7 if solver in ("scip", "gurobi", "highs") else None)
     for package in ("pyomo", "numpy", "scipy"):

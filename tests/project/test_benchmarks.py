@@ -14,7 +14,6 @@ from typing import Any
 
 import cvxpy as cp
 import highspy
-import numpy as np
 import pytest
 
 from benchmarks import (
@@ -22,8 +21,6 @@ from benchmarks import (
     conic_forms,
     conic_translation,
     cut_loop,
-    cut_loop_routes,
-    dual_loop,
     fitted_estimators,
     nu_lp,
     nu_lp_memory,
@@ -80,20 +77,6 @@ def test_every_route_to_the_nu_lp_has_its_optimum() -> None:
             optima[name] = found[0].solve(cp.HIGHS)
     assert len(optima) > 2
     assert list(optima.values()) == pytest.approx([optima[OURS]] * len(optima), abs=1e-8)
-
-
-def test_every_route_through_the_cut_loop_has_its_optima() -> None:
-    X, y, cuts = cut_loop_routes.instance(30, 3, 5)
-    loops, optima = cut_loop_routes.ROUTES | dual_loop.ROUTES, []
-    for route in loops.values():
-        (first, w), step = route(X, y)
-        optima.append([first])
-        for g, side in cuts:
-            assert g @ w > side, "a cut removes the point before it"
-            optimum, w = step(g, side)
-            optima[-1].append(optimum)
-            assert g @ w <= side + 1e-7
-    np.testing.assert_allclose(optima, [optima[0]] * len(loops), atol=1e-8)
 
 
 def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: Path) -> None:

@@ -73,22 +73,6 @@ def test_the_run_goes_on_where_it_was_stopped(full: Any, monkeypatch: pytest.Mon
     assert again() == (0, NAMES), "other code has not passed"
 
 
-def test_a_step_has_its_exit_code_its_log_and_its_own_variables(
-    full: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The size of the suite is that of the first step alone, and no step inherits make's words."""
-    monkeypatch.setenv("TIGHTMARGIN_FULL", "1")
-    monkeypatch.setenv("MAKEFLAGS", "n")
-    (tmp_path / "full").mkdir()
-    words = "import os; print(*[os.environ.get(n) for n in ('TIGHTMARGIN_FULL', 'MAKEFLAGS', 'A')])"
-    command = [sys.executable, "-c", f"{words}; raise SystemExit(3)"]
-    assert full.run(full.Step("one", command, {"A": "b"})) == 3
-    assert (tmp_path / "full" / "one.log").read_text().split() == ["None", "None", "b"]
-    suite, *others = full.steps(2, 5, 1, tmp_path)
-    assert suite.variables == {"TIGHTMARGIN_FULL": "1"}
-    assert not any("TIGHTMARGIN_FULL" in step.variables for step in others)
-
-
 def test_no_setting_of_processors_needs_what_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     processors = script("processors", monkeypatch)
     assert all((ROOT / path).exists() for path in processors.NOT_NUMERICAL)

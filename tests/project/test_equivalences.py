@@ -25,26 +25,16 @@ from tests.references import reference_solutions
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering, in_turn
 from tests.support.long_runs import finish, start
+from tightmargin import solvers as room
 from tightmargin.formulations import CATALOGUE, ProblemClass
-from tightmargin.solvers import (
-    LicenceError,
-    ProblemClassError,
-    SizeLimitError,
-    SolveResult,
-    Status,
-    Verdict,
-    build,
-    nu_range,
-    solve,
-)
 
 KINDS = ("overlapping", "unbalanced")
 LIBSVM = 1e-7  # stopping tolerance given to libsvm; smaller ones take it minutes where w is near 0
 
 
-def optimum(model: Any) -> SolveResult:
-    result = solve(model, absolute_gap=1e-9)  # some optima are 0: points that two hulls share
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+def optimum(model: Any) -> room.SolveResult:
+    result = room.solve(model, absolute_gap=1e-9)  # some optima are 0: points that two hulls share
+    assert result.certificate.verdict is room.Verdict.CERTIFIED, result.certificate
     return result
 
 
@@ -80,7 +70,7 @@ def test_c_svc_is_libsvms(kind: str, C: float, weights: tuple[float, float]) -> 
 def test_nu_svc_is_libsvms_inside_the_convex_range(seed: int, place: float) -> None:
     """libsvm solves 1/2 ||w||^2 - nu rho + 1/n sum xi, then divides w and b by rho."""
     data = points("overlapping", seed, n=24)
-    ends = nu_range(data)
+    ends = room.nu_range(data)
     nu = ends.nu_min + place * (ends.nu_max - ends.nu_min)
     theirs = NuSVC(nu=nu, kernel="linear", tol=1e-10).fit(data.X, data.y)
     ours = optimum(tm.nu_svc(data, nu=nu))
@@ -121,7 +111,7 @@ def test_upper_end_of_nu_is_where_the_dual_stops_being_feasible(
     data = points(kind, 9)
     share = np.where(data.y > 0, 0.5 / data.n_pos, 0.5 / data.n_neg)
     costs = share if balance == "balanced" else np.full(data.n, 1 / data.n)
-    found = nu_range(data, class_balance=balance, intercept=mode).nu_max
+    found = room.nu_range(data, class_balance=balance, intercept=mode).nu_max
     assert reference_solutions.nu_is_solvable(data, mode, found * (1 - 1e-5), costs)
     assert not reference_solutions.nu_is_solvable(data, mode, found * (1 + 1e-5), costs)
     if mode == "free" and balance == "uniform":
@@ -134,7 +124,7 @@ def test_upper_end_of_nu_is_where_the_dual_stops_being_feasible(
 def test_lower_end_of_nu_is_where_the_optimum_leaves_zero(balance: str, mode: str) -> None:
     data = points("overlapping", 10)
     costs = loss_weights(data, balance)
-    edge = nu_range(data, class_balance=balance, intercept=mode).nu_min
+    edge = room.nu_range(data, class_balance=balance, intercept=mode).nu_min
     assert 0 < edge < nu_max(data, balance, mode)
     assert reference_solutions.nu_machine(data, mode, edge * 0.98, costs).value == pytest.approx(
         0, abs=1e-9
@@ -185,10 +175,12 @@ def test_bound_published_optimum_incumbent(
         found = zero_one_enumeration(data, penalty=2.0, intercept="free")
         assert found.objective / 2 == pytest.approx(upper, rel=1e-6)
         assert found.bound <= found.objective
-    sdp = solve(build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived"))
+    sdp = room.solve(
+        room.build("conic_sdp", data, penalty=2.0, intercept="free", intercept_bound="derived")
+    )
     assert sdp.certificate.unproven == ""
     incumbent = zero_one_incumbent(data, penalty=2.0, intercept="free")
-    relaxed = solve(
+    relaxed = room.solve(
         tm.zero_one_relaxed(
             data, penalty=2.0, big_m="derived", intercept="free",
             incumbent=(incumbent.w, incumbent.b),
@@ -256,8 +248,8 @@ def test_optimum_is_that_of_the_witness(name: str, mode: str, solver: str) -> No
     """Of the model as it is built, or of a copy."""
     try:
         # Some optima are 0, and the comparison below allows more than this.
-        result = solve(COPIES[mode](CASES[name].build(mode)), solver, absolute_gap=1e-8)
-    except (SizeLimitError, LicenceError) as error:
+        result = room.solve(COPIES[mode](CASES[name].build(mode)), solver, absolute_gap=1e-8)
+    except (room.SizeLimitError, room.LicenceError) as error:
         pytest.skip(str(error).partition(";")[0])
     problem_class = CATALOGUE[name].problem_class
     on_cones = solver == "scip" and problem_class is ProblemClass.SOCP
@@ -272,23 +264,23 @@ def test_optimum_is_that_of_the_witness(name: str, mode: str, solver: str) -> No
     assert result.bound is not None
     assert result.bound <= expected + TOLERANCE["clarabel"] * size
     if problem_class in CONVEX and not on_cones:
-        assert result.status is Status.OPTIMAL
-        assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+        assert result.status is room.Status.OPTIMAL
+        assert result.certificate.verdict is room.Verdict.CERTIFIED, result.certificate
     else:
-        verdicts = {Verdict.CERTIFIED, Verdict.SOLVER_BOUND}
+        verdicts = {room.Verdict.CERTIFIED, room.Verdict.SOLVER_BOUND}
         assert result.certificate.verdict in verdicts or on_cones, result.certificate
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_CLASS)
 def test_solvers_of_other_classes_refuse_with_those_that_can(name: str) -> None:
     entry, model = CATALOGUE[name], CASES[name].build(CASES[name].intercepts[0])
-    assert SOLVERS[solve(model, method="direct").solver].free
+    assert SOLVERS[room.solve(model, method="direct").solver].free
     able = [n for n in ORDER[entry.problem_class] if SOLVERS[n].installed and n != "mosek"]
     for solver, info in SOLVERS.items():
         if entry.problem_class not in info.classes | info.by_name:
             said = f"^{solver} cannot take {entry.problem_class} models"
-            with pytest.raises(ProblemClassError, match=said) as refusal:
-                solve(model, solver)
+            with pytest.raises(room.ProblemClassError, match=said) as refusal:
+                room.solve(model, solver)
             assert all(other in str(refusal.value) for other in able)
 
 
@@ -347,11 +339,11 @@ def test_odd_data_reach_the_optimum_of_the_witness(name: str, kind: str, mode: s
     data = ODD[kind]
     expected = witness(data, mode)
     # The optimum of some is 1e-2, and 1e-6 is what the comparison below allows.
-    result = solve(CATALOGUE[name].build(data, intercept=mode, **words), absolute_gap=1e-6)
-    if (name, kind) == ("conic_sdp", "large numbers") and result.status is Status.INACCURATE:
+    result = room.solve(CATALOGUE[name].build(data, intercept=mode, **words), absolute_gap=1e-6)
+    if (name, kind) == ("conic_sdp", "large numbers") and result.status is room.Status.INACCURATE:
         # Clarabel stalls on this form at such scales; what matters is that the result says so.
-        assert result.certificate.verdict is Verdict.NOT_CERTIFIED
+        assert result.certificate.verdict is room.Verdict.NOT_CERTIFIED
         assert result.bound is None or result.bound <= expected + 1e-7
         return
     assert result.objective == pytest.approx(expected, abs=1e-6 * max(1.0, abs(expected)))
-    assert result.certificate.verdict is Verdict.CERTIFIED, result.certificate
+    assert result.certificate.verdict is room.Verdict.CERTIFIED, result.certificate

@@ -129,13 +129,6 @@ def test_the_first_hour_prints_what_is_shown() -> None:
 # --- README, guide and certificates ---------------------------------------------------------------
 
 
-def test_files_they_link_to_exist() -> None:
-    for text, place in ((README, ROOT), (GUIDE, ROOT / "docs")):
-        links = re.findall(r"\]\(([^)h][^)]*)\)", text)
-        assert links
-        assert [link for link in links if not (place / link.partition("#")[0]).exists()] == []
-
-
 def test_the_python_lines_of_the_readme_run() -> None:
     space: dict[str, Any] = {}
     printed_by(programs(README)[0][0], space)
