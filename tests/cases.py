@@ -18,20 +18,13 @@ import pytest
 
 from tests.references import losses, matrix, multiclass
 from tests.references import reference_solutions as witness
+from tests.references import strengthened_sdp as lifted
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.extended_nu import by_all_outliers
-from tests.references.level_one_lift import derived_lift
 from tests.references.ramp_l1 import ramp_l1_optimum, ramp_l1_relaxation
 from tests.references.rank_one import rank_one_sdp
 from tests.references.reference_solutions import INTERCEPTS, points
-from tests.references.strengthened_sdp import closed_limits, known_objective, strengthened
-from tightmargin.formulations import (
-    CATALOGUE,
-    Entry,
-    MulticlassData,
-    ProblemClass,
-    TrainingData,
-)
+from tightmargin.formulations import CATALOGUE, Entry, MulticlassData, ProblemClass, TrainingData
 
 CONVEX = {ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP}
 PRICED, UNPRICED = ("penalised", "none"), ("free", "none")
@@ -203,8 +196,10 @@ def sdp_budget(data: TrainingData, mode: str) -> float:
 
 
 def strengthened_sdp(data: TrainingData, mode: str) -> float:
-    found = known_objective(data, mode, PENALTY)
-    return strengthened(data, mode, PENALTY, closed_limits(data, mode, PENALTY, found, pairs=True))
+    found = lifted.known_objective(data, mode, PENALTY)
+    return lifted.strengthened(
+        data, mode, PENALTY, lifted.closed_limits(data, mode, PENALTY, found, pairs=True)
+    )
 
 
 def on_circle(nu: float, times: float = 1.0) -> Oracle:
@@ -265,9 +260,9 @@ _CASES = [
          {"penalty": PENALTY, "exponent": 1.5}, param=("penalty", 0.2)),
     Case("nu_svc", CVXPY, lambda d, m: witness.nu_machine(d, m, 0.82, uniform(d)).value,
          {"nu": 0.82}, MANY, param=("nu", 0.84), tilt=0.01, step=14),
-    Case("nu_svc_dual", OF_DUAL,
-         lambda d, m: -witness.nu_dual(gram(d), d.y, uniform(d), HIGH_NU, m),
-         {"nu": HIGH_NU}, variable="alpha", rows="weight", param=("nu", 0.95)),
+    Case("nu_svc_dual", OF_PRIMAL,
+         lambda d, m: -witness.nu_machine(d, m, HIGH_NU, uniform(d)).value, {"nu": HIGH_NU},
+         variable="alpha", rows="weight", param=("nu", 0.95)),
     Case("extended_nu_svc", CIRCLE, on_circle(LOW_NU), {"nu": LOW_NU}, intercepts=UNPRICED,
          param=("nu", 0.55), step=8),
     Case("extended_nu_svc_reverse", CIRCLE, on_circle(LOW_NU_OF_MANY), {"nu": LOW_NU_OF_MANY},
@@ -290,7 +285,7 @@ _CASES = [
          param=("norm_bound", 0.4), tilt=0.01),
     Case("rsvm_relaxed", CVXPY, lambda d, m: witness.least_loss(d, m).value, tilt=0.01, step=8),
     Case("rsvm_kernel_relaxed", "the problem in multipliers of the kernel, in cvxpy",
-         lambda d, m: witness.kernel_least_loss(gram(d), d.y, m),
+         lambda d, m: witness.kernel_hinge(gram(d), d.y, 0.0, 1.0, m),
          variable="v", tilt=0.01, step=8),
     Case("rsvm_dual", OF_DUAL, rigorous_dual, {"norm_bound": H}, variable="alpha", rows="weight",
          param=("norm_bound", 0.4)),
@@ -335,7 +330,7 @@ _CASES = [
          param=("penalty", 3.0)),
     Case("conic_sdp_strengthened", CVXPY, strengthened_sdp,
          {"penalty": PENALTY, "conflicts": "pairs"}, rows="split"),
-    Case("conic_sdp_lift", CVXPY, lambda d, m: derived_lift(d, m, PENALTY),
+    Case("conic_sdp_lift", CVXPY, lambda d, m: lifted.derived_lift(d, m, PENALTY),
          {"penalty": PENALTY, "partners": "none"}, rows="split"),
     Case("conic_sdp_dual", OF_PRIMAL, minus(sdp), {"penalty": PENALTY}, variable="alpha",
          rows="strength", param=("penalty", 3.0)),
@@ -379,7 +374,6 @@ def each(names: Iterable[str] = tuple(CASES)) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
 
 
-every_case = each()
 OF_CLASSES = [name for name, case in CASES.items() if MulticlassData in case.entry.takes]
 
 # --- words that are valid whatever the data ------------------------------------------------------

@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
+from typing import Any
 
 import cvxpy as cp
 import highspy
-import numpy as np
 import pytest
 
-import tightmargin as tm
 from benchmarks import (
-    branch_and_cut,
-    certificates,
+    claim,
     conic_forms,
-    conic_path,
     conic_translation,
     cut_loop,
-    cut_loop_routes,
-    dual_loop,
-    extended_nu,
     fitted_estimators,
     nu_lp,
     nu_lp_memory,
     nu_lp_routes,
-    rsvm,
-    sparse_points,
+    zero_one,
 )
+from benchmarks.bks import __main__ as bks
+from benchmarks.bks import counting, instances, rows, rungs
+from benchmarks.bks import page as bks_page
+from benchmarks.bks.page import disagreements, known
+from benchmarks.bks.planes import objective_of
+from benchmarks.bks.rows import CLOSED, Row, relative_gap
+from benchmarks.bks.submissions import check_folder, parsed, recomputed, submitted
 from benchmarks.classical_concave import PROBLEMS
-from benchmarks.concave import INSTANCES, Instance, measured
+from benchmarks.concave import INSTANCES
 from benchmarks.measuring import quiet
-from benchmarks.report import OURS, Table, quoted
+from benchmarks.report import OURS, quoted
+from benchmarks.results import __main__ as command
+from benchmarks.results import outcomes, record
+from benchmarks.results.outcomes import absent, fails, judged, reasons
+from benchmarks.results.summary import index
+from benchmarks.zero_one import PAGE, STORE, kept, missing
+from benchmarks.zero_one_page import WAYS, page, quote, summary
+from tests.inside.experiments import everything, printed
 from tests.support.cbf_reader import read
 from tests.support.covering import FULL
+from tightmargin.solvers import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,20 +79,6 @@ def test_every_route_to_the_nu_lp_has_its_optimum() -> None:
     assert list(optima.values()) == pytest.approx([optima[OURS]] * len(optima), abs=1e-8)
 
 
-def test_every_route_through_the_cut_loop_has_its_optima() -> None:
-    X, y, cuts = cut_loop_routes.instance(30, 3, 5)
-    loops, optima = cut_loop_routes.ROUTES | dual_loop.ROUTES, []
-    for route in loops.values():
-        (first, w), step = route(X, y)
-        optima.append([first])
-        for g, side in cuts:
-            assert g @ w > side, "a cut removes the point before it"
-            optimum, w = step(g, side)
-            optima[-1].append(optimum)
-            assert g @ w <= side + 1e-7
-    np.testing.assert_allclose(optima, [optima[0]] * len(loops), atol=1e-8)
-
-
 def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: Path) -> None:
     X, y = conic_translation.instance(15, 2)
     problem, _ = conic_translation.cvxpy(X, y)
@@ -91,75 +91,11 @@ def test_every_form_of_the_sdp_and_every_route_to_it_has_its_optimum(tmp_path: P
     assert read(tmp_path / "model.cbf").solved().objective == expected
 
 
-def test_every_other_route_of_the_certificates_has_their_optimum() -> None:
-    X, y = certificates.instance(40, 3)
-    for kind in certificates.CLASSES:
-        if kind.others:
-            found = certificates.ours(kind.build, kind.solver)(X, y).objective
-            assert kind.others[certificates.CVXPY](X, y) == pytest.approx(found, rel=1e-4)
-    for name, bare in (
-        ("QP", certificates.bare_qp(X, y).obj_val),
-        ("SOCP", certificates.bare_socp(X, y).obj_val),
-        ("LP", sum(certificates.bare_lp(X, y).col_value[4:])),
-    ):
-        assert bare == pytest.approx(certificates.in_cvxpy(name)(X, y), rel=1e-4)
-
-
-def test_every_route_of_sparse_points_has_the_same_problem() -> None:
-    X, y = sparse_points.instance(40, 3)
-    bare = sparse_points.PROOFS[sparse_points.BARE](X, y)
-    np.testing.assert_allclose(bare.w, sparse_points.proven(X, y).values["w"], atol=1e-6)
-    by_hand = sparse_points.by_highspy(X, y)
-    by_hand.run()
-    least = tm.solve(tm.rsvm_relaxed(tm.TrainingData(X, y))).objective
-    assert by_hand.getInfo().objective_function_value == pytest.approx(least, abs=1e-7)
-
-
-def test_all_routes_to_the_extended_nu_svc_solve_it() -> None:
-    data = branch_and_cut.clouds(30, 3)
-    nu = extended_nu.middle(data)
-    for route in (extended_nu.by_branch_and_cut, extended_nu.by_hull, branch_and_cut.by_scip):
-        assert route(data, nu, "uniform", 20.0) <= extended_nu.TOLERANCE
-    scip = tm.solve(tm.extended_nu_svc(data, nu=nu), "scip")
-    assert tm.cuts.hull_search(data, nu=nu).objective == pytest.approx(scip.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("dense", [False, True])
-def test_every_route_to_a_concave_program_finds_the_same_optimum(dense: bool) -> None:
-    toy = Instance(2, 8, dense)
-    runs = [measured(toy, how, 20.0) for how in ("branch-and-cut", "cutting-plane", "scip")]
-    assert all(run is not None and run.finished for run in runs)
-    ends = [run.objective for run in runs if run is not None]
-    assert ends == pytest.approx([ends[0]] * 3, rel=1e-5)
-
-
-# --- each benchmark runs -------------------------------------------------------------------------
-
-RUNS: dict[str, tuple[Callable[[], list[Table]], list[list[str]]]] = {
-    "nu_lp": (lambda: nu_lp.measure(30, 2, 2), [[*nu_lp_routes.ROUTES]]),
-    "cut_loop": (lambda: cut_loop.measure(20, 2, 4, 2, 2), [[*cut_loop_routes.ROUTES]]),
-    "dual_loop": (lambda: dual_loop.measure(20, 2, 4, 2), [[*dual_loop.ROUTES]] * 2),
-    "conic_forms": (lambda: conic_forms.measure(15, 2, 2), [[*conic_forms.ROUTES]]),
-    "conic_translation": (
-        lambda: conic_translation.measure(15, 2, 2), [[*conic_translation.ROUTES]],
-    ),
-    "conic_path": (lambda: conic_path.measure(20, 2, 4, 2), [[*conic_path.ROUTES]]),
-    "rsvm": (
-        lambda: rsvm.measure(30, 2, 2),
-        [[OURS, rsvm.SEGMENTS, rsvm.DECOMPOSITION, rsvm.LIBSVM, rsvm.SOCP.format(count=2)],
-         [OURS, rsvm.DECOMPOSITION, rsvm.ONE_BY_ONE]],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", RUNS if FULL else ["nu_lp", "dual_loop"])
-def test_a_benchmark_runs(name: str) -> None:
-    measure, routes = RUNS[name]
-    tables = measure()
-    assert [[line.route for line in one.lines] for one in tables] == routes
-    for one in tables:
-        assert all(number > 0 for line in one.lines for number in line.numbers)
-        assert one.title in one.markdown()
+def test_a_benchmark_runs() -> None:
+    (one,) = nu_lp.measure(30, 2, 2)
+    assert [line.route for line in one.lines] == [*nu_lp_routes.ROUTES]
+    assert all(number > 0 for line in one.lines for number in line.numbers)
+    assert one.title in one.markdown()
 
 
 # --- tables and pages ----------------------------------------------------------------------------
@@ -177,3 +113,143 @@ def test_the_pages_hold_every_route_every_instance_and_every_data_set() -> None:
     fits = written("FITTED_ESTIMATORS.md")
     assert all(fits.count(f"| {name} |") == 2 for name in fitted_estimators.DATA)
     assert f"| {' | '.join(['data', 'n', 'd', *fitted_estimators.NAMES])} |" in fits
+
+
+def test_kept_runs_contradict_nobody_and_the_page_and_the_guide_show_them(
+    data_folder: Path,
+) -> None:
+    runs, table = kept(STORE, 0.0), zero_one.published(data_folder / "hard_margin_loss")
+    assert not missing(runs, WAYS)
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert quote(text, summary(runs, table)) == text
+    body = page(runs, table, claim.kept_or_measured()).rpartition("\n\n")[0]
+    assert PAGE.read_text(encoding="utf-8").startswith(body), "all but the machine"
+    for (instance, C, way), run in runs.items():
+        assert run.lower_bound <= runs[instance, C, "numpy"].objective * (1 + 1e-9), way
+        if (instance, C) in table:
+            known = table[instance, C]
+            assert run.lower_bound <= known.upper * (1 + 1e-7)
+            assert run.objective >= known.lower * (1 - 1e-7)
+
+
+# --- best known values: exact objectives, kept rows, submissions ----------------------------------
+
+INSTRUCTIONS = (ROOT / "docs/benchmarks/bks.md").read_text(encoding="utf-8")
+EXAMPLE = re.findall(r"```json\n(.*?)```", INSTRUCTIONS, re.DOTALL)[0]
+ROW = Row(
+    "n60d2ATj0", 1.0, 10.0, 9.0, "NOT_CERTIFIED", "conflicts", 20.1, 20.0, [1.0, 2.0], 0.5, None,
+    [10.0, 10.0], "2026-01-01", {"tightmargin": "0"},
+)  # fmt: skip
+
+
+def test_kept_rows_are_on_the_page_worth_what_they_say_and_contradict_nobody() -> None:
+    done, looked = rows.kept(rows.STORE), 0
+    text = bks_page.page(done, submitted(), rungs.kept(), counting.kept())
+    assert bks.PAGE.read_text(encoding="utf-8") == text
+    assert len({row.key for row in done}) >= 75, "all published instances of two features"
+    for k, row in enumerate(done):
+        instance = instances.INSTANCES[row.instance]
+        assert row.C in instance.prices
+        assert 0 <= row.bound <= row.objective
+        if row.verdict == Verdict.CERTIFIED:
+            assert row.gap <= 1.001 * CLOSED
+        if row.proof is not None:
+            assert row.proof[0] <= row.objective
+            assert relative_gap(row.proof[1], row.proof[0]) <= 1.001 * CLOSED
+        if instance.missing or (k % 16 and not FULL):
+            continue
+        looked += 1
+        value = objective_of(instance.data(), row.w, row.b, row.C)
+        assert value == pytest.approx(row.objective, rel=1e-9)
+    assert looked
+    best = known(done)
+    assert disagreements(best) == []
+    for rung in rungs.kept():
+        assert rung.bound is None or rung.bound <= best[rung.key].objective * (1 + 1e-9)
+    assert all(0 <= count.bound <= count.errors <= count.n for count in counting.kept())
+    assert len(disagreements(known([replace(ROW, bound=10.5)]))) == 2
+    assert len(disagreements(known([replace(ROW, objective=9.5)]))) == 1
+
+
+# --- submissions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"instance": "clustered-n60d3"}, "clustered-n60d2"),
+        ({"C": 3}, "C of clustered-n60d2 is one of 0.5, 5"),
+        ({"w": [1.0, float("nan")]}, "w is not a list of finite numbers"),
+        ({"w": [1.0]}, "w has 1 numbers"),
+        ({"objective": 13.0}, "not 13.0 as is stated"),
+        ({"licence": "none"}, "unknown fields: licence"),
+    ],
+)
+def test_submissions_are_recomputed_and_bad_ones_refused_by_name(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    assert recomputed(parsed(EXAMPLE, "the example"), "the example") > 0
+    (tmp_path / "good.json").write_text(EXAMPLE, encoding="utf-8")
+    assert check_folder(tmp_path) == []
+    bad = json.dumps(json.loads(EXAMPLE) | change)
+    (tmp_path / "x.json").write_text(bad, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"^x\.json: .*{re.escape(said)}"):
+        check_folder(tmp_path)
+
+
+# --- full-size results of the papers: pages that follow from their records ------------------------
+
+NAMES = [one.name for one in everything()]
+RECORDS = record.kept()
+# Where published.toml has the numbers of a reproduction that prints tables of them.
+PRINTS = {
+    "bi-vapnik-table2": ("bi_vapnik", "table2"),
+    "bi-vapnik-table3-adult": ("bi_vapnik", "table3.adult"),
+    "bi-vapnik-table3-wdbc": ("bi_vapnik", "table3.wdbc"),
+    **{f"cepeda-gomez-han-table{k}": ("cepeda_gomez_han", f"table{k}") for k in (1, 2, 3, 4)},
+    "perez-cruz-figure3": ("perez_cruz", "figure3"),
+    "perez-cruz-table1": ("perez_cruz", "table1"),
+    "perez-cruz-table3": ("perez_cruz", "table3 figure5"),
+}
+
+
+def test_pages_follow_from_records() -> None:
+    assert set(RECORDS) | set(absent()) == set(NAMES), "a record or a reason"
+    assert not set(RECORDS) & set(absent())
+    pages = {"index.md": index(RECORDS, NAMES)}
+    pages |= {f"{name}.md": command.text_of(one) for name, one in RECORDS.items()}
+    found = {path.name: path.read_text(encoding="utf-8") for path in record.FOLDER.glob("*.md")}
+    assert found == pages, "make results ARGS=--pages"
+
+
+@pytest.mark.parametrize("name", sorted(set(PRINTS) & set(RECORDS)))
+def test_a_finished_record_has_every_number_of_the_print_once(name: str) -> None:
+    run = RECORDS[name]
+    if not run.finished:
+        assert list(judged(run)) == []
+        return
+    paper, places = PRINTS[name]
+    parts = [reduce(getitem, place.split("."), printed(paper)) for place in places.split()]
+    texts = [text for part in parts for text in leaves(part)]
+    words = [word for text in texts for word in text.split("/") if word != "-"]
+    assert Counter(one.cell.printed for one in judged(run)) == Counter(words)
+
+
+def leaves(tree: Any) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+        return
+    for branch in tree.values():
+        yield from leaves(branch)
+
+
+def test_what_differs_or_does_not_hold_has_a_stated_reason_and_every_reason_a_number() -> None:
+    for name, one in RECORDS.items():
+        used = {id(found.reason) for found in judged(one)}
+        assert id(outcomes.UNSTATED) not in used, name
+        if one.finished:
+            idle = [each.text for each in reasons(name) if id(each) not in used]
+            assert idle == [], name
+    assert set(outcomes._file()) - {"repeated", "once", "absent", "failing"} <= set(NAMES)
+    found = {name for name, one in RECORDS.items() if one.finished and fails(one)}
+    assert found == outcomes.failing().keys() & RECORDS.keys()

@@ -1,8 +1,9 @@
-"""The house: import rules, one root, no machine's traces, a wheel that works away from here."""
+"""The house: import rules, one root, no traces of machines, a wheel, and who may say CERTIFIED."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import json
 import os
@@ -34,14 +35,14 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Complet
     """Run a command without our search path, so that it finds only what is installed for it."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
     return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True,
+        timeout=240, check=False,
+    )  # fmt: skip
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def source_files() -> list[Path]:
@@ -71,7 +72,7 @@ def test_import_rules_hold() -> None:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(ROOT / path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -87,7 +88,7 @@ def test_generic_solver_code_names_no_formulation_in_a_string() -> None:
     word = re.compile(rf"\b({'|'.join(map(re.escape, CATALOGUE))})\b")
     for path in source_files():
         if path.parts[0] == "solvers" and path.parts[1] not in (*FAMILIES, "hinge_batch"):
-            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            tree = tree_of(ROOT / path)
             docs = [ast.get_docstring(node, clean=False) for node in ast.walk(tree)
                     if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]  # fmt: skip
             texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
@@ -101,10 +102,35 @@ def test_tests_import_nothing_deeper_than_a_room() -> None:
     for path in (ROOT / "tests").rglob("*.py"):
         if path.parent != ROOT / "tests" / "inside":
             names = [node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
-                     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                     for node in ast.walk(tree_of(path))
                      if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
                      ]  # fmt: skip
             assert [name for name in names if deep.match(name)] == [], path
+
+
+def names_listed(file: Path) -> int:
+    """The most entries of the catalogue that one list, set, tuple or mapping spells out."""
+    from tightmargin.formulations import CATALOGUE
+
+    most = 0
+    for node in ast.walk(tree_of(file)):
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        words = {item.value for item in items if isinstance(item, ast.Constant)}
+        most = max(most, len(words & set(CATALOGUE)))
+    return most
+
+
+def test_the_catalogue_is_listed_in_one_table_of_the_tests() -> None:
+    """So that a new formulation is one line there, but for what draws or moves at random."""
+    from tests.cases import CASES
+    from tightmargin.formulations import CATALOGUE
+
+    assert set(CASES) == set(CATALOGUE)
+    others = ("cases.py", "metamorphic/families.py", "soundness/")
+    files = {path.relative_to(ROOT / "tests").as_posix(): path
+             for path in (ROOT / "tests").rglob("*.py")}  # fmt: skip
+    listed = {name: names_listed(f) for name, f in files.items() if not name.startswith(others)}
+    assert {name: n for name, n in listed.items() if n > 2 * len(CATALOGUE) / 3} == {}
 
 
 SOLVER_PACKAGES = [
@@ -127,27 +153,33 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def import_without(blocked: list[str], modules: list[str], cwd: Path) -> set[str]:
-    """Import modules in a fresh interpreter; top-level names that are loaded afterwards."""
-    argument = json.dumps([blocked, modules, str(ROOT)])
-    done = run(sys.executable, "-c", IMPORT_WITHOUT, argument, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout))
-
-
 def test_everything_imports_without_solvers_and_the_front_door_loads_none(tmp_path: Path) -> None:
     """Nor with pandas: who asks for a data frame loads it.
 
     The estimator is one of scikit-learn's by inheritance, and the front door loads it when asked.
     Installed or not: an import stays quick, and a broken solver breaks only its own calls.
     """
+
+    def loaded(blocked: list[str], modules: list[str]) -> set[str]:
+        """Top-level names after the import, in a fresh interpreter."""
+        argument = json.dumps([blocked, modules, str(ROOT)])
+        done = run(sys.executable, "-c", IMPORT_WITHOUT, argument, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return set(json.loads(done.stdout))
+
     modules = [module_name(path) for path in source_files()]
     modules.remove("tightmargin.experiments.estimators.classifier")
     modules.remove(f"{FRONT_DOOR}.__main__")
-    assert FRONT_DOOR in import_without([*SOLVER_PACKAGES, "pandas"], modules, tmp_path)
-    packages = [f"{FRONT_DOOR}.{name}" for name in ROOMS]
-    loaded = import_without([], [*packages, FRONT_DOOR], tmp_path)
-    assert loaded.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
+    assert FRONT_DOOR in loaded([*SOLVER_PACKAGES, "pandas"], modules)
+    found = loaded([], [*(f"{FRONT_DOOR}.{name}" for name in ROOMS), FRONT_DOOR])
+    assert found.isdisjoint([*SOLVER_PACKAGES, "pandas", "matplotlib"])
+
+
+def test_every_row_of_the_fault_table_has_a_test() -> None:
+    """By the number in its name."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    name = re.compile(r"^ *def test_(?:row|fault)_(\d\d)_", re.MULTILINE)
+    assert {int(row) for text in texts for row in name.findall(text)} == set(range(1, 31))
 
 
 # --- one root, one list of packages, one version -------------------------------------------------
@@ -195,24 +227,14 @@ def test_constraints_pin_every_dependency_by_version_only() -> None:
 # --- no traces of a machine ----------------------------------------------------------------------
 
 
-def machine_paths() -> set[Path]:
-    """Folders of whoever runs this, without those that every machine has."""
+def traces() -> list[str]:
+    """Folders of whoever runs this, and addresses pip is told to fetch from, as expressions."""
     everywhere = {Path("/"), Path("/usr"), Path("/usr/local"), Path(tempfile.gettempdir())}
-    return {ROOT, ROOT.parent, Path.home(), Path(sys.prefix), Path(sys.base_prefix)} - everywhere
-
-
-def registries() -> list[str]:
-    """Addresses pip is told to fetch from, here and in its environment variables."""
+    here = {ROOT, ROOT.parent, Path.home(), Path(sys.prefix), Path(sys.base_prefix)} - everywhere
     told = run(sys.executable, "-m", "pip", "config", "list", cwd=ROOT).stdout
     told += "\n".join(value for name, value in os.environ.items() if name.startswith("PIP_"))
-    return re.findall(r"\b\w+://[^'\"\s]+", told)
-
-
-def traces() -> list[str]:
-    """Regular expressions of what must not be in a file."""
-    paths = {str(path) for path in machine_paths()}
-    addresses = [urlsplit(address) for address in registries()]
-    paths |= {address.path.rstrip("/") for address in addresses if address.scheme == "file"}
+    addresses = [urlsplit(address) for address in re.findall(r"\b\w+://[^'\"\s]+", told)]
+    paths = {*map(str, here), *(a.path.rstrip("/") for a in addresses if a.scheme == "file")}
     hosts = {address.hostname for address in addresses if address.hostname}
     starts = r"(?:(?<=://)|(?<![\w.~/}-]))"
     return [
@@ -265,10 +287,10 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     modules = {name for name in names if not name.startswith(f"{about}/")}
     written = {installed_path(path).as_posix() for path in source_files()}
     # Beside the modules: the prints of the papers, their formulas, and the mark of typed code.
-    prints = {path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("published.toml")}
-    formulas = {path.relative_to(ROOT) for path in (ROOT / "formulations").rglob("*.toml")}
-    assert len(prints) == len(formulas) == 5
-    data = {installed_path(path).as_posix() for path in prints | formulas}
+    tables = [*(ROOT / "experiments").rglob("published.toml"),
+              *(ROOT / "formulations").rglob("*.toml")]  # fmt: skip
+    data = {installed_path(path.relative_to(ROOT)).as_posix() for path in tables}
+    assert len(data) == 10
     data |= {f"{FRONT_DOOR}/py.typed"}
     assert modules == written | data
     assert f"{about}/licenses/LICENSE" in names
@@ -296,14 +318,6 @@ def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     # A user's own files of these names beside the notebook are theirs, and ours are found.
     for name in ROOMS:
         (tmp_path / f"{name}.py").write_text("raise ImportError('a file of the user')\n")
-    names = [*(f"{FRONT_DOOR}.{room}" for room in ROOMS), FRONT_DOOR]
-    located = f"import {', '.join(names)}\n" + "\n".join(
-        f"print({name}.__file__)" for name in names
-    )
-    origins = run(python, "-c", located, cwd=tmp_path)
-    assert origins.returncode == 0, origins.stderr
-    for origin in origins.stdout.splitlines():
-        assert Path(origin).is_relative_to(site_there)
 
     # Two points at -1 and +1: the widest margin is w = 1, b = 0, which costs 1/2.
     (tmp_path / "two.csv").write_text("x,y\n-1,-1\n1,1\n", encoding="utf-8")
@@ -313,3 +327,110 @@ def test_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     result = json.loads(solved.stdout)
     assert result["objective"] == pytest.approx(0.5, abs=1e-6)
     assert result["certificate"]["verdict"] == "CERTIFIED"
+
+
+# --- who may prove, and who may say CERTIFIED: solvers/proofs, and nobody else --------------------
+
+KERNEL = ROOT / "solvers" / "proofs"
+# The stand-alone checker imports nothing of ours: what it says, it says of a file it has checked.
+REFEREE = ROOT / "solvers" / "proof_files" / "checker.py"
+STATEMENTS = {"LowerBound", "FeasiblePoint", "Infeasible", "Unbounded", "Proof"}
+EARNED = {"CERTIFIED", "WITHIN_TOLERANCE"}  # what a verdict is by proofs alone
+
+
+def product_files() -> list[Path]:
+    """Modules outside the kernel; the front door holds links to the rooms."""
+    inside = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    return sorted(
+        path
+        for path in [*inside, *(ROOT / FRONT_DOOR).glob("*.py")]
+        if KERNEL not in path.parents and path != REFEREE
+    )
+
+
+def forgeries(tree: ast.Module) -> Iterator[str]:
+    """Uses of the seal and of the constructors of statements, by whatever name they go."""
+    names = {name: name for name in STATEMENTS}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name == "SEAL":
+                    yield f"line {node.lineno}: it takes the seal"
+                if alias.name in STATEMENTS and alias.asname:
+                    names[alias.asname] = alias.name
+        if isinstance(node, ast.Attribute) and node.attr == "SEAL":
+            yield f"line {node.lineno}: it takes the seal"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            if called in names:
+                yield f"line {node.lineno}: it makes a {names[called]}"
+
+
+def unearned(tree: ast.Module) -> Iterator[str]:
+    """Places where an earned verdict is a value and not something to compare with."""
+    allowed: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare():
+                sides = [node.left, *node.comparators]
+                # `in` has its choices in a tuple, set or list.
+                choices = [
+                    part
+                    for side in sides
+                    if isinstance(side, ast.Tuple | ast.Set | ast.List)
+                    for part in side.elts
+                ]
+                allowed |= {id(part) for part in (*sides, *choices)}
+            case ast.Dict():  # tables of colours and words, by verdict
+                allowed |= {id(key) for key in node.keys}
+    for node in ast.walk(tree):
+        word = None
+        if isinstance(node, ast.Attribute):
+            word = node.attr
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            word = node.value
+        if word in EARNED and id(node) not in allowed:
+            assert isinstance(node, ast.expr)
+            yield f"line {node.lineno}: it says {word}"
+
+
+def test_nobody_but_the_kernel_proves_or_certifies() -> None:
+    files = product_files()
+    assert len(files) > 400
+    found = {}
+    for path in files:
+        tree = tree_of(path)
+        found[str(path.relative_to(ROOT))] = [*forgeries(tree), *unearned(tree)]
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+PLANTED_PROOFS = (
+    "from tightmargin.solvers.proofs.statement import SEAL",
+    "import tightmargin.solvers.proofs.statement as s\nseal = s.SEAL",
+    "bound = LowerBound(subject=1, words='', seal=object(), varying=0.0)",
+    "from tightmargin.solvers.proofs.statement import FeasiblePoint as F\nF()",
+)
+PLANTED_VERDICTS = (
+    "verdict = Verdict.CERTIFIED if proven else Verdict.NOT_CERTIFIED",
+    "Certificate(Verdict.CERTIFIED)",
+    "verdict = Verdict('CERTIFIED')",
+    "record = {'verdict': 'CERTIFIED'}",
+)
+HONEST = (
+    "if row.verdict is Verdict.CERTIFIED: pass",
+    "done = verdict in (Verdict.CERTIFIED, Verdict.WITHIN_TOLERANCE)",
+    "colours = {Verdict.CERTIFIED: 'green', 'WITHIN_TOLERANCE': 'yellow'}",
+    "open_rows = [row for row in rows if str(row.verdict) != 'CERTIFIED']",
+)
+
+
+def test_planted_proofs_and_verdicts_are_found_and_comparisons_allowed() -> None:
+    for planted in PLANTED_PROOFS:
+        assert list(forgeries(ast.parse(planted))), planted
+    for planted in PLANTED_VERDICTS:
+        assert list(unearned(ast.parse(planted))), planted
+    for honest in HONEST:
+        tree = ast.parse(honest)
+        assert not [*forgeries(tree), *unearned(tree)], honest

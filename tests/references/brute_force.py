@@ -1,6 +1,6 @@
 """0-1 and ramp problems by trying every choice of the binaries, one convex QP each (tests only).
 
-Shares nothing with the active sets of solvers/algorithms: rows go straight to Clarabel.
+Shares nothing with the active sets of solvers/algorithms: rows go to Clarabel, or to scipy's nnls.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import null_space
-from scipy.optimize import nnls
 
+from tests.references.reference_solutions import least_beside, zero_one_optimum
+from tests.references.strengthened_sdp import rows_of
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 
-NEXT_TO_NOTHING = 1e-9  # the price of what has none
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 
 
 def signed_rows(data: TrainingData, intercept: str) -> tuple[Array, Array]:
     """Rows r_i with u_i = <r_i, v>, and the price of each squared entry of v."""
-    if intercept == "none":
-        return data.y[:, None] * data.X, np.ones(data.d)
-    rows = data.y[:, None] * np.hstack([data.X, np.ones((data.n, 1))])
-    return rows, np.r_[np.ones(data.d), 1.0 if intercept == "penalised" else 0.0]
+    rows = rows_of(data, intercept)
+    price = np.ones(rows.shape[1])
+    if intercept == "free":
+        price[-1] = 0.0
+    return rows, price
 
 
 def least(price: Array, cost: Array, rows: Array, right: Array) -> float:
@@ -50,16 +50,8 @@ def least(price: Array, cost: Array, rows: Array, right: Array) -> float:
 
 
 def zero_one_optima(data: TrainingData, penalties: Sequence[float], intercept: str) -> list[float]:
-    """Optimum for each penalty: every set of kept points, those with few violations first."""
-    rows, price = signed_rows(data, intercept)
-    best = [penalty * data.n for penalty in penalties]
-    for violations in range(data.n):
-        if all(p * violations >= b for p, b in zip(penalties, best, strict=True)):
-            break
-        for kept in itertools.combinations(range(data.n), data.n - violations):
-            norm2 = least(price, np.zeros(len(price)), rows[list(kept)], np.ones(len(kept)))
-            best = [min(b, norm2 + p * violations) for p, b in zip(penalties, best, strict=True)]
-    return best
+    """Optimum for each penalty."""
+    return [zero_one_optimum(data, intercept, penalty) for penalty in penalties]
 
 
 def zero_one_beside(
@@ -85,38 +77,9 @@ def zero_one_beside(
         if penalty * z.sum() >= best or not allowed(z):
             continue
         asked = np.r_[z == 0, np.ones(len(right) - data.n, dtype=bool)]
-        norm2 = _least_beside(price, system[asked], right[asked], G[equal], high[equal])
+        norm2 = least_beside(price, system[asked], right[asked], G[equal], high[equal])
         best = min(best, norm2 + penalty * z.sum())
     return best
-
-
-def _least_beside(price: Array, rows: Array, right: Array, G: Array, equal: Array) -> float:
-    """Least sum price v^2 with rows @ v >= right and G v = equal; inf if there is no such v.
-
-    Least distance programming by non-negative least squares (Lawson & Hanson 1974, chapter 23): it
-    ends in finitely many steps where an interior-point method has no interior.
-    """
-    one = np.linalg.lstsq(G, equal, rcond=None)[0]
-    if len(equal) and abs(G @ one - equal).max() > 1e-9:
-        return np.inf
-    along = null_space(G) if len(equal) else np.eye(len(price))
-    if not along.shape[1]:
-        return float(price @ one**2) if (rows @ one >= right - 1e-9).all() else np.inf
-    size = np.sqrt(np.maximum(price, NEXT_TO_NOTHING))
-    Q, R = np.linalg.qr(size[:, None] * along)
-    # With x = R t + shift and v = one + along t the objective is ||x||^2 and a constant.
-    shift = Q.T @ (size * one)
-    turned = rows @ along @ np.linalg.inv(R)
-    least_x = right - rows @ one + turned @ shift
-    system, target = np.vstack([turned.T, least_x]), np.r_[np.zeros(len(R)), 1.0]
-    if not len(least_x):
-        return float(price @ (one - along @ np.linalg.solve(R, shift)) ** 2)
-    multipliers, residual = nnls(system, target)
-    rest = system @ multipliers - target
-    if residual < 1e-7:
-        return np.inf
-    v = one + along @ np.linalg.solve(R, -rest[:-1] / rest[-1] - shift)
-    return float(price @ v**2)
 
 
 def big_m_optimum(data: TrainingData, penalty: float, intercept: str, big_m: Array) -> float:
@@ -126,7 +89,7 @@ def big_m_optimum(data: TrainingData, penalty: float, intercept: str, big_m: Arr
     for choice in itertools.product((0.0, 1.0), repeat=data.n):
         z = np.array(choice)
         if penalty * z.sum() < best:
-            norm2 = least(price, np.zeros(len(price)), rows, 1 - big_m * z)
+            norm2 = least_beside(price, rows, 1 - big_m * z)
             best = min(best, norm2 + penalty * z.sum())
     return best
 

@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from tests.inside.formulations import reduced_hulls, support_value
 from tests.references import reference_solutions
 from tests.references.reduced_hulls import all_vertices, level_by_lp
-from tightmargin.formulations import TrainingData, extended_nu_svc
-from tightmargin.solvers import solve
-
-
-def least_on_circle(data: TrainingData, mode: str, nu: float) -> float:
-    """The least of all directions in the plane, with weights 1/n."""
-    return reference_solutions.nu_risk_on_circle(data, mode, nu, np.full(data.n, 1 / data.n)).value
+from tightmargin.formulations import TrainingData
 
 
 def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) -> float:
@@ -28,14 +21,6 @@ def nearest_facet(data: TrainingData, mode: str, nu: float, caps: np.ndarray) ->
     if vertices.shape[1] == 1:
         return float(min(vertices.max(), -vertices.min()))
     return float(-ConvexHull(vertices).equations[:, -1].max())
-
-
-def optimum_by_scip(data: TrainingData, nu: float) -> float:
-    """The value, by sorting, of the direction that SCIP finds."""
-    other = solve(extended_nu_svc(data, nu=nu), "scip")
-    at = support_value(reduced_hulls(data, nu=nu), other.values["w"])
-    assert other.objective == pytest.approx(at, abs=1e-9)
-    return at
 
 
 def by_all_outliers(data: TrainingData, nu: float, count: int, mode: str) -> float:
@@ -47,7 +32,7 @@ def by_all_outliers(data: TrainingData, nu: float, count: int, mode: str) -> flo
         u = cp.multiply(data.y[kept], data.X[kept] @ w + (0 if mode == "none" else b))
         goal = -(nu - count / data.n) * rho + cp.sum(cp.pos(rho - u)) / data.n
         ball = cp.norm(cp.hstack([w, b]) if mode == "penalised" else w) <= 1
-        least = min(least, float(cp.Problem(cp.Minimize(goal), [ball]).solve(cp.CLARABEL)))
+        least = min(least, reference_solutions._minimum(goal, [ball]))
     return least
 
 

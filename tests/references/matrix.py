@@ -8,11 +8,8 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
+from tests.references.reference_solutions import _minimum, _solved
 from tightmargin.formulations import TrainingData
-
-SOLVER: dict[str, Any] = {"solver": cp.CLARABEL} | dict.fromkeys(
-    ("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9
-)
 
 
 def matrix_points(
@@ -36,21 +33,10 @@ class _Machine:
         self.price = cp.square(self.b) if mode == "penalised" else 0.0
 
 
-def _value(objective: Any, rows: list[Any] | None = None) -> float:
-    problem = cp.Problem(cp.Minimize(objective), rows or [])
-    return float(problem.solve(**SOLVER))
-
-
-def full(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float) -> float:
-    """No bound on the rank."""
-    m = _Machine(data, shape, mode)
-    return _value(m.loss + ridge / 2 * (cp.sum_squares(m.B) + m.price))
-
-
 def nuclear(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float, tau: float) -> Any:
     """A price on cvxpy's own nuclear norm."""
     m = _Machine(data, shape, mode)
-    return _value(
+    return _minimum(
         m.loss + ridge / 2 * (cp.sum_squares(m.B) + m.price) + tau * cp.normNuc(m.B)
     )  # fmt: skip
 
@@ -65,13 +51,7 @@ def projection(
     columns = shape[1]
     T, P = block[:columns, :columns], block[columns:, columns:]
     rows = [block[columns:, :columns] == m.B, np.eye(shape[0]) - P >> 0, cp.trace(P) <= rank]
-    return _value(m.loss + ridge / 2 * (cp.trace(T) + m.price), rows)
-
-
-def nuclear_squared(data: TrainingData, shape: tuple[int, int], mode: str, ridge: float) -> float:
-    """What the projection SDP is at rank 1, without any lifted variable."""
-    m = _Machine(data, shape, mode)
-    return _value(m.loss + ridge / 2 * (cp.square(cp.normNuc(m.B)) + m.price))
+    return _minimum(m.loss + ridge / 2 * (cp.trace(T) + m.price), rows)
 
 
 class InSpan:
@@ -91,7 +71,7 @@ class InSpan:
         """For orthonormal columns (m, rank)."""
         kept = np.einsum("pk,ipq->ikq", basis, self.predictors)
         self.points.value = kept.reshape(len(kept), -1)
-        return float(self.problem.solve(**SOLVER))
+        return _solved(self.problem)
 
 
 def rank_one_on_circle(

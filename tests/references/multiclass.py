@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.references.reference_solutions import TOLERANCES
+from tests.references.reference_solutions import _solved
 from tightmargin.formulations import MulticlassData
 
 Array = NDArray[np.float64]
@@ -48,18 +47,7 @@ class Machine:
     def value(self, costs: Array) -> float:
         """Optimum for costs (n,)."""
         self.costs.value = np.asarray(costs, dtype=float)
-        for tolerance in TOLERANCES:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Solution may be inaccurate")
-                self.problem.solve(
-                    solver=cp.CLARABEL,
-                    tol_gap_abs=tolerance,
-                    tol_gap_rel=tolerance,
-                    tol_feas=tolerance,
-                )
-            if self.problem.status == cp.OPTIMAL:
-                return float(self.problem.value)
-        raise AssertionError(f"the witness ended with {self.problem.status}")
+        return _solved(self.problem)
 
 
 def hinge_of_classes(

@@ -10,10 +10,13 @@ from scipy.optimize import linprog
 from tightmargin.formulations import TrainingData
 
 
-def level_by_lp(
+def level_and_slope(
     data: TrainingData, mode: str, nu: float, costs: np.ndarray, w: np.ndarray
-) -> float:
-    """min -nu rho + sum costs_i xi_i over (b, rho, xi) for a fixed w, (w, b) if b is penalised."""
+) -> tuple[float, np.ndarray]:
+    """min -nu rho + sum costs_i xi_i over (b, rho, xi) for a fixed w, (w, b) if b is penalised.
+
+    And its gradient in the weights of the features.
+    """
     fixed = data.X @ w[: data.d] + (w[-1] if mode == "penalised" else 0.0)
     free = [np.ones(data.n), *([-data.y] if mode == "free" else [])]
     found = linprog(
@@ -24,7 +27,13 @@ def level_by_lp(
         method="highs",
     )
     assert found.status == 0
-    return float(found.fun)
+    return float(found.fun), found.ineqlin.marginals @ (data.y[:, None] * data.X)
+
+
+def level_by_lp(
+    data: TrainingData, mode: str, nu: float, costs: np.ndarray, w: np.ndarray
+) -> float:
+    return level_and_slope(data, mode, nu, costs, w)[0]
 
 
 def all_vertices(data: TrainingData, mode: str, nu: float, caps: np.ndarray) -> np.ndarray:

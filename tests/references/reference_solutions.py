@@ -23,15 +23,18 @@ from pyomo.core.expr.numeric_expr import (
     UnaryFunctionExpression,
 )
 from pyomo.repn import generate_standard_repn
+from scipy.linalg import null_space
 from scipy.optimize import linprog, nnls
 
 from tests.inside.formulations import psd_entries
+from tests.references.reduced_hulls import level_and_slope
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
 
 INTERCEPTS = ("free", "penalised", "none")
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+NEXT_TO_NOTHING = 1e-9  # the price of what has none
 STEPS = (0.99, 0.9)  # Clarabel's own, and shorter ones for where it stalls on some processors
 
 
@@ -159,13 +162,6 @@ def c_dual(gram: Array, y: Array, caps: Array, intercept: str) -> float:
     return -_minimum(cp.quad_form(a, cp.psd_wrap(q)) / 2 - cp.sum(a), rows)
 
 
-def nu_dual(gram: Array, y: Array, caps: Array, nu: float, intercept: str) -> float:
-    """Perez-Cruz et al. (16)-(19): the largest -1/2 a'Qa with e'a = nu."""
-    a, q = cp.Variable(len(y)), _signed_gram(gram, y, intercept)
-    rows = [a >= 0, a <= caps, cp.sum(a) == nu, *([y @ a == 0] if intercept == "free" else [])]
-    return -_minimum(cp.quad_form(a, cp.psd_wrap(q)) / 2, rows)
-
-
 def kernel_hinge(gram: Array, y: Array, ridge: float, loss_cost: float, intercept: str) -> float:
     """Lee (8) with a general cost of the loss: ridge a'Ga + loss_cost sum [1 - y_i f_i]_+."""
     a = cp.Variable(len(y))
@@ -201,14 +197,6 @@ def capacity_dual(gram: Array, y: Array, norm_bound: float, intercept: str) -> f
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     rows = [a >= 0, a <= 1, *([y @ a == 0] if intercept == "free" else [])]
     return -_minimum(norm_bound * cp.norm(root @ a) - cp.sum(a), rows)
-
-
-def kernel_least_loss(gram: Array, y: Array, intercept: str) -> float:
-    """Bi & Vapnik (18): the least sum of hinge losses of sum_j beta_j y_j k(x_j, .) + b."""
-    beta = cp.Variable(len(y))
-    b = 0.0 if intercept == "none" else cp.Variable()
-    u = cp.multiply(y, gram @ cp.multiply(y, beta) + b)
-    return _minimum(cp.sum(cp.pos(1 - u)))
 
 
 def hull_distance(gram: Array, y: Array, cap: float, intercept: str) -> float:
@@ -250,18 +238,10 @@ def nu_risk_on_circle(data: TrainingData, intercept: str, nu: float, costs: Arra
     assert data.d == 2
     assert intercept != "penalised"
 
-    z = data.y[:, None] * data.X
-
     def at(angle: float) -> tuple[float, Array]:
-        w = np.array([np.cos(angle), np.sin(angle)])
-        columns = [np.ones(data.n), *([-data.y] if intercept == "free" else [])]
-        A = np.column_stack([*columns, -np.eye(data.n)])
-        cost = np.r_[-nu, np.zeros(len(columns) - 1), costs]
-        bounds = [(None, None)] * len(columns) + [(0, None)] * data.n
-        found = linprog(cost, A_ub=A, b_ub=z @ w, bounds=bounds, method="highs")
-        assert found.status == 0
-        return found.fun, found.ineqlin.marginals @ z
+        return level_and_slope(data, intercept, nu, costs, np.array([np.cos(angle), np.sin(angle)]))
 
+    z = data.y[:, None] * data.X
     steps = [
         z[i] - z[k]
         for i, k in itertools.combinations(range(data.n), 2)
@@ -291,28 +271,43 @@ def relaxation(
 
 
 def least_norm(rows: Array, free_column: bool) -> float:
-    """The least norm of v with rows @ v >= 1 (its last entry unpriced if free_column), or inf.
+    """The least norm of v with rows @ v >= 1 (its last entry unpriced if free_column), or inf."""
+    price = np.ones(rows.shape[1])
+    price[-1] = 0.0 if free_column else 1.0
+    return least_beside(price, rows, np.ones(len(rows)))
 
-    Lawson & Hanson's least distance programming: nonnegative least squares on [rows'; 1'] with
-    right-hand side (0, ..., 0, 1) finds the rows that are met with equality, an unpriced entry
-    being priced at 1e-4 of the others. The least norm over those equations is then exact.
+
+def least_beside(
+    price: Array, rows: Array, right: Array, G: Array | None = None, equal: Array | None = None
+) -> float:
+    """Least sum price v^2 with rows @ v >= right and G v = equal; inf if there is no such v.
+
+    Least distance programming by non-negative least squares (Lawson & Hanson 1974, chapter 23): it
+    ends in finitely many steps where an interior-point method has no interior.
     """
-    if not len(rows):
-        return 0.0
-    scale = np.ones(rows.shape[1])
-    if free_column:
-        scale[-1] = 1e2
-    system = np.vstack([(rows * scale).T, np.ones(len(rows))])
-    multipliers, length = nnls(system, np.r_[np.zeros(rows.shape[1]), 1.0])
-    if length < 1e-7:
+    if G is None or equal is None:
+        G, equal = np.zeros((0, len(price))), np.zeros(0)
+    one = np.linalg.lstsq(G, equal, rcond=None)[0]
+    if len(equal) and abs(G @ one - equal).max() > 1e-9:
         return np.inf
-    tight = rows[multipliers > 0]
-    price = np.diag(np.r_[np.ones(rows.shape[1] - 1), 0.0 if free_column else 1.0])
-    kkt = np.block([[price, tight.T], [tight, np.zeros((len(tight), len(tight)))]])
-    right = np.r_[np.zeros(rows.shape[1]), np.ones(len(tight))]
-    v = np.linalg.lstsq(kkt, right, rcond=None)[0][: rows.shape[1]]
-    assert (rows @ v).min() >= 1 - 1e-6, "least distance programming failed"
-    return float(v @ price @ v)
+    along = null_space(G) if len(equal) else np.eye(len(price))
+    if not along.shape[1]:
+        return float(price @ one**2) if (rows @ one >= right - 1e-9).all() else np.inf
+    size = np.sqrt(np.maximum(price, NEXT_TO_NOTHING))
+    Q, R = np.linalg.qr(size[:, None] * along)
+    # With x = R t + shift and v = one + along t the objective is ||x||^2 and a constant.
+    shift = Q.T @ (size * one)
+    turned = rows @ along @ np.linalg.inv(R)
+    least_x = right - rows @ one + turned @ shift
+    system, target = np.vstack([turned.T, least_x]), np.r_[np.zeros(len(R)), 1.0]
+    if not len(least_x):
+        return float(price @ (one - along @ np.linalg.solve(R, shift)) ** 2)
+    multipliers, residual = nnls(system, target)
+    rest = system @ multipliers - target
+    if residual < 1e-7:
+        return np.inf
+    v = one + along @ np.linalg.solve(R, -rest[:-1] / rest[-1] - shift)
+    return float(price @ v**2)
 
 
 def zero_one_optimum(
@@ -380,6 +375,16 @@ def fixed_strengthening(
     return _minimum(total, [z >= 0, z <= 1])
 
 
+def _cells(columns: Array, W: Any, u: Any, z: Any) -> list[Any]:
+    """The row of each point: its squared slack in the lifted matrix W against z."""
+    rows = [z >= 0, z <= 1]
+    for i, column in enumerate(columns):
+        cell = cp.sum(cp.multiply(np.outer(column, column), W)) - 2 * u[i] + 1
+        paid = cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
+        rows.append(cell >= paid + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i]))
+    return rows
+
+
 def theorem_2(
     data: TrainingData,
     intercept: str,
@@ -404,13 +409,7 @@ def theorem_2(
     lifted = cp.Variable((k + 1, k + 1), PSD=True)
     W, v, z = lifted[:k, :k], lifted[:k, k], cp.Variable(data.n)
     u = columns @ v
-    rows = [lifted[k, k] == 1, z >= 0, z <= 1]
-    for i in range(data.n):
-        cell = cp.sum(cp.multiply(np.outer(columns[i], columns[i]), W)) - 2 * u[i] + 1
-        rows.append(
-            cell >= cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
-            + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i])
-        )  # fmt: skip
+    rows = [lifted[k, k] == 1, *_cells(columns, W, u, z)]
     price = 1 / unit**2
     if intercept == "free":
         assert bound_on_b is not None
@@ -437,13 +436,7 @@ def kernel_theorem_2(signed_gram: Array, penalty: float) -> float:
     lifted = cp.Variable((n + 1, n + 1), PSD=True)
     A, alpha, z = lifted[:n, :n], lifted[:n, n], cp.Variable(n)
     u = signed_gram @ alpha
-    rows = [lifted[n, n] == 1, z >= 0, z <= 1]
-    for i, column in enumerate(signed_gram):
-        cell = cp.sum(cp.multiply(np.outer(column, column), A)) - 2 * u[i] + 1
-        rows.append(
-            cell >= cp.quad_over_lin(cp.pos(1 - u[i]), z[i])
-            + cp.quad_over_lin(cp.neg(1 - u[i]), 1 - z[i])
-        )  # fmt: skip
+    rows = [lifted[n, n] == 1, *_cells(signed_gram, A, u, z)]
     return _minimum(cp.sum(cp.multiply(signed_gram, A)) + penalty * cp.sum(z), rows)
 
 

@@ -9,7 +9,9 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.inside.formulations import SlackBounds, closed_slack_bounds
 from tests.references import reference_solutions
+from tests.references.reference_solutions import _signed as rows_of
 from tightmargin.formulations import TrainingData
 
 Array = NDArray[np.float64]
@@ -24,11 +26,6 @@ class Limits(NamedTuple):
     b: tuple[float, float]
     conflicts: list[tuple[int, ...]]
     cutoff: float
-
-
-def rows_of(data: TrainingData, mode: str) -> Array:
-    columns = data.X if mode == "none" else np.hstack([data.X, np.ones((data.n, 1))])
-    return data.y[:, None] * columns
 
 
 def known_objective(data: TrainingData, mode: str, penalty: float) -> float:
@@ -96,13 +93,9 @@ def conflicts_below(data: TrainingData, mode: str, cutoff: float) -> list[tuple[
 
 
 def strengthened(
-    data: TrainingData, mode: str, penalty: float, limits: Limits, products: str = "none",
-    costs: dict[str, Array] | None = None,
-) -> float:  # fmt: skip
-    """Value of the SDP with secant, norm and conflict rows, and products of z up to a kind.
-
-    `costs` replace the objective by a linear one, by name of the model's variables.
-    """
+    data: TrainingData, mode: str, penalty: float, limits: Limits, products: str = "none"
+) -> float:
+    """Value of the SDP with secant, norm and conflict rows, and products of z up to a kind."""
     rows = rows_of(data, mode)
     n, k = rows.shape
     counted = k - 1 if mode == "free" else k
@@ -140,15 +133,6 @@ def strengthened(
                 held += half.of_decided(i, j)
             if products != "linear":
                 held += half.of_norm(i, open_points, cutoff=products == "cutoff")
-    if costs is not None:
-        pairs = [(i, j) for i in open_points for j in open_points]
-        found = {
-            "w": weight[: data.d], "z": z, "p": p[open_points], "s": s[open_points],
-            "Y": cp.hstack([half.Y[i] for i in open_points]),
-            "Z": cp.hstack([half.both(i, j) for i, j in pairs if i < j]),
-            "P": cp.hstack([half.P[i, j] for i, j in pairs if i != j]),
-        }  # fmt: skip
-        goal = sum(cost @ found[name] for name, cost in costs.items())
     return reference_solutions._minimum(goal, held)
 
 
@@ -163,7 +147,6 @@ class _Products:
         self.weight, self.z, self.p, self.q, self.norm = weight, z, p, q, norm
         self.Y = cp.Variable(rows.shape)
         self.Z: dict[tuple[int, int], cp.Variable] = {}
-        self.P: dict[tuple[int, int], cp.Variable] = {}
 
     def both(self, i: int, j: int) -> Any:
         if i == j:
@@ -179,7 +162,6 @@ class _Products:
         z, p, q, both = self.z, self.p, self.q, self.both(i, j)
         far, near = self.limits.upper[j], -self.limits.lower[j]
         part_p, part_q = cp.Variable(nonneg=True), cp.Variable(nonneg=True)
-        self.P[i, j] = part_p
         return [
             part_p - part_q == self.zv(i, j), part_p <= p[j], part_q <= q[j],
             part_p <= far * both, part_q <= near * (z[i] - both), both <= z[i],
@@ -233,3 +215,94 @@ class _Products:
             held.append(t + self.penalty * spent <= left * z[i])
             held.append(kept + self.penalty * rest <= left * (1 - z[i]))
         return held
+
+
+# --- the level-1 lift, without units or outcomes --------------------------------------------------
+
+ROOM = 1e-4  # above the cutoff, in its rows
+SHARE = 0.01  # of the wider side, which the narrower one has at least
+
+
+class _Told(NamedTuple):
+    """What both hands are told, with v_i = <a_i, (w~, 1)>."""
+
+    a: Array
+    mode: str
+    penalty: float
+    bounds: SlackBounds
+    sure: dict[int, float]
+
+    @property
+    def k(self) -> int:
+        """Number of weights, the intercept included."""
+        return self.a.shape[1] - 1
+
+    @property
+    def counted(self) -> int:
+        """Number of weights in the norm."""
+        return self.k - (self.mode == "free")
+
+    def known(self, m: Any, weight: Any, count: Any) -> list[Any]:
+        """Rows of the whole problem at a weight; `count` is sum_j z_j at that weight."""
+        bounds, k = self.bounds, self.k
+        norm = cp.trace(m[: self.counted, : self.counted])
+        cutoff = bounds.cutoff * (1 + ROOM) * weight
+        found = [m >> 0, norm <= bounds.norm2 * weight, norm + self.penalty * count <= cutoff]
+        if self.mode != "none":
+            low, high = bounds.intercept
+            found.append(m[k - 1, k - 1] <= (low + high) * m[k - 1, k] - low * high * weight)
+        for j in self.sure:
+            v, low, high = self.a[j] @ m[:, k], bounds.lower[j], bounds.upper[j]
+            found.append(self.a[j] @ m @ self.a[j] <= (low + high) * v - low * high * weight)
+        return found
+
+    def sides(self, m: Any, weight: Any, j: int, zj: Any, pj: Any, sj: Any) -> list[Any]:
+        """Rows of an unsure point at a weight, in its own units."""
+        low, high = self.bounds.lower[j], self.bounds.upper[j]
+        far, near = max(high, -SHARE * low), max(-low, SHARE * high)
+        qj, rj = pj - self.a[j] @ m[:, self.k], self.a[j] @ m @ self.a[j] - sj
+        kept = weight - zj
+        return [
+            cp.SOC(sj + zj, cp.hstack([sj - zj, 2 * pj])), sj <= far * pj,
+            cp.SOC(rj + kept, cp.hstack([rj - kept, 2 * qj])), rj <= near * qj,
+            pj <= far * zj, qj <= near * kept,
+        ]  # fmt: skip
+
+
+def derived_lift(data: TrainingData, mode: str, penalty: float) -> float:
+    """Value at the closed-form bounds, over a moment matrix for each weight 1 and z_i.
+
+    Of two points z_i z_j alone is shared.
+    """
+    bounds = closed_slack_bounds(data, penalty=penalty, intercept=mode)
+    n = data.n
+    sure = {i: 0.0 for i in np.flatnonzero(bounds.upper <= 0).tolist()}
+    sure |= {i: 1.0 for i in np.flatnonzero(bounds.lower > 0).tolist()}
+    a = np.column_stack([-rows_of(data, mode), np.ones(n)])
+    told = _Told(a, mode, penalty, bounds, sure)
+    unsure = [i for i in range(n) if i not in sure]
+    M = cp.Variable((told.k + 1, told.k + 1), symmetric=True)
+    each = {i: cp.Variable((told.k + 1, told.k + 1), symmetric=True) for i in unsure}
+    both = cp.Variable((n, n), symmetric=True)  # z_i z_j
+    p, s = cp.Variable(n), cp.Variable(n)
+    z = cp.diag(both)
+    rows: list[Any] = [M[told.k, told.k] == 1, *told.known(M, 1, cp.sum(z))]
+    for i, value in sure.items():
+        rows += [both[i, j] == value * (value if j == i else z[j]) for j in range(n)]
+    for j in unsure:
+        rows += told.sides(M, 1, j, z[j], p[j], s[j])
+        rows += [p[j] == a[j] @ each[j][:, told.k], s[j] == a[j] @ each[j] @ a[j]]
+    for i in unsure:
+        rows += [each[i][told.k, told.k] == z[i]]
+        rows += told.known(each[i], z[i], cp.sum(both[i, :]))
+        rows += told.known(M - each[i], 1 - z[i], cp.sum(z) - cp.sum(both[i, :]))
+        for members in bounds.conflicts:
+            rows += [
+                sum(both[i, j] for j in members) >= z[i],
+                sum(z[j] - both[i, j] for j in members) >= 1 - z[i],
+            ]
+        for j in unsure:
+            if i != j:
+                rows += [both[i, j] >= 0, both[i, j] <= z[i], 1 - z[i] - z[j] + both[i, j] >= 0]
+    norm = cp.trace(M[: told.counted, : told.counted])
+    return reference_solutions._minimum(norm + penalty * cp.sum(z), rows)

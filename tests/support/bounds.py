@@ -6,53 +6,41 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tests.inside.solvers import (
-    Case,
-    LowerBound,
-    ScaledConic,
-    StandardForm,
-    Subject,
-    exact_lp_bound,
-    proven_bound,
-    repaired,
-    scaling,
-    searched_bound,
-)
+from tests.inside import solvers as inner
 
 Array = NDArray[np.float64]
 
 
 def best_bound(
-    form: StandardForm, x: Array, z: Array, known: float | None = None
+    form: inner.StandardForm, x: Array, z: Array, known: float | None = None
 ) -> tuple[float | None, str]:
     """The best bound that multipliers z of the conic form prove, and why there is none."""
     value = form.objective.varying(x) if known is None else known
-    found, reason = searched_bound(Case(pyo.ConcreteModel(), Subject(form)), x, z, value)
+    found, reason = inner.searched_bound(
+        inner.Case(pyo.ConcreteModel(), inner.Subject(form)), x, z, value
+    )
     return number(found, form), reason
 
 
-def plain_bound(form: StandardForm, x: Array, z: Array, known: float) -> float | None:
-    """The bound of the multipliers as they are, without any repair."""
-    return number(proven_bound(Subject(form), x, z, known), form)
-
-
-def lp_bound(form: StandardForm, y: Array) -> float | None:
+def lp_bound(form: inner.StandardForm, y: Array) -> float | None:
     """The exact rational bound of a linear program, its constant included."""
-    return number(exact_lp_bound(form, y), form)
+    return number(inner.exact_lp_bound(form, y), form)
 
 
-def number(bound: LowerBound | None, form: StandardForm) -> float | None:
+def number(bound: inner.LowerBound | None, form: inner.StandardForm) -> float | None:
     """The bound with the constant of the objective."""
     return None if bound is None else bound.value(form.objective.constant)
 
 
-def scaled_bound(form: StandardForm, scaled: ScaledConic, x: Array, z: Array) -> float | None:
+def scaled_bound(
+    form: inner.StandardForm, scaled: inner.ScaledConic, x: Array, z: Array
+) -> float | None:
     """The bound that multipliers of the scaled conic form prove, in units of the model."""
-    subject, known = Subject(form), form.objective.varying(scaled.point(x))
-    better = repaired(scaled.conic, x, z)
+    subject, known = inner.Subject(form), form.objective.varying(scaled.point(x))
+    better = inner.repaired(scaled.conic, x, z)
     found = [
-        proven_bound(
-            subject, point, duals, known + 1e-3 * abs(known), factors=scaling(form).factors
+        inner.proven_bound(
+            subject, point, duals, known + 1e-3 * abs(known), factors=inner.scaling(form).factors
         )
         for point, duals in ((x, z), (better.x, better.z))
     ]

@@ -168,15 +168,6 @@ def values(text: str, section: str) -> list[tuple[tuple[int, ...], float]]:
     return _entries(_sections(text), section)
 
 
-def changed(text: str, section: str, entry: int, factor: float) -> str:
-    """The file with one number of a section multiplied."""
-    lines = text.splitlines()
-    at = [line.strip() for line in lines].index(section) + 2 + entry
-    *place, number = lines[at].split()
-    lines[at] = " ".join([*place, repr(float(number) * factor)])
-    return "\n".join(lines) + "\n"
-
-
 def _sections(text: str) -> Sections:
     """Words of the lines of each section; comments and empty lines are dropped."""
     found: dict[str, list[list[str]]] = {}

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,10 @@ from typing import Any
 from typer.testing import CliRunner
 
 from tests.inside.experiments import app
+from tests.support import long_runs
 from tightmargin.formulations import TrainingData
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = long_runs.ROOT
 
 
 def _no_constant(word: str) -> float:
@@ -51,27 +49,15 @@ def run(*words: str | Path | float) -> Answer:
     return Answer(done.exit_code, done.stdout, done.stderr)
 
 
-def start(*words: str | Path, cwd: Path, prelude: str = "") -> subprocess.Popen[str]:
+def start(*words: str | Path, cwd: Path, prelude: str = "") -> long_runs.Process:
     """Start a command in a process of its own, after some lines of Python."""
     script = f"{prelude}\nfrom tightmargin.experiments.cli.app import main\nmain()"
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, words)],
-        cwd=cwd,
-        env={"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return long_runs.start(*map(str, words), script=script, cwd=cwd)
 
 
-def finish(process: subprocess.Popen[str]) -> Answer:
+def finish(process: long_runs.Process) -> Answer:
     """Wait for a process."""
-    try:
-        stdout, stderr = process.communicate(timeout=120)
-    finally:
-        process.kill()
-        process.wait()
-    return Answer(process.returncode, stdout, stderr)
+    return Answer(*long_runs.finish(process))
 
 
 def write_csv(path: Path, data: TrainingData) -> Path:

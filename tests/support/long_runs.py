@@ -1,13 +1,7 @@
-"""Models that no solver finishes in the time of a test, and a process that starts on one.
-
-    python -c "from tests.support.long_runs import main; main()" highs milp
-
-solves with its log on standard output and ends with one line of JSON.
-"""
+"""Models that no solver finishes in the time of a test, and processes that are interrupted."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -15,26 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
 import pyomo.environ as pyo
 
 import tightmargin as tm
+from tests.inside import solvers as inner
 from tests.inside.formulations import AffineRows
-from tests.inside.solvers import (
-    Limits,
-    StandardForm,
-    clarabel,
-    classify,
-    exact_lp_bound,
-    highs,
-    piqp,
-    pyomo_interface,
-    scip,
-    scs,
-    standard_form,
-)
+from tests.inside.solvers import Limits
 from tightmargin.solvers import Claim
 
 Process = subprocess.Popen[str]
@@ -48,14 +31,18 @@ def data(n: int, d: int, seed: int = 0) -> tm.TrainingData:
     return tm.TrainingData(rng.standard_normal((n, d)), rng.choice([-1, 1], n))
 
 
+def _in_a_box(given: tm.TrainingData) -> pyo.ConcreteModel:
+    m = pyo.ConcreteModel()
+    m.w = pyo.Var(range(given.d), bounds=(-1, 1))
+    m.b = pyo.Var(bounds=(-10, 10))
+    return m
+
+
 def milp(n: int = 100, d: int = 6) -> pyo.ConcreteModel:
     """Fewest points left out so that a plane in a box has the others on their side."""
     given = data(n, d)
-    m = pyo.ConcreteModel()
-    m.w = pyo.Var(range(d), bounds=(-1, 1))
-    m.b = pyo.Var(bounds=(-10, 10))
+    m, y = _in_a_box(given), given.y
     m.z = pyo.Var(range(n), within=pyo.Binary)
-    y = given.y
     # |<w, x> + b| stays below 10 + sum |x_j| for every w and b in the box.
     size = 10.01 + float(np.abs(given.X).sum(axis=1).max())
     terms = [(y[:, None] * given.X, m.w), (y, m.b), (size, m.z)]
@@ -67,11 +54,8 @@ def milp(n: int = 100, d: int = 6) -> pyo.ConcreteModel:
 def lp(n: int = 8000, d: int = 60) -> pyo.ConcreteModel:
     """Mean hinge loss of a plane in a box: thousands of simplex iterations."""
     given = data(n, d)
-    m = pyo.ConcreteModel()
-    m.w = pyo.Var(range(d), bounds=(-1, 1))
-    m.b = pyo.Var(bounds=(-10, 10))
+    m, y = _in_a_box(given), given.y
     m.xi = pyo.Var(range(n), within=pyo.NonNegativeReals)
-    y = given.y
     terms = [(y[:, None] * given.X, m.w), (y, m.b), (1.0, m.xi)]
     m.margin = AffineRows(m.xi.index_set(), terms, lower=1.0)
     m.objective = pyo.Objective(expr=pyo.quicksum(m.xi.values()) / n)
@@ -87,42 +71,20 @@ MODELS: dict[str, Callable[[], pyo.ConcreteModel]] = {
 }
 
 
-def claim_of(solver: str, model: pyo.ConcreteModel, limits: Limits) -> tuple[Claim, StandardForm]:
+def claim_of(
+    solver: str, model: pyo.ConcreteModel, limits: Limits
+) -> tuple[Claim, inner.StandardForm]:
     """What the back end says of a model."""
-    form = standard_form(model)
+    form = inner.standard_form(model)
     match solver:
         case "scip":
-            return scip.run(form, limits), form
+            return inner.scip.run(form, limits), form
         case "gurobi":
-            return pyomo_interface.run("gurobi", model, form, limits), form
-    run = {"highs": highs, "clarabel": clarabel, "scs": scs, "piqp": piqp}[solver].run
-    return run(form, classify(form), limits), form
-
-
-def summary(claim: Claim, form: StandardForm) -> dict[str, Any]:
-    """A claim in plain numbers, with the LP bound its multipliers prove."""
-    proven = None
-    if claim.duals is not None and not (form.is_quadratic or form.psd):
-        bound = exact_lp_bound(form, claim.duals.rows)
-        proven = None if bound is None else bound.value(form.objective.constant)
-    return {
-        "status": str(claim.status),
-        "objective": None if claim.x is None else form.objective.at(claim.x),
-        "x": None if claim.x is None else claim.x.tolist(),
-        "bound": claim.bound,
-        "proven": proven,
-        "message": claim.message,
-        "log": claim.log,
-    }
-
-
-def main() -> None:
-    """Run the solver named first on the model named second, in this process."""
-    solver, name, *rest = sys.argv[1:]
-    options = json.loads(rest[0]) if rest else {}
-    limits = Limits(None if solver == "piqp" else 100.0, log=True, options=options)
-    claim, form = claim_of(solver, MODELS[name](), limits)
-    print(json.dumps(summary(claim, form)), flush=True)
+            return inner.pyomo_interface.run("gurobi", model, form, limits), form
+    run = {"highs": inner.highs, "clarabel": inner.clarabel, "scs": inner.scs, "piqp": inner.piqp}[
+        solver
+    ].run
+    return run(form, inner.classify(form), limits), form
 
 
 T = TypeVar("T")
@@ -140,11 +102,11 @@ def with_a_point(solve: Callable[[float], T], has_one: Callable[[T], bool]) -> T
     return found
 
 
-def start(*words: str, script: str = "from tests.support.long_runs import main; main()") -> Process:
-    """Start such a process, or another script."""
+def start(*words: str, script: str, cwd: Path = ROOT) -> Process:
+    """A process that runs a script."""
     return Process(
         [sys.executable, "-c", script, *words],
-        cwd=ROOT,
+        cwd=cwd,
         env={"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

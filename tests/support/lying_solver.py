@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -27,18 +27,7 @@ from pyomo.contrib.solver.common.results import Results, SolutionStatus, Termina
 from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 
 import tightmargin as tm
-from tests.inside.solvers import (
-    SOLVERS,
-    Limits,
-    StandardForm,
-    clarabel,
-    classify,
-    highs,
-    point_with,
-    pyomo_interface,
-    scip,
-    standard_form,
-)
+from tests.inside import solvers as inner
 from tests.support import long_runs
 from tightmargin.solvers import SolverInfo
 
@@ -133,7 +122,7 @@ class Story:
 class Told:
     """The model, a worse point of it, and the story so far."""
 
-    form: StandardForm
+    form: inner.StandardForm
     worse: Array
     story: Story
 
@@ -141,16 +130,16 @@ class Told:
         return self.form.objective.at(x)
 
 
-def truth(form: StandardForm, *, duals: bool) -> Story:
+def truth(form: inner.StandardForm, *, duals: bool) -> Story:
     """The optimum, with multipliers of linear and quadratic programs."""
-    classification = classify(form)
+    classification = inner.classify(form)
     match str(classification.problem_class):
         case "LP" | "MILP":
-            claim = highs.run(form, classification, Limits())
+            claim = inner.highs.run(form, classification, inner.Limits())
         case "QP" | "SOCP" | "SDP":
-            claim = clarabel.run(form, classification, Limits())
+            claim = inner.clarabel.run(form, classification, inner.Limits())
         case _:
-            claim = scip.run(form, Limits())
+            claim = inner.scip.run(form, inner.Limits())
     assert claim.x is not None
     value = form.objective.at(claim.x)
     told = claim.duals if duals else None
@@ -160,196 +149,53 @@ def truth(form: StandardForm, *, duals: bool) -> Story:
     )  # fmt: skip
 
 
-class Lie(Protocol):
-    def __call__(self, told: Told) -> Story: ...
+Lie = Callable[[Told], Story]
 
 
-LIES: dict[str, Lie] = {}
-
-
-def lie(call: Lie) -> Lie:
-    LIES[call.__name__] = call  # type: ignore[attr-defined]
-    return call
-
-
-@lie
-def nothing_but_the_truth(told: Told) -> Story:
-    return told.story
-
-
-@lie
-def wrong_objective(told: Told) -> Story:
-    return replace(told.story, objective=told.story.objective - 1.0)
-
-
-@lie
-def objective_is_nan(told: Told) -> Story:
-    return replace(told.story, objective=np.nan)
-
-
-@lie
-def objective_is_infinite(told: Told) -> Story:
-    return replace(told.story, objective=-np.inf)
-
-
-@lie
-def worse_point(told: Told) -> Story:
-    """Consistent in itself: the bound is said to be the value of the worse point."""
-    value = told.value(told.worse)
-    return replace(told.story, x=told.worse, objective=value, bound=value)
-
-
-@lie
-def worse_point_for_the_optimum(told: Told) -> Story:
-    return replace(told.story, x=told.worse)
-
-
-@lie
-def infeasible_point(told: Told) -> Story:
-    """Half the optimum and below: variables that are 0 in it become negative."""
-    x = 0.5 * told.story.x - 0.25
-    return replace(told.story, x=x, objective=told.value(x))
-
-
-@lie
-def point_with_nan(told: Told) -> Story:
-    return replace(told.story, x=np.r_[np.nan, told.story.x[1:]])
-
-
-@lie
-def point_with_infinity(told: Told) -> Story:
-    return replace(told.story, x=np.r_[told.story.x[:-1], np.inf])
-
-
-@lie
-def point_of_a_shorter_model(told: Told) -> Story:
-    kept = list(told.form.columns)[:-3]
-    return replace(told.story, x=ComponentMap(zip(kept, told.story.x.tolist(), strict=False)))
-
-
-@lie
-def point_of_another_model(told: Told) -> Story:
-    """A twin of the model, whose variables have the same names."""
-    stranger = pyo.ConcreteModel()
-    stranger.v = pyo.Var(range(told.form.n))
-    return replace(
-        told.story, x=ComponentMap(zip(stranger.v.values(), told.story.x.tolist(), strict=True))
+def but(**changed: Any) -> Lie:
+    """The truth with some of it changed, to values or to functions of what is told."""
+    return lambda told: replace(
+        told.story,
+        **{word: value(told) if callable(value) else value for word, value in changed.items()},
     )
 
 
-@lie
-def empty_answer(told: Told) -> Story:
-    return replace(told.story, x=ComponentMap())
+def but_duals(change: Callable[[Array], Array]) -> Lie:
+    return but(
+        rows=lambda told: change(told.story.rows), reduced=lambda told: change(told.story.reduced)
+    )
 
 
-@lie
-def values_that_are_no_numbers(told: Told) -> Story:
-    return replace(told.story, x=ComponentMap((v, None) for v in told.form.columns))
+def no_optimum(condition: str, solution: str) -> Lie:
+    return but(condition=condition, solution=solution, x=RuntimeError("there is no point"),
+               objective=np.nan, bound=-np.inf)  # fmt: skip
 
 
-@lie
-def optimal_without_a_point(told: Told) -> Story:
-    return replace(told.story, solution="noSolution", x=RuntimeError("no point"))
+def worse_value(told: Told) -> float:
+    return told.value(told.worse)
 
 
-@lie
-def point_that_cannot_be_asked_for(told: Told) -> Story:
-    return replace(told.story, x=RuntimeError("the licence server has gone"))
+def infeasible_point(told: Told) -> Array:
+    """Half the optimum and below: variables that are 0 in it become negative."""
+    return 0.5 * told.story.x - 0.25
 
 
-@lie
-def dual_signs(told: Told) -> Story:
-    return _duals(told, lambda numbers: -numbers)
+def point_of_a_shorter_model(told: Told) -> Any:
+    kept = list(told.form.columns)[:-3]
+    return ComponentMap(zip(kept, told.story.x.tolist(), strict=False))
 
 
-@lie
-def dual_scale(told: Told) -> Story:
-    return _duals(told, lambda numbers: 3.0 * numbers)
-
-
-@lie
-def dual_noise(told: Told) -> Story:
-    rng = np.random.default_rng(0)
-    return _duals(told, lambda numbers: rng.standard_normal(len(numbers)))
-
-
-@lie
-def duals_are_nan(told: Told) -> Story:
-    return _duals(told, lambda numbers: np.r_[np.nan, numbers[1:]])
-
-
-@lie
-def duals_are_infinite(told: Told) -> Story:
-    return _duals(told, lambda numbers: np.r_[np.inf, numbers[1:]])
-
-
-def _duals(told: Told, change: Callable[[Array], Array]) -> Story:
-    rows, reduced = told.story.rows, told.story.reduced
-    assert rows is not None
-    assert reduced is not None
-    return replace(told.story, rows=change(rows), reduced=change(reduced))
-
-
-@lie
-def bound_is_nan(told: Told) -> Story:
-    return replace(told.story, bound=np.nan)
-
-
-@lie
-def bound_is_infinite(told: Told) -> Story:
-    return replace(told.story, bound=np.inf)
-
-
-@lie
-def bound_above_the_point(told: Told) -> Story:
-    return replace(told.story, bound=told.story.objective + 0.5)
-
-
-@lie
-def optimal_after_a_time_limit(told: Told) -> Story:
-    """The last incumbent and an honest bound, and "optimal" all the same."""
-    value = told.value(told.worse)
-    return replace(told.story, x=told.worse, objective=value, bound=told.story.objective - 1.0)
-
-
-@lie
-def bound_between_optimum_and_point(told: Told) -> Story:
-    """A time limit, a good incumbent, and a bound that is better than the optimum."""
-    value, best = told.value(told.worse), told.story.objective
-    return replace(
-        told.story, condition="maxTimeLimit", solution="feasible", x=told.worse, objective=value,
-        bound=0.5 * (value + best),
-    )  # fmt: skip
-
-
-@lie
-def infeasible(told: Told) -> Story:
-    return _no_optimum(told, "provenInfeasible", "infeasible")
-
-
-@lie
-def unbounded(told: Told) -> Story:
-    return _no_optimum(told, "unbounded", "noSolution")
-
-
-@lie
-def infeasible_or_unbounded(told: Told) -> Story:
-    return _no_optimum(told, "infeasibleOrUnbounded", "noSolution")
-
-
-def _no_optimum(told: Told, condition: str, solution: str) -> Story:
-    no_point = RuntimeError("there is no point")
-    return replace(
-        told.story, condition=condition, solution=solution, x=no_point, objective=np.nan,
-        bound=-np.inf,
-    )  # fmt: skip
+def point_of_another_model(told: Told) -> Any:
+    """A twin of the model, whose variables have the same names."""
+    stranger = pyo.ConcreteModel()
+    stranger.v = pyo.Var(range(told.form.n))
+    return ComponentMap(zip(stranger.v.values(), told.story.x.tolist(), strict=True))
 
 
 class VendorError(Exception):
     """What a library raises that nobody here knows."""
 
 
-@lie
 def foreign_exception(told: Told) -> Story:
     raise VendorError("rescode 1001: internal error")
 
@@ -357,18 +203,15 @@ def foreign_exception(told: Told) -> Story:
 # Only for a process of its own.
 
 
-@lie
 def hangs(told: Told) -> Story:
     while True:
         time.sleep(60)
 
 
-@lie
 def leaves(told: Told) -> Story:
     os._exit(3)
 
 
-@lie
 def crashes(told: Told) -> Story:
     """A write to address 0, as a solver does it, without a core file."""
     import resource
@@ -378,13 +221,58 @@ def crashes(told: Told) -> Story:
     raise AssertionError("still here")
 
 
-@lie
 def eats_memory(told: Told) -> Story:
     kept = [np.ones(2 * 10**6) for _ in range(10**4)]
     raise AssertionError(f"{len(kept)} arrays of 16 MB fit")
 
 
 FATAL = ("hangs", "leaves", "crashes", "eats_memory")
+LIES: dict[str, Lie] = {
+    "nothing_but_the_truth": but(),
+    "wrong_objective": but(objective=lambda told: told.story.objective - 1.0),
+    "objective_is_nan": but(objective=np.nan),
+    "objective_is_infinite": but(objective=-np.inf),
+    # Consistent in itself: the bound is said to be the value of the worse point.
+    "worse_point": but(x=lambda told: told.worse, objective=worse_value, bound=worse_value),
+    "worse_point_for_the_optimum": but(x=lambda told: told.worse),
+    "infeasible_point": but(
+        x=infeasible_point, objective=lambda told: told.value(infeasible_point(told))
+    ),
+    "point_with_nan": but(x=lambda told: np.r_[np.nan, told.story.x[1:]]),
+    "point_with_infinity": but(x=lambda told: np.r_[told.story.x[:-1], np.inf]),
+    "point_of_a_shorter_model": but(x=point_of_a_shorter_model),
+    "point_of_another_model": but(x=point_of_another_model),
+    "empty_answer": but(x=ComponentMap()),
+    "values_that_are_no_numbers": but(
+        x=lambda told: ComponentMap((v, None) for v in told.form.columns)
+    ),
+    "optimal_without_a_point": but(solution="noSolution", x=RuntimeError("no point")),
+    "point_that_cannot_be_asked_for": but(x=RuntimeError("the licence server has gone")),
+    "dual_signs": but_duals(lambda numbers: -numbers),
+    "dual_scale": but_duals(lambda numbers: 3.0 * numbers),
+    "dual_noise": but_duals(lambda n: np.random.default_rng(0).standard_normal(len(n))),
+    "duals_are_nan": but_duals(lambda numbers: np.r_[np.nan, numbers[1:]]),
+    "duals_are_infinite": but_duals(lambda numbers: np.r_[np.inf, numbers[1:]]),
+    "bound_is_nan": but(bound=np.nan),
+    "bound_is_infinite": but(bound=np.inf),
+    "bound_above_the_point": but(bound=lambda told: told.story.objective + 0.5),
+    # The last incumbent and an honest bound, and "optimal" all the same.
+    "optimal_after_a_time_limit": but(
+        x=lambda told: told.worse, objective=worse_value,
+        bound=lambda told: told.story.objective - 1.0,
+    ),
+    # A time limit, a good incumbent, and a bound that is better than the optimum.
+    "bound_between_optimum_and_point": but(
+        condition="maxTimeLimit", solution="feasible", x=lambda told: told.worse,
+        objective=worse_value,
+        bound=lambda told: 0.5 * (worse_value(told) + told.story.objective),
+    ),
+    "infeasible": no_optimum("provenInfeasible", "infeasible"),
+    "unbounded": no_optimum("unbounded", "noSolution"),
+    "infeasible_or_unbounded": no_optimum("infeasibleOrUnbounded", "noSolution"),
+} | {
+    call.__name__: call for call in (foreign_exception, hangs, leaves, crashes, eats_memory)
+}  # fmt: skip
 
 
 # --- the solver -----------------------------------------------------------------------------------
@@ -404,7 +292,7 @@ NOW = Present()
 
 
 class LiarLoader(SolutionLoader):
-    def __init__(self, model: pyo.ConcreteModel, form: StandardForm, story: Story) -> None:
+    def __init__(self, model: pyo.ConcreteModel, form: inner.StandardForm, story: Story) -> None:
         self._pyomo_model = model
         self.form, self.story = form, story
 
@@ -444,10 +332,12 @@ class Liar(SolverBase):
         config = self.config(value=settings, preserve_implicit=True)
         if NOW.mark is not None:
             NOW.mark.write_text(str(os.getpid()), encoding="utf-8")
-        form = standard_form(model)
+        form = inner.standard_form(model)
         worse = {name: np.asarray(numbers) for name, numbers in NOW.worse.items()}
         told = Told(
-            form, point_with(model, form, np.zeros(form.n), worse), truth(form, duals=NOW.duals)
+            form,
+            inner.point_with(model, form, np.zeros(form.n), worse),
+            truth(form, duals=NOW.duals),
         )
         story = LIES[NOW.lie](told)
         results = Results()
@@ -466,8 +356,8 @@ class Liar(SolverBase):
 
 
 INFO = SolverInfo(
-    "liar", "tests.support.lying_solver", "pyomo", SOLVERS["scip"].classes |
-    SOLVERS["clarabel"].classes, (0.0, np.inf), "free", 1e-6, "it knows the optimum",
+    "liar", "tests.support.lying_solver", "pyomo", inner.SOLVERS["scip"].classes |
+    inner.SOLVERS["clarabel"].classes, (0.0, np.inf), "free", 1e-6, "it knows the optimum",
 )  # fmt: skip
 
 
@@ -480,11 +370,11 @@ def register() -> None:
 def install(name: str, subject: str = "", mark: Path | None = None) -> None:
     """Put the liar beside the solvers of this process, for good: a child process is meant."""
     register()
-    SOLVERS["liar"] = INFO
-    pyomo_interface.INTERFACES["liar"] = "liar"
-    pyomo_interface._DEFAULTS["liar"] = {}
-    pyomo_interface._SEED["liar"] = "seed"
-    pyomo_interface._DUALS.add("liar")
+    inner.SOLVERS["liar"] = INFO
+    inner.pyomo_interface.INTERFACES["liar"] = "liar"
+    inner.pyomo_interface._DEFAULTS["liar"] = {}
+    inner.pyomo_interface._SEED["liar"] = "seed"
+    inner.pyomo_interface._DUALS.add("liar")
     tell(name, subject, mark)
 
 

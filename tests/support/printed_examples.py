@@ -12,20 +12,8 @@ import pyomo.environ as pyo
 from sklearn.svm import SVC
 
 import tightmargin as tm
+from tests.inside import solvers as inner
 from tests.inside.experiments import named
-from tests.inside.solvers import (
-    SOLVERS,
-    Case,
-    Limits,
-    Subject,
-    clarabel,
-    classify,
-    proven_infeasible,
-    proven_point,
-    proven_unbounded,
-    standard_form,
-    tree_search,
-)
 from tightmargin.formulations import CATALOGUE
 from tightmargin.solvers import Finding, Status, methods
 
@@ -48,7 +36,7 @@ def returned() -> Iterator[Any]:
     yield _separated(points(8))
     yield from (_searches(small), _paths(data), _theory(data), _drawn_and_studied())
     yield _read_by_solvers(data)
-    yield from (_without_optimum(), _tree(small), _concave())
+    yield from (_tree(small), _concave())
 
 
 def _concave() -> Any:
@@ -63,27 +51,29 @@ def _concave() -> Any:
 
 
 def _data_objects(data: tm.TrainingData) -> Any:
-    gram = tm.data.gram_data(data, kernel="rbf", width=1.0)
-    precomputed = tm.TrainingData(gram.gram, data.y)
-    classes = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
-    options = ({"normalise": "zscore"}, {"kpca": "full", "kernel": "linear"})
+    precomputed = tm.TrainingData(tm.data.gram_data(data, kernel="rbf", width=1.0).gram, data.y)
     centred = tm.data.prepare(precomputed, {"kernel": "precomputed", "normalise": "centred"})
-    prepared = [tm.data.prepare(data, words) for words in options]
-    return data, gram, classes, centred, prepared
+    return centred, tm.data.prepare(data, {"kpca": "full", "kernel": "linear"})
 
 
 def _solved(data: tm.TrainingData) -> Any:
-    result = tm.solve(tm.c_svc(data, C=1.0))
     live = tm.LiveLP(tm.extended_nu_svc_linearised(data, nu=NU, w_ref=np.array([1.0, 0.0])))
     found = live.resolve()
     row = found.directory.cut({"w": np.ones(data.d)}, 0.0, 1.0, "cut 0")
     estimators = (
         tm.fit("c_svc", data, C=1.0),
         tm.fit(tm.paths.class_probabilities, data, ridge=RIDGE, grid=4),
-        tm.FormulationClassifier("c_svc", C=1.0).fit(data.X, data.y),
     )
     proven = tm.certify_fitted(SVC(kernel="linear").fit(data.X, data.y), data.X, data.y)
-    return result, live, found, row, estimators, proven, tm.certify(result, data), tm.catalogue
+    return (
+        live,
+        found,
+        row,
+        estimators,
+        proven,
+        tm.certify(tm.solve(tm.c_svc(data, C=1.0)), data),
+        tm.catalogue,
+    )
 
 
 def _compared(data: tm.TrainingData) -> Any:
@@ -114,10 +104,8 @@ def _searches(data: tm.TrainingData) -> Any:
     words = {"penalty": PENALTY, "intercept": "penalised"}
     return (
         tm.search.branch_and_cut(data, nu=NU),
-        tm.search.cutting_plane(data, nu=NU),
         tm.search.cutting_plane(data, nu=NU, strategy="literal"),
         tm.search.hull_search(data, nu=NU),
-        tm.search.cone_search(data, **words),
         tm.search.least_errors(data, margin=1e-2),
         tm.search.robust_dca(data, nu=0.5, mu=1 / data.n, starts=2),
         tm.search.robust_search(data, nu=0.5, mu=1 / data.n),
@@ -155,15 +143,13 @@ def _separated(data: tm.TrainingData) -> Any:
 def _paths(data: tm.TrainingData) -> Any:
     classes = tm.data.gaussian_class_data(n=18, d=2, classes=3, sigma=0.5, seed=0)
     direct = tm.paths.direct_probabilities(classes, ridge=RIDGE, grid=3, machine="hinge")
-    binary = tm.paths.class_probabilities(data, ridge=RIDGE, grid=4)
     nu_path = tm.paths.extended_nu_path(data, [0.3, 0.1])
     return (
         tm.paths.conic_path(data, penalties=[1.0, 2.0]),
         tm.paths.rsvm_path(data, [0.5, 1.0]),
         nu_path,
         tm.paths.cvar_profile(nu_path),
-        binary,
-        binary.reading(data.X),
+        tm.paths.class_probabilities(data, ridge=RIDGE, grid=4).reading(data.X),
         direct,
         direct.reading(classes.X),
     )
@@ -174,13 +160,11 @@ def _theory(data: tm.TrainingData) -> Any:
     terms = {"nu": 0.8, "nu_bar": 0.5, "radius": 3.0, "c": 1.0, "delta": 0.05}
     rows = tm.paths.rsvm_path(data, [0.5, 1.0]).rows
     return (
-        tm.theory.nu_range(data),
         tm.theory.nu_levels(data, tm.solve(tm.nu_svc_dual(data, nu=0.8)).values["alpha"]),
         tm.theory.norm_limit(data),
         tm.theory.from_c_svc(data, 1.0, dual.values["alpha"]),
         tm.theory.orthonormal_reduction(data),
         tm.theory.risk_table(data, rows),
-        tm.theory.vc_bound(0.1, 3.0, 100),
         tm.theory.theorem_3(data, [1.0, 0.0], 0.0, **terms),
         tm.theory.hard_margin_bound(100, margin=0.5, radius=1.0),
         tm.theory.norm_ball_bound(100, norm_bound=1.0, radius=1.0, comparison=0.1),
@@ -190,7 +174,6 @@ def _theory(data: tm.TrainingData) -> Any:
 def _drawn_and_studied() -> Any:
     costs = {"one": [1.0, 2.0, None], "other": [2.0, 1.0, 3.0]}
     return (
-        tm.plots.LOOKS,
         tm.plots.performance_profile(costs),
         tm.plots.timing([1.0, 2.0]),
         tm.plots.bound_trace(tm.search.branch_and_cut(points(), nu=NU)),
@@ -201,37 +184,30 @@ def _drawn_and_studied() -> Any:
 def _read_by_solvers(data: tm.TrainingData) -> Any:
     """What a solver or a method of a user's own is given and gives."""
     model, cones = tm.c_svc(data, C=1.0), tm.conic_sdp(data, penalty=PENALTY, intercept="none")
-    form, limits = standard_form(cones), Limits()
-    claim = clarabel.run(form, classify(form), limits)
+    form, limits = inner.standard_form(cones), inner.Limits()
+    claim = inner.clarabel.run(form, inner.classify(form), limits)
     values = tm.solve(model).values
     return (
         (model.origin, CATALOGUE["c_svc"].check(model.origin, values)),
-        (model.margin, model.xi, model.xi.arrays(), cones.inside, cones.W, form),
-        (claim, limits, methods()[0], Finding(values, Status.OPTIMAL, "made"), SOLVERS["highs"]),
+        (model.margin, model.xi.arrays(), cones.inside, cones.W, form),
+        (
+            claim,
+            limits,
+            methods()[0],
+            Finding(values, Status.OPTIMAL, "made"),
+            inner.SOLVERS["highs"],
+        ),
     )
-
-
-def _without_optimum() -> Any:
-    """What the kernel says of a model without a point, and of one without a least value."""
-    empty, endless = pyo.ConcreteModel(), pyo.ConcreteModel()
-    for model in (empty, endless):
-        model.x = pyo.Var()
-        model.objective = pyo.Objective(expr=model.x)
-    empty.low, empty.high = pyo.Constraint(expr=empty.x >= 1), pyo.Constraint(expr=empty.x <= 0)
-    endless.row = pyo.Constraint(expr=endless.x <= 0)
-    form = standard_form(endless)
-    point = proven_point(form, np.zeros(1))
-    assert point is not None
-    infeasible = proven_infeasible(standard_form(empty), np.array([1.0, -1.0]))
-    return infeasible, proven_unbounded(form, point, [-1])
 
 
 def _tree(data: tm.TrainingData) -> Any:
     """What branch and bound finds of an edited model."""
     model = tm.zero_one_big_m(data, penalty=PENALTY, big_m=10.0, intercept="penalised")
     model.cap = pyo.Constraint(expr=model.w[0] <= 0.5)
-    subject = Subject(standard_form(model))
-    return tree_search(Case(model, subject, None, Limits(time_limit=20.0, threads=1)))
+    subject = inner.Subject(inner.standard_form(model))
+    return inner.tree_search(
+        inner.Case(model, subject, None, inner.Limits(time_limit=20.0, threads=1))
+    )
 
 
 @functools.cache

@@ -18,7 +18,6 @@ MIXED = [
     for name in ("branch-and-bound", "scip", "gurobi", "highs")
     if name not in SOLVERS or SOLVERS[name].installed
 ]
-CONTINUOUS = ("live", "scip", "highs")
 
 
 def master(n: int, prices: Any = 1.0, *, binary: bool = True) -> pyo.ConcreteModel:

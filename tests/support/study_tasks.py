@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from tests.inside.experiments import run_study
 
 
 def mark(folder: str, word: str, number: int) -> None:
@@ -51,17 +48,6 @@ def marked(folder: str, number: int, seconds: float) -> dict[str, Any]:
     return {"number": number, "square": number**2}
 
 
-def stubborn(folder: str, number: int, seconds: float) -> dict[str, Any]:
-    """Return half of what there is when Ctrl-C comes, as paths do."""
-    mark(folder, "begun", number)
-    try:
-        time.sleep(seconds)
-    except KeyboardInterrupt:
-        return {"number": number, "half": True}
-    mark(folder, "ended", number)
-    return {"number": number, "half": False}
-
-
 def deadly(folder: str, number: int, seconds: float, times: int) -> dict[str, Any]:
     """Task 2 ends its process so many times."""
     if number == 2:
@@ -71,16 +57,3 @@ def deadly(folder: str, number: int, seconds: float, times: int) -> dict[str, An
         mark(folder, "ended", number)
         return {"number": 2, "square": 4}
     return marked(folder, number, seconds)
-
-
-def main() -> None:
-    """What that process does; it leaves with 130 after Ctrl-C."""
-    work, folder, store, count, seconds, jobs = sys.argv[1:]
-    study = run_study(
-        globals()[work],
-        [(folder, number, float(seconds)) for number in range(int(count))],
-        name="marks", store=store, jobs=int(jobs), progress=lambda text: print(text, flush=True),
-    )  # fmt: skip
-    for task, value in study.values.items():
-        print("value", task[1], value, flush=True)
-    sys.exit(130 if study.interrupted else 0)

@@ -26,9 +26,3 @@ def test_all_that_may_meet_meets(strength: int, monkeypatch: pytest.MonkeyPatch)
     for at in combinations(range(len(AXES)), strength):
         meet = {tuple(row[k] for k in at) for row in everything}
         assert {tuple(row[k] for k in at) for row in rows} == meet
-
-
-def test_the_full_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FULL", True)
-    assert covering("ab", range(3), (1, 2)) == list(product("ab", range(3), (1, 2)))
-    assert covering("ab", [1], allowed=lambda *_: False) == []

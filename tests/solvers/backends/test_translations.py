@@ -105,7 +105,7 @@ def test_piqp_gives_an_infeasible_model_no_objective(intercept: str) -> None:
 
 @pytest.mark.parametrize("solver", OPTIONS)
 def test_options_are_passed_on_or_refused(solver: str) -> None:
-    """Misspelt names: tests/faults/test_fault_30_typos.py."""
+    """Misspelt names: tests/faults/test_file_rows.py."""
     installed(solver)
     name, model = OPTIONS[solver], tm.c_svc(DATA, C=0.7)
     result = tm.solve(model, solver, options={name: 5000}, seed=3, threads=1)

@@ -189,7 +189,7 @@ SOME = ("c_svc_dual", "rsvm_relaxed", "conic_sdp", "zero_one_disjunctive", "mult
 
 @each(CASES if FULL else SOME)
 def test_copies_solve_alike_and_apart(case: Case) -> None:
-    """That copies are solved at all, tests/project/test_catalogue_solvers.py has of every entry."""
+    """That copies are solved at all, tests/project/test_equivalences.py has of every entry."""
     name = case.name
     model = built(name)
     original = solve(model)

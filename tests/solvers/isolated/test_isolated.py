@@ -90,7 +90,7 @@ def test_an_error_that_does_not_travel_is_told_in_its_words() -> None:
 
 
 def test_a_crash_is_a_result_that_says_how_it_ended() -> None:
-    """Killed by a signal: tests/faults/test_fault_19_killed_worker.py."""
+    """Killed by a signal: tests/faults/test_solver_rows.py."""
     model = SUBJECTS["QP"].build()
     result = solve_isolated(model, "liar", time_limit=30.0, seed=7, setup=telling("leaves"))
     words = "the process ended with exit code 3 and without a result"
