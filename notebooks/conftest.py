@@ -13,7 +13,7 @@ IN_MAKE_TEST = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each: tests/conftest.py leaves out what is marked `full`."""
+    """Mark each: tests/conftest.py leaves out what is marked `full`, and prints the reasons."""
     for item in items:
         if item.path.suffix != ".ipynb":
             continue

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -46,16 +47,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.stash[LEFT_OUT] = sorted({reason_of(item, "full") for item in out})
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["left_out"] = config.stash[LEFT_OUT]
     for item in items:  # reasons travel with the reports from the process of the test
-        marker = item.get_closest_marker("slow")
-        if marker is not None:
-            assert marker.args, f"{item.nodeid} is marked slow without a reason"
-            reason = f"{item.nodeid.partition('[')[0]}: {marker.args[0]}"
-            item.user_properties.append(("slow", reason))
+        if item.get_closest_marker("slow"):
+            item.user_properties.append(("slow", reason_of(item, "slow")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest -n has left out: every worker the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
+
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def reason_of(item: pytest.Item, name: str) -> str:
+    """The test function and the reason of its marker."""
+    marker = item.get_closest_marker(name)
+    assert marker is not None
+    assert marker.args, f"{item.nodeid} is marked {name} without a reason"
+    return f"{item.nodeid.partition('[')[0]}: {marker.args[0]}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what takes long, and what does so without a reason."""
+    """Print what takes long, what does so without a reason, and what is left out."""
     reasons, unlisted = set(), {}
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
         reason = dict(report.user_properties).get("slow")
@@ -63,11 +81,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             reasons.add(str(reason))
         elif report.duration > LONG:
             unlisted[f"{report.nodeid} {report.when}"] = report.duration
+    left_out = terminalreporter.config.stash.get(LEFT_OUT, [])
     for title, lines in (
         (f"may take more than {LONG:g} s", sorted(reasons)),
         (f"took more than {LONG:g} s and say no reason", [
             f"{name}: {seconds:.1f} s" for name, seconds in sorted(unlisted.items())
         ]),
+        ("run in make test-full alone", left_out),
     ):  # fmt: skip
         if lines:
             terminalreporter.section(f"{len(lines)} {title}")

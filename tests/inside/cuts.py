@@ -30,15 +30,11 @@ from tightmargin.cuts.cut.origin import CutOrigin
 from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
 from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
-from tightmargin.cuts.generation.cone import steps_to_norm
 from tightmargin.cuts.generation.remaining_faces import weight_on_a_face
 from tightmargin.cuts.inner_hull import hull_search
 from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
 from tightmargin.cuts.inner_hull.surface import Surface
-from tightmargin.cuts.methods import SEARCHED
-from tightmargin.cuts.model_directions import model_bound
 from tightmargin.cuts.nu_path import nu_path
-from tightmargin.cuts.nu_path.cvar_profile import CvarProfile
 from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
@@ -62,7 +58,7 @@ from tightmargin.cuts.spatial_branching import (
     sphere_cuts,
 )
 from tightmargin.cuts.spatial_branching.active_points import BAND
-from tightmargin.cuts.spatial_branching.boxes import by_multipliers, on_sphere
+from tightmargin.cuts.spatial_branching.boxes import on_sphere
 from tightmargin.cuts.spatial_branching.node_bound import (
     Bound,
     Multipliers,

@@ -1,11 +1,10 @@
 """What tests need from inside experiments/."""
 
 from tightmargin.experiments.cli import compare, compare_solvers, options, reproduce, solve
-from tightmargin.experiments.cli.app import app, spread_settings
+from tightmargin.experiments.cli.app import app
 from tightmargin.experiments.cli.options import recorded
-from tightmargin.experiments.cli.path import ARRAYS
 from tightmargin.experiments.cli.predict import decision_values, new_points
-from tightmargin.experiments.cli.settings import parse_row, parse_settings, parse_value
+from tightmargin.experiments.cli.settings import parse_row, parse_value
 from tightmargin.experiments.cli.solve import explain
 from tightmargin.experiments.console import tables
 from tightmargin.experiments.console.documents import emit
@@ -17,7 +16,7 @@ from tightmargin.experiments.data.gaussian_classes import (
     gaussian_class_means,
     gaussian_class_probabilities,
 )
-from tightmargin.experiments.data.labels import Points, named
+from tightmargin.experiments.data.labels import named
 from tightmargin.experiments.data.outlier_generators import (
     OUTLIERS,
     label_flip_data,
@@ -27,22 +26,15 @@ from tightmargin.experiments.data.outlier_generators import (
 )
 from tightmargin.experiments.data.preparation import prepare, restore
 from tightmargin.experiments.data.prepared import Prepared, origin_of
-from tightmargin.experiments.data.specs import SKLEARN, UCI, data_folder, load, load_classes
-from tightmargin.experiments.data.streams import kind_of
-from tightmargin.experiments.data.subsets import subset
+from tightmargin.experiments.data.specs import data_folder, load, load_classes
 from tightmargin.experiments.estimators import classifier, fitted, fitting
-from tightmargin.experiments.estimators.certification import (
-    UncertifiedError,
-    UncertifiedWarning,
-    judge,
-)
+from tightmargin.experiments.estimators.certification import judge
 from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, fit
 from tightmargin.experiments.estimators.proven_fit import percent as proven_fit_percent
 from tightmargin.experiments.gap_study import ladder, study
 from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
 from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
-from tightmargin.experiments.gap_study.rungs import GapEffort, Need, Outcomes, Problem, Rung
-from tightmargin.experiments.gap_study.rungs import Step as RungsStep
+from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
 from tightmargin.experiments.gap_study.study import (
     EXACT,
     LADDER_INSTANCES,
@@ -55,57 +47,31 @@ from tightmargin.experiments.gap_study.table import seconds_text, to_frame, to_m
 from tightmargin.experiments.gap_study.table import to_json as table_to_json
 from tightmargin.experiments.gap_study.table import to_latex as table_to_latex
 from tightmargin.experiments.paths import rigorous_svm
-from tightmargin.experiments.paths.class_probabilities import probability_page
-from tightmargin.experiments.paths.family import judged
-from tightmargin.experiments.plots import cutting_planes, gaps, losses
-from tightmargin.experiments.plots.bounds import BoundTrace, bound_trace, draw_bounds, save_bounds
-from tightmargin.experiments.plots.cutting_planes import CUT_STYLES, save_cuts, style_of, toy_run
+from tightmargin.experiments.plots import gaps, losses
+from tightmargin.experiments.plots.bounds import BoundTrace, bound_trace, draw_bounds
 from tightmargin.experiments.plots.cutting_planes import cut_figure as cutting_planes_cut_figure
-from tightmargin.experiments.plots.decision_boundary import (
-    NEGATIVE,
-    POSITIVE,
-    draw_boundary,
-    draw_regions,
-)
-from tightmargin.experiments.plots.gaps import gap_figure, save_figure
+from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
+from tightmargin.experiments.plots.gaps import gap_figure
 from tightmargin.experiments.plots.losses import draw_losses
 from tightmargin.experiments.plots.machine import machine_figure
-from tightmargin.experiments.plots.paths import (
-    conic_path_figure,
-    profile_figure,
-    rsvm_path_figure,
-    save_profile,
-)
-from tightmargin.experiments.plots.performance_profile import (
-    draw_profile,
-    performance_profile,
-    times_of,
-)
-from tightmargin.experiments.plots.pictures import PICTURES, picture
-from tightmargin.experiments.plots.plane_polygons import PlaneRun, clipped, corners_of, plane_run
+from tightmargin.experiments.plots.paths import conic_path_figure, profile_figure, rsvm_path_figure
+from tightmargin.experiments.plots.performance_profile import performance_profile, times_of
+from tightmargin.experiments.plots.pictures import picture
+from tightmargin.experiments.plots.plane_polygons import plane_run
 from tightmargin.experiments.plots.polygon_pictures.cuts import PolygonCuts
 from tightmargin.experiments.plots.probability_plots.binary import probability_figure
 from tightmargin.experiments.plots.probability_plots.simplex import save_simplex, simplex_figure
-from tightmargin.experiments.plots.sgd import save_sgd, sgd_figure, sgd_study
-from tightmargin.experiments.plots.style import (
-    COLUMN,
-    LOOKS,
-    PAGE,
-    SUFFIXES,
-    look,
-    new_figure,
-    shared_legend,
-)
+from tightmargin.experiments.plots.sgd import sgd_study
+from tightmargin.experiments.plots.style import COLUMN, LOOKS, new_figure, shared_legend
 from tightmargin.experiments.plots.timings import draw_timings, timing
 from tightmargin.experiments.reproduce.bi_vapnik import figure1 as bi_vapnik_figure1
 from tightmargin.experiments.reproduce.bi_vapnik import published as bi_vapnik_published
 from tightmargin.experiments.reproduce.bi_vapnik import table2 as bi_vapnik_table2
 from tightmargin.experiments.reproduce.bi_vapnik import table3 as bi_vapnik_table3
-from tightmargin.experiments.reproduce.bi_vapnik import table3_wdbc
 from tightmargin.experiments.reproduce.bi_vapnik.figure1 import risk_figure
 from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
 from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
-from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, Sample, digits, split
+from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, split
 from tightmargin.experiments.reproduce.bi_vapnik.table3 import misfit
 from tightmargin.experiments.reproduce.cepeda_gomez_han import figure1 as cepeda_gomez_han_figure1
 from tightmargin.experiments.reproduce.cepeda_gomez_han import (
@@ -119,7 +85,6 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han import table3 as cepeda_
 from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
     both_losses,
     cells,
-    machine,
     outlier_run,
     spread,
 )
@@ -161,7 +126,6 @@ from tightmargin.experiments.reproduce.lee.published import BINARY, LINEAR, MATR
 from tightmargin.experiments.reproduce.lee.published import CLASSES as PUBLISHED_CLASSES
 from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin
 from tightmargin.experiments.reproduce.lee.statements.statements import (
-    COUNTEREXAMPLE,
     FAILS,
     HOLDS,
     MISPRINT,
@@ -178,7 +142,6 @@ from tightmargin.experiments.reproduce.perez_cruz import figure2 as perez_cruz_f
 from tightmargin.experiments.reproduce.perez_cruz import figure3 as perez_cruz_figure3
 from tightmargin.experiments.reproduce.perez_cruz import (
     figure4,
-    pictures,
     print_laws,
     section6_error,
     solved,
@@ -189,7 +152,6 @@ from tightmargin.experiments.reproduce.perez_cruz import samples as perez_cruz_s
 from tightmargin.experiments.reproduce.perez_cruz import sharp_dual as perez_cruz_sharp_dual
 from tightmargin.experiments.reproduce.perez_cruz import table1 as perez_cruz_table1
 from tightmargin.experiments.reproduce.perez_cruz import table3 as perez_cruz_table3
-from tightmargin.experiments.reproduce.perez_cruz.samples import WIDTH, circles_and_disks
 from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import (
     sharp_dual as sharp_dual_sharp_dual,
 )
@@ -199,7 +161,6 @@ from tightmargin.experiments.reproduce.takeda_sugiyama import figure3 as takeda_
 from tightmargin.experiments.reproduce.takeda_sugiyama import machines, theorems
 from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
 from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import faces_left, rebuilt
-from tightmargin.experiments.reproduce.takeda_sugiyama.risk_samples import FLIPPED, sample
 from tightmargin.experiments.reproduce.takeda_sugiyama.theorems import (
     clopper_pearson,
     largest_constant,
@@ -254,13 +215,7 @@ from tightmargin.experiments.validation.cross_validation import (
     cross_validate,
     cross_validate_folds,
     fold_numbers,
-    splits,
 )
-from tightmargin.experiments.validation.error_rates import (
-    Samples,
-    gaussian_error,
-    mistakes,
-    synthetic_samples,
-)
-from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid, papers_grid
+from tightmargin.experiments.validation.error_rates import Samples, mistakes, synthetic_samples
+from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid
 from tightmargin.experiments.validation.result import TIES, choose

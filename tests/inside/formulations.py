@@ -71,10 +71,7 @@ from tightmargin.formulations.modeling.power_cones import ONE, power_cones, powe
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import psd_entries
 from tightmargin.formulations.multiclass.big_m import cap_of, class_reaches, derive_multiclass_big_m
-from tightmargin.formulations.multiclass.fisher_consistency import (
-    confused_weights,
-    population_risk,
-)
+from tightmargin.formulations.multiclass.fisher_consistency import confused_weights, population_risk
 from tightmargin.formulations.multiclass.hinge import class_costs, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.formulations.nu.extended_robust import (
@@ -108,11 +105,7 @@ from tightmargin.formulations.rigorous_svm.inverse_maps import (
 )
 from tightmargin.formulations.svc import hard_margin, soft_margin
 from tightmargin.formulations.svc.losses import LOSSES, REGULARISERS
-from tightmargin.formulations.zero_one import big_m, conflicts
-from tightmargin.formulations.zero_one.big_m import (
-    derive_big_m,
-    derive_ramp_big_m,
-)
+from tightmargin.formulations.zero_one.big_m import derive_big_m, derive_ramp_big_m
 from tightmargin.formulations.zero_one.conflicts import (
     least_kept_norm,
     least_paid,
@@ -130,8 +123,5 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.formulations.zero_one.ramp_l1 import ramp_l1_big_m_everywhere, ramp_l1_objective
-from tightmargin.formulations.zero_one.slack_bounds import (
-    SlackBounds,
-    closed_slack_bounds,
-)
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds, with_rows

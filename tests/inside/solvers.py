@@ -9,7 +9,6 @@ from tightmargin.solvers.backends import (
     highs,
     mosek,
     piqp,
-    preference,
     pyomo_interface,
     scip,
     scs,
@@ -22,7 +21,6 @@ from tightmargin.solvers.backends.registry import QP, SOLVERS, UNSUPPORTED, guro
 from tightmargin.solvers.backends.scip import NOISE, TIGHTENED
 from tightmargin.solvers.branch_and_bound import method, proof_first
 from tightmargin.solvers.branch_and_bound import search as branch_and_bound_search
-from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree
 from tightmargin.solvers.branch_and_bound.node_scaling import node_scaling
 from tightmargin.solvers.branch_and_bound.result import TreeSearch
 from tightmargin.solvers.branch_and_bound.search import SEARCHED as SEARCH_SEARCHED
@@ -46,14 +44,13 @@ from tightmargin.solvers.canonical_form.named_values import (
 )
 from tightmargin.solvers.canonical_form.scaled_conic import ScaledConic
 from tightmargin.solvers.canonical_form.squares import complete_squares
-from tightmargin.solvers.certificates import certify_point, model_bound, normal_matrix
+from tightmargin.solvers.certificates import certify_point, normal_matrix
 from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.certificates.dual_centre import dual_centre
 from tightmargin.solvers.certificates.dual_repair import repaired
 from tightmargin.solvers.certificates.feasible_point import feasible_point
-from tightmargin.solvers.certificates.kkt import conditions
 from tightmargin.solvers.certificates.model_bound import Bound as ModelBoundBound
 from tightmargin.solvers.certificates.multiplier_search import searched_bound
 from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, Root, solved
@@ -61,7 +58,6 @@ from tightmargin.solvers.comparison import compare, solver_runs
 from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
 from tightmargin.solvers.comparison.compare import NOT_SOLVED
 from tightmargin.solvers.comparison.gap_table import Bound as GapTableBound
-from tightmargin.solvers.comparison.gap_table import Comparison, exact_remark
 from tightmargin.solvers.comparison.solver_runs import Model, SolverRun, solvers_named
 from tightmargin.solvers.conic import document as conic_document
 from tightmargin.solvers.conic import low_rank_minimum, relaxation_bound
@@ -87,7 +83,6 @@ from tightmargin.solvers.doctor import TRIALS, attempt, examine
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.layout import dual_size
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
-from tightmargin.solvers.edits.derived import difference_of
 from tightmargin.solvers.edits.differences.model_difference import Answer as ModelDifferenceAnswer
 from tightmargin.solvers.edits.differences.model_difference import Effect
 from tightmargin.solvers.edits.model_identity import unedited_origin
@@ -105,9 +100,7 @@ from tightmargin.solvers.exact_arithmetic import (
 )
 from tightmargin.solvers.exact_arithmetic import scaled as exact_arithmetic_scaled
 from tightmargin.solvers.exact_points.costless import costless_point
-from tightmargin.solvers.exact_points.equations import equations_of
-from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH, Search, _along, exact_point
-from tightmargin.solvers.exact_points.rational_sphere import on_sphere
+from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH, exact_point
 from tightmargin.solvers.execution import deadline, quiet_highs, trace
 from tightmargin.solvers.execution import interrupts as execution_interrupts
 from tightmargin.solvers.execution import live_line as execution_live_line
@@ -123,13 +116,13 @@ from tightmargin.solvers.execution.deadline import (
 )
 from tightmargin.solvers.execution.interrupts import Finished, supervised
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
-from tightmargin.solvers.execution.live_line import LiveLine, hidden, shown_by, telling
+from tightmargin.solvers.execution.live_line import hidden, shown_by, telling
 from tightmargin.solvers.execution.live_line import live_line as live_line_live_line
 from tightmargin.solvers.execution.output_capture import silenced
-from tightmargin.solvers.execution.path_result import PathResult, Proven
+from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.trace import Progress, in_sense
+from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.fact_names import FACTS
 from tightmargin.solvers.hinge_batch import cost_grid
 from tightmargin.solvers.hinge_batch.binary import Machines, hinge_machines, proven_bounds
@@ -151,10 +144,9 @@ from tightmargin.solvers.matrix import alternating, direction_cells
 from tightmargin.solvers.matrix import closing_bounds as matrix_closing_bounds
 from tightmargin.solvers.matrix import methods as matrix_methods
 from tightmargin.solvers.matrix.alternating import MatrixStart, fixed_columns
-from tightmargin.solvers.matrix.branch_and_bound import is_searchable
 from tightmargin.solvers.matrix.closing_bounds import projection_value
 from tightmargin.solvers.matrix.direction_cells import CellProblem
-from tightmargin.solvers.methods import automatic_method, method_names
+from tightmargin.solvers.methods import automatic_method
 from tightmargin.solvers.model_methods import registry as model_methods_registry
 from tightmargin.solvers.multiclass import branch_and_bound, dca
 from tightmargin.solvers.multiclass import methods as multiclass_methods
@@ -165,14 +157,13 @@ from tightmargin.solvers.nu.local_search import LocalSearch
 from tightmargin.solvers.nu.nu_range import nu_bar_bounds, remark
 from tightmargin.solvers.nu.small_loss import small_loss
 from tightmargin.solvers.persistent import highs_handle
-from tightmargin.solvers.persistent.highs_handle import SPRINT
 from tightmargin.solvers.persistent.primal import LpSolution, settled
 from tightmargin.solvers.persistent.result import LiveResult
 from tightmargin.solvers.plain_json import checksum, plain
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.probability import multiclass, weighted_machines
 from tightmargin.solvers.probability.binary import ClassProbabilities
-from tightmargin.solvers.probability.sign_rule import SignReading, checked_grid
+from tightmargin.solvers.probability.sign_rule import SignReading
 from tightmargin.solvers.probability.simplex_grid import (
     SimplexGrid,
     border_weights,
@@ -195,7 +186,7 @@ from tightmargin.solvers.proofs.cones.conflict import Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover
 from tightmargin.solvers.proofs.cones.cover import cover_lemma as cover_cover_lemma
 from tightmargin.solvers.proofs.cones.cover import cover_value as cover_cover_value
-from tightmargin.solvers.proofs.cones.halved_boxes import faces, leaves
+from tightmargin.solvers.proofs.cones.halved_boxes import leaves
 from tightmargin.solvers.proofs.cones.problem import READ, ConeProblem, cone_problem
 from tightmargin.solvers.proofs.cones.simplicial import HalvedOrthants, orthants, tail_difference
 from tightmargin.solvers.proofs.cones.simplicial import cover_lemma as simplicial_cover_lemma
@@ -207,7 +198,7 @@ from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
 from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
 from tightmargin.solvers.proofs.cover.linear_limits import LinearLimit, SquareLimit, proven_limits
 from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, Side
-from tightmargin.solvers.proofs.cover.squares import Directions, Squares, squares_of
+from tightmargin.solvers.proofs.cover.squares import Directions, squares_of
 from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
 from tightmargin.solvers.proofs.exact_qp import exact_qp_bound
 from tightmargin.solvers.proofs.exact_sums.double_sums import double_sums, two_products
@@ -224,8 +215,7 @@ from tightmargin.solvers.proofs.exponential.affine_minorants import (
 from tightmargin.solvers.proofs.exponential.enclosures import exp_between, log_between
 from tightmargin.solvers.proofs.exponential.points import proven_exponential_point, value_above
 from tightmargin.solvers.proofs.exponential.rays import proven_exponential_ray
-from tightmargin.solvers.proofs.farkas import proven_infeasible
-from tightmargin.solvers.proofs.feasible_point import constant_of, near_point, proven_point
+from tightmargin.solvers.proofs.feasible_point import near_point, proven_point
 from tightmargin.solvers.proofs.gap import closes, unit
 from tightmargin.solvers.proofs.implied_limits import limits_of_variables
 from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
@@ -269,14 +259,7 @@ from tightmargin.solvers.proofs.tree.derived import (
     most,
 )
 from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
-from tightmargin.solvers.proofs.tree.tree import (
-    Branch,
-    Leaf,
-    TreeProof,
-    lattice,
-    on_lattice,
-    tree_bound,
-)
+from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, tree_bound
 from tightmargin.solvers.proofs.verdict import judged, judged_without_optimum, weakest
 from tightmargin.solvers.proofs.weak_duality import proven_bound, proven_empty
 from tightmargin.solvers.records import describe
@@ -377,10 +360,7 @@ from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch, 
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.solvers.zero_one.enumeration import capped_sets as enumeration_capped_sets
 from tightmargin.solvers.zero_one.enumeration.active_sets import RationalPoints
-from tightmargin.solvers.zero_one.enumeration.enumeration import (
-    count_sets,
-    zero_one_enumeration,
-)
+from tightmargin.solvers.zero_one.enumeration.enumeration import count_sets, zero_one_enumeration
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.ramp_enumeration import ramp_enumeration
 from tightmargin.solvers.zero_one.packings import document as packings_document
