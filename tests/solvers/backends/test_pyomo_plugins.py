@@ -110,7 +110,7 @@ def test_models_without_optimum_are_named_and_load_nothing(
 
 
 @pytest.mark.parametrize(
-    "name", ["milp_fixed_charge", "miqp_nearest", "lrcp_corners", "nonconvex_circle"]
+    "name", ["milp_equation", "miqp_nearest", "lrcp_corners", "nonconvex_circle"]
 )
 def test_models_of_other_classes_are_refused(name: str) -> None:
     kind = BY_NAME[name].problem_class
