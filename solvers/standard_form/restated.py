@@ -1,11 +1,12 @@
 """A model whose numbers no doubles are, as one of more variables and rows whose numbers are.
 
-A sum of numbers times variables is hi'x + s t, where hi are the nearest doubles, s is a power of
-two and t is a new variable that equals what is lost, over s:
+A sum of numbers times variables is hi'x + s t, where hi are the next doubles towards 0, s is a power
+of two and t is a new variable that equals what is lost, over s:
 
     d t = sum_j d (c_j - hi_j) / s x_j
 
-whose numbers are treated in the same way; d is 1 unless quotients such as a third stand there.
+whose numbers are treated in the same way; d is 1 unless quotients such as a third stand there. What
+is lost of a number has its sign, so that limits of the sum of which t is a part are limits of both.
 
 Squares of an objective, whose numbers lose all digits of a fit far from 0 once they are expanded,
 become squares of new variables that equal their bases. A point of the model with these values is a
@@ -143,7 +144,7 @@ class _Writing:
         kept: list[Any] = []
         rests: Terms = []
         for value, variable in terms:
-            nearest = float(value)
+            nearest = _towards_zero(value)
             kept.append(nearest if variable is None else nearest * variable)
             rest = value - Fraction(nearest)
             if rest:
@@ -264,3 +265,9 @@ def _written(value: Fraction) -> Any:
         if len(parts) > PARTS or not parts[-1]:
             raise NumberError("a number that is no sum of few doubles: write one number")
     return parts[0] if len(parts) == 1 else NPV_SumExpression(parts)
+
+
+def _towards_zero(value: Fraction) -> float:
+    """The nearest double that is no larger in size."""
+    nearest = float(value)
+    return math.nextafter(nearest, 0.0) if abs(Fraction(nearest)) > abs(value) else nearest
