@@ -364,7 +364,7 @@ def outcome(place: Place, mutant: dict[str, Any], tests: dict[str, float]) -> st
 
 
 def run(workers: int, only_survivors_of: str | None) -> int:
-    """Run every mutant that has no outcome yet; the fastest of its tests first."""
+    """Run every mutant that has no outcome yet, those with little to run first."""
     kept = KEPT / "killed.jsonl"
     mutants = json.loads(DRAWN.read_text())["mutants"]
     done = {}
@@ -375,22 +375,28 @@ def run(workers: int, only_survivors_of: str | None) -> int:
     if only_survivors_of is not None:
         rows = map(json.loads, Path(only_survivors_of).read_text().splitlines())
         wanted = [row["mutant"] for row in rows if row["outcome"] == "survived"]
+
+    def tests_of(k: int) -> dict[str, float]:
+        reached = reach.get(mutants[k]["file"], {}).get(mutants[k]["line"], [])
+        return {test: seconds.get(test, 1.0) for test in reached}
+
+    def longest(k: int) -> float:
+        return sum(tests_of(k).values())
+
+    left = sorted((k for k in wanted if k not in done), key=longest)
     places: Queue[Place] = Queue()
     for folder in copies(workers):
         places.put(Place(folder))
 
     def one(k: int) -> dict[str, Any]:
-        mutant = mutants[k]
-        reached = reach.get(mutant["file"], {}).get(mutant["line"], [])
-        tests = {test: seconds.get(test, 1.0) for test in reached}
-        place = places.get()
+        tests, place = tests_of(k), places.get()
         try:
-            return {"mutant": k, "tests": len(tests), "outcome": outcome(place, mutant, tests)}
+            return {"mutant": k, "tests": len(tests), "outcome": outcome(place, mutants[k], tests)}
         finally:
             places.put(place)
 
     with ThreadPoolExecutor(workers) as pool, kept.open("a") as stream:
-        for running in as_completed([pool.submit(one, k) for k in wanted if k not in done]):
+        for running in as_completed([pool.submit(one, k) for k in left]):
             row = running.result()
             stream.write(json.dumps(row) + "\n")
             stream.flush()
