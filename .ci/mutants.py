@@ -11,6 +11,8 @@ operator, constant, condition, return or statement of a line that some test runs
 drawn uniformly from the covered ones of the product, at least a third of them from `KERNEL`. A
 mutant is killed if one of the tests that run its line fails; the fastest runs first, and the first
 failure ends the run. What no test kills is a survivor: a missing test, or an equivalent mutant.
+Where the old suite was run on the survivors of the new one alone, what the new one kills counts as
+killed by both.
 
 Tests share solves. While lines are recorded nothing is shared, so that each test is known for all
 that it stands on: fixtures of any scope and cached functions of tests are made anew for each.
@@ -408,9 +410,9 @@ def run(workers: int, only_survivors_of: str | None) -> int:
 
 
 def table(old: str, new: str) -> int:
-    """Print how many mutants two suites kill, in the kernel and elsewhere."""
-    mutants = json.loads(DRAWN.read_text())["mutants"]
-    rows = []
+    """Print how many mutants two suites kill, in the kernel and elsewhere, and what is left."""
+    drawn = json.loads(DRAWN.read_text())
+    mutants, rows = drawn["mutants"], []
     for name in (old, new):
         read = map(json.loads, Path(name).read_text().splitlines())
         rows.append({row["mutant"]: row["outcome"].startswith("killed") for row in read})
@@ -418,9 +420,16 @@ def table(old: str, new: str) -> int:
     print("|:---|---:|---:|---:|---:|")
     for title, inside in (("kernel and checker", True), ("the rest", False)):
         chosen = [k for k, m in enumerate(mutants) if m["file"].startswith(KERNEL) is inside]
-        before, now = ({k for k in chosen if row.get(k)} for row in rows)
+        now = {k for k in chosen if rows[1].get(k)}
+        before = {k for k in chosen if rows[0].get(k, k in now)}
         share = 100 * len(before & now) / max(1, len(before))
         print(f"| {title} | {len(chosen)} | {len(before)} | {len(now)} | {share:.1f} % |")
+    print("\n| what no test kills | was | became | why |\n|:---|:---|:---|:---|")
+    for k, m in enumerate(mutants):
+        if not rows[1].get(k):
+            was, became = (m[side].replace("|", "\\|") for side in ("old", "new"))
+            place = f"{m['file']}:{m['line']}"
+            print(f"| `{place}` | `{was}` | `{became}` | {m.get('why', 'not answered')} |")
     return 0
 
 
