@@ -251,6 +251,17 @@ def test_reverse_convex_rows_by_hand() -> None:
         assert result.certificate.bound is None or result.certificate.bound <= 1
 
 
+def test_the_first_node_of_a_sphere_has_its_best_point_whatever_the_units_of_its_row() -> None:
+    """The least sum of 20 numbers with the norm 1 is -sqrt(20)."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(20), bounds=(-1, 1))
+    squares = sum(x**2 for x in model.x.values())
+    model.norm = pyo.Constraint(expr=squares / 512 == 1 / 512)
+    model.goal = pyo.Objective(expr=sum(model.x.values()))
+    found = tm.solve(model, method=BOXES, options={"node_limit": 1})
+    assert found.objective == pytest.approx(-math.sqrt(20), rel=1e-9)
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_function_of_python_gets_a_claim_that_names_its_assumption(n: int) -> None:
     polytope = models.random_polytope(np.random.default_rng(n), n, 9)

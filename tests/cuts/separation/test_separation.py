@@ -64,6 +64,8 @@ def test_a_cover_that_presolve_must_not_decide(engine: str, fractional: bool) ->
     found = tm.separate(model, cover, engine=engine, fractional=fractional)
     assert (found.objective, found.status) == (2 + 3 + 5, "optimal")
     assert found.bound == pytest.approx(10, abs=1e-5)
+    if engine != "branch-and-bound":  # which proves its bound, and claims none
+        assert found.certificate.solver_bound == pytest.approx(10, abs=1e-5)
     if not fractional:
         assert all(seen)
     assert found.asked == len(seen)
@@ -133,7 +135,8 @@ def test_a_point_has_what_the_model_has() -> None:
             point["z"][0] = 1.0
         return []
 
-    assert tm.separate(model, looks).objective == 0
+    found = tm.separate(model, looks)
+    assert (found.objective, found.nodes) == (0, 1), "its relaxation is whole: nothing is split"
 
 
 @pytest.mark.parametrize("engine", MIXED)

@@ -46,6 +46,9 @@ def test_what_a_run_leaves_is_shown_and_named() -> None:
         assert rounds == 1 or np.linalg.norm(run.left, axis=1).max() <= run.gamma
         assert words in legend_words(stopped)
         assert any("proven" in word for word in legend_words(stopped)) == stopped.proven
+        (axes,) = cut_figure(stopped).axes
+        closed = np.vstack([run.corners, run.corners[:1]]).tolist()
+        assert closed in [line.get_xydata().tolist() for line in axes.lines], "all sides of P"
 
 
 def legend_words(result: CuttingPlaneResult) -> list[str]:

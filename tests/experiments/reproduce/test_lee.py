@@ -109,10 +109,12 @@ def test_every_statement_gets_the_verdict_that_is_listed(
             assert one["stated"] != pytest.approx(one["ours"], rel=0.01)
     json.dumps(found, allow_nan=False)
     if part == "linear":
-        radius = {one["key"]: one for one in found}["radius"]
+        by_key = {one["key"]: one for one in found}
+        radius = by_key["radius"]
         assert radius["stated"] < radius["ours"] < radius["corrected"] < 1
         # A point is not drawn in 450000 times from 100000 with a chance of about exp(-4.5).
         assert radius["ours"] == pytest.approx(np.exp(-4.5), rel=0.1)
+        assert by_key["hard bound"]["ours"] == pytest.approx(np.exp(-5), abs=0.03), "500 from 100"
 
 
 def test_parts_of_statements_by_hand() -> None:
@@ -144,8 +146,11 @@ def test_the_printed_kernel_problem_has_the_value_of_scikit_learn() -> None:
     signed[machine.support_] = machine.dual_coef_[0]
     losses = np.maximum(0, 1 - data.y * machine.decision_function(gram))
     value = ridge * float(signed @ gram @ signed) + float(losses.sum()) / 2
-    (printed,) = [one for one in soft_margin.kernel_findings() if one["key"] == "kernel"]
-    assert printed["stated"] == pytest.approx(value, rel=1e-6)
+    found = {one["key"]: one["ours" if one["key"] == "semidefinite" else "stated"]
+             for one in soft_margin.kernel_findings()}  # fmt: skip
+    assert found["kernel"] == pytest.approx(value, rel=1e-6)
+    near = np.exp(-0.7 * ((data.X[:, None] - data.X) ** 2).sum(axis=2))
+    assert found["semidefinite"] == pytest.approx(np.linalg.eigvalsh(near).min(), rel=1e-6)
 
 
 def test_the_expected_hinge_loss_is_its_integral() -> None:
@@ -222,6 +227,9 @@ def test_the_optimum_of_the_classes_is_proven_without_the_local_search(
     assert classes["exact"] == pytest.approx(other.objective, rel=2e-6)
     assert multiclass.fit_row(classes).verdict is Verdict.CERTIFIED
     assert all(claim.holds for claim in multiclass._claims([classes])[:2])
+    # Points that stray are four times as far out as the mean of the class after theirs.
+    mean = np.exp(2j * np.pi * (data.y[:2] + 1) / 3)
+    np.testing.assert_allclose(data.X[:2], 4 * np.column_stack([mean.real, mean.imag]), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +262,9 @@ def test_bounds_on_a_matrix_are_in_order_and_its_optimum_has_the_rank(
 
     brute = rank_one_on_circle(data, 3, "free", matrix_runs.RIDGE, angles=24)
     assert matrices["exact"] == pytest.approx(brute, rel=2e-5)
+    for axes in matrix.matrices_figure([matrices]).axes[1:]:
+        drawn = [float(text.get_text()) for text in axes.texts]
+        assert np.linalg.norm(drawn) == pytest.approx(1.0, abs=0.02), "divided by its norm"
 
 
 def test_claims_about_matrices_see_what_is_wrong(matrices: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from tests.inside.formulations import (
 )
 from tests.references import reference_solutions
 from tests.support.command_line import run
-from tightmargin.formulations import GramData, TrainingData, c_svc
+from tightmargin.formulations import GramData, MulticlassData, TrainingData, c_svc
 from tightmargin.solvers import SolveResult, Verdict, solve
 
 DATA = reference_solutions.points("overlapping", 3, n=24, d=3)
@@ -129,6 +129,9 @@ def test_a_record_turns_equal_eigenvalues_and_nothing_else() -> None:
     record["components"]["basis"] = (prepared.components.basis @ turn).tolist()
     again = restore(corners, record)
     np.testing.assert_allclose(again.data.X, prepared.data.X @ turn, atol=1e-14)
+    several = restore(MulticlassData(corners.X, np.array([0, 1, 2, 1])), record).data
+    assert several.y.tolist() == [0, 1, 2, 1]
+    np.testing.assert_array_equal(several.X, again.data.X)
     distinct = fit_kernel_pca(DATA, keep=4, **KERNELS["rbf"])
     np.testing.assert_allclose(distinct.turned(-distinct.basis).basis, -distinct.basis, rtol=1e-15)
 
