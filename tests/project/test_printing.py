@@ -113,6 +113,10 @@ def test_printed_ends_and_bounds_hold_the_proven_ones(low: float, high: float) -
         assert float(bound_text(value)) == value
 
 
+def test_classes_that_are_left_out_are_counted() -> None:
+    assert "1 of 5 and 2 classes more" in repr(tm.MulticlassData(np.eye(8), np.arange(8)))
+
+
 def test_rows_print_as_mathematics_as_they_are_now_and_make_none() -> None:
     model = tm.c_svc(tm.TrainingData([[0.5, -2.0], [1.0, 3.0]], [-1, 1]), C=1.0)
     text = repr(model.margin)

@@ -13,6 +13,7 @@ import tightmargin as tm
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import highs, standard_form, zero_one_enumeration
 from tests.references.reference_solutions import points
+from tests.support.certified import checked
 from tightmargin.formulations import ProblemClass
 from tightmargin.solvers import Claim, Status, Verdict
 
@@ -105,6 +106,8 @@ def test_the_lower_end_of_the_range_of_nu_is_reported():
     assert f"nu_min = {found.nu_min:.6g}" in low.message
     assert "extended nu-SVC" in low.message
     assert low.objective == pytest.approx(0, abs=1e-7)
+    exactly = checked(tm.nu_svc(data, nu=found.nu_min / 2), w=[0.0], b=0.0, rho=0.0, xi=np.zeros(4))
+    assert "nu_min" in exactly.facts["degenerate"]
 
 
 @pytest.mark.parametrize("transformation", ["bigm", "hull", "mbigm"])

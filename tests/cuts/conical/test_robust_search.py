@@ -16,6 +16,7 @@ from tests.inside import solvers as kernel
 from tests.inside.cuts import _problem
 from tests.inside.formulations import level_price, robust_risk, window
 from tests.references.extended_nu import by_all_outliers
+from tests.support.certified import checked
 from tightmargin.cuts import robust_search
 from tightmargin.solvers import Verdict
 
@@ -146,6 +147,8 @@ def test_auto_leaves_a_model_to_the_search_which_certifies_it(mode: str) -> None
     risk, q = robust_risk(data, w, b, nu=NU, mu=MU)
     assert found.objective == pytest.approx(risk, rel=1e-9)
     np.testing.assert_array_equal(found.values["z"], q * data.n)
+    outside = checked(model, **{name: 2 * value for name, value in found.values.items()})
+    assert outside.objective == pytest.approx(expected, rel=1e-6), "twice as long is drawn in"
 
 
 @pytest.mark.parametrize("mode", MODES)

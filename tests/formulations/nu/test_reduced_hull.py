@@ -136,6 +136,15 @@ def test_partial_sort_takes_what_a_full_sort_takes(mass: float, equal: bool) -> 
     assert scores[taken].max() == scores[taken[-1]]
 
 
+def test_what_the_sort_leaves_out_of_unequal_prices_is_counted() -> None:
+    """The two lowest scores, 0, have all of nu = 1/2 but 2^-41, which the third, 1, has."""
+    left = 2.0**-41
+    data = TrainingData([[0.0], [0.0], [1.0]], [1, -1, 1])
+    words = {"nu": 0.5, "class_balance": [0.25, 0.25 - left, 0.5 + left], "intercept": "none"}
+    found = checked(tm.extended_nu_svc(data, **words), w=[1.0])
+    assert abs(found.objective - -left) <= found.error <= 1e-11
+
+
 def test_equal_points_are_no_general_position() -> None:
     data = TrainingData(
         [[0, 0], [1, 0], [1, 0], [2, 1], [4, 0], [3, 2], [0.5, 5], [-2, 1]],

@@ -183,6 +183,9 @@ def test_the_limit_is_one_for_solver_and_proof_and_is_told_as_it_was_asked(
     assert found.time_limit == 30.0
     assert given, "it was asked"
     assert sum(given) < 30.0, "something is left for the search"
+    given.clear()
+    tm.solve(separating(24), prove=20.0)
+    assert len(given) == 2, "and asked again when the seconds of a proof are over"
 
 
 def test_a_proof_has_what_is_left_of_a_limit_and_no_limit_without_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -168,6 +169,8 @@ def test_numbers_that_are_none_prove_nothing_or_are_clipped_into_the_box() -> No
     y = np.array([1.0, -1.0, -1.0])
     problem = PricedProblem(PointRows(np.eye(3)), y, np.ones(3), NU, "free", total=Fraction(5, 2))
     assert exact_multipliers(problem, np.ones(3)) is None
+    fewer = exact_multipliers(replace(problem, total=Fraction(1)), np.ones(3))
+    assert not all(fewer.hypotheses(problem).values()), "they sum to 1, not to 5/2"
 
 
 POINTS = np.random.default_rng(4).standard_normal((9, 3))

@@ -276,6 +276,13 @@ def test_what_is_true_proves_the_optimum(seed: int, intercept: str) -> None:
     assert (lemma.value, lemma.hypotheses) == (tree.cover.value, {COVERED: True})
 
 
+def test_a_better_hyperplane_from_elsewhere_is_kept() -> None:
+    tree = grown(problem(2), 0)
+    before, tree.seed = tree.objective, 1  # 0 is the sample that is known
+    tree.look_elsewhere()
+    assert least(2, "free") - 1e-9 <= tree.objective < 0.9 * before
+
+
 @pytest.mark.parametrize("at", range(1, 9) if FULL else (1, 5))
 def test_an_interrupt_at_any_push_loses_no_node(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, real = itertools.count(1), heapq.heappush
