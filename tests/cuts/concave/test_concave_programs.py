@@ -328,7 +328,7 @@ def test_a_finished_loop_is_a_proof_and_a_higher_level_is_none(
     y = sequence.multipliers
     for forged in (
         replace(sequence, multipliers=np.zeros_like(y)), replace(sequence, multipliers=-y),
-        replace(sequence, multipliers=y[:-1]),
+        replace(sequence, multipliers=y[:-1]), replace(sequence, multipliers=y[:, None]),
         replace(sequence, cuts=sequence.cuts[:-1], multipliers=y[:-1]),
     ):  # fmt: skip
         assert kernel.cuts_bound(form, forged) is None, "what is left has to be empty"

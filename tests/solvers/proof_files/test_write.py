@@ -336,12 +336,23 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
 
 
 def test_the_word_of_a_solver_is_no_proof_of_infeasibility(tmp_path: Path) -> None:
-    """Of a disc and a line that meet, and of a disc and a line apart, without multipliers."""
-    for name, empty in (("socp_disc_and_line_apart", True), ("socp_disc", False)):
-        form = standard_form(BY_NAME[name].build())
+    """A disc and a line that meet or are apart; (x, y) from (3, 4) on is farther away than 4.9.
+
+    The limits of a disc and of a cone say it, or multipliers that are not all in the dual cone.
+    """
+    ends = {"x": (3.0, 4.0), "y": (4.0, 5.0), "t": (0.0, 4.9)}
+    norm = tiny_trees.model({}, {**ends}, lambda m: m.t, lambda m: m.x**2 + m.y**2 <= m.t**2)
+    ends = {"x": (1.0, 1.5), "y": (0.0, 1.0), "t": (0.0, 1.0)}
+    product = tiny_trees.model({}, {**ends}, lambda m: m.t, lambda m: 4 * m.x**2 <= m.y * m.t)
+    outside = {"rows": [[1.0, -0.606, -0.808]]}
+    for model, duals, empty in (
+        (BY_NAME["socp_disc_and_line_apart"].build(), {}, True), (product, {}, True),
+        (norm, outside, True), (norm, {}, False), (BY_NAME["socp_disc"].build(), {}, False),
+    ):  # fmt: skip
+        form = standard_form(model)
         kind = classify(form)
-        document = infeasible_document(form, kind, multipliers_by_name({}, form, kind))
-        if empty:  # the limits of the disc say it
+        document = infeasible_document(form, kind, multipliers_by_name(duals, form, kind))
+        if empty:
             assert write_document(document, tmp_path / "proof.json").kind == "infeasible"
         else:
             with pytest.raises(NotProvenError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -223,6 +224,17 @@ def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def lower_of(proof: Any) -> float:
     return float(proof.lower + proof.model.constant)
+
+
+def test_a_lower_end_may_be_the_price_of_a_class_and_no_more(tmp_path: Path) -> None:
+    """w = 0 gives up the negative point for 1; to keep one of each class takes |w| > 13."""
+    data = tm.TrainingData([[0.0], [0.1], [-0.1], [0.05]], [1, 1, 1, -1])
+    model = built("zero_one_big_m", data, "free", 1.0)
+    tm.solve(model, method="cone-search", proof=tmp_path / "proof.json")
+    found = read(str(tmp_path / "proof.json"))
+    for lower, true in (("1", True), (f"{10**30 + 1}/{10**30}", False)):
+        forged = with_changes(found, {"claim": {"kind": "bounds", "lower": lower}})
+        assert (accepted(forged) is not None) == true
 
 
 # Changes of a document, whose part for the cones is p, at places that are written with dots.

@@ -190,10 +190,20 @@ def test_lying_slopes_and_multipliers_prove_nothing_false() -> None:
         point = proven_exponential_point(form, full)
         assert point.exact
         assert point.varying >= value(x, y) - 1e-12
+        told = repr(point).partition("at most ")[2].partition(",")[0]
+        assert Fraction(told) >= Fraction(point.varying)
         assert point.varying == pytest.approx(value(x, y), rel=1e-12)
     assert best > -math.inf
     full[read.columns] = 0.0, -0.5  # outside the domain of the logarithm
     assert proven_exponential_point(form, full) is None
+
+
+@pytest.mark.parametrize("goal", [lambda x: x**2, lambda x: pyo.exp(x) + pyo.sin(x)])
+def test_what_is_no_model_of_exp_and_log_alone_has_no_affine_functions(goal: Any) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 1))
+    m.goal = pyo.Objective(expr=goal(m.x))
+    assert minorised(standard_form(m), []) is None
 
 
 def test_lying_rays_prove_nothing_false() -> None:

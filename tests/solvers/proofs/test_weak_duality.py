@@ -31,6 +31,7 @@ from tests.inside.solvers import (
     exact_qp_bound,
     is_semidefinite,
     limits_of_variables,
+    pack,
     proven_bound,
     standard_form,
 )
@@ -266,6 +267,18 @@ def test_no_multipliers_prove_too_much(name: str, scale: str) -> None:
     if scale != "tiny":  # where products underflow it may be that nothing is proven
         assert len(proven) > 30
         assert max(proven) >= optimum * (1 - 1e-6), "the true ones prove it"
+
+
+def test_a_matrix_out_of_the_cone_is_lifted_into_it() -> None:
+    """a + b in [[a, 1], [1, b]]: 2. A matrix of 2.01 and -0.01 is lifted by 0.01, of a, b <= 4."""
+    m = pyo.ConcreteModel()
+    m.a, m.b = pyo.Var(bounds=(0, 4)), pyo.Var(bounds=(0, 4))
+    psd(m, "matrix", [[m.a], [1.0, m.b]])
+    m.cost = pyo.Objective(expr=m.a + m.b)
+    subject = Subject(standard_form(m))
+    z = np.zeros(len(subject.conic.b))
+    z[-3:] = pack(np.array([[1.0, -1.01], [-1.01, 1.0]]))
+    assert 2 - 0.08 <= proven_bound(subject, np.zeros(2), z, None).varying <= 2
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
