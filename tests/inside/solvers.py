@@ -42,7 +42,7 @@ from tightmargin.solvers.canonical_form.named_values import (
     named_values,
     point_with,
 )
-from tightmargin.solvers.canonical_form.scaled_conic import ScaledConic
+from tightmargin.solvers.canonical_form.scaled_conic import Factors, ScaledConic
 from tightmargin.solvers.canonical_form.squares import complete_squares
 from tightmargin.solvers.certificates import certify_point, normal_matrix
 from tightmargin.solvers.certificates.case import Case, Certified

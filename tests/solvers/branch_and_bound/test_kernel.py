@@ -260,6 +260,16 @@ def test_underflow_is_charged_as_often_as_it_is_multiplied(power: int) -> None:
     assert top == math.inf or Fraction(top) >= missed
 
 
+def test_a_slope_that_the_cost_cancels_keeps_its_rounding() -> None:
+    """f = (3 x - y)^2 / 2 - q x + r y falls along (1, 3) or (-1, -3), where q = 3 r is rounded."""
+    q, r, size = 9 * 1.1, 3 * 1.1, 2.0**60
+    model = pyo.ConcreteModel()
+    model.x, model.y = (pyo.Var(within=pyo.Integers, bounds=(-size, size)) for _ in range(2))
+    model.goal = pyo.Objective(expr=(3 * model.x - model.y) ** 2 / 2 - q * model.x + r * model.y)
+    found = leaf(model, numbers(1.0, (), (), (0,), [1.1]))
+    assert Fraction(found.varying) <= -abs(Fraction(q) - 3 * Fraction(r)) * 2**58 < -100
+
+
 def test_numbers_that_are_no_doubles_and_places_that_are_no_integers_prove_nothing() -> None:
     model = pyo.ConcreteModel()
     model.x = pyo.Var(within=pyo.Integers, bounds=(0, 4000))
@@ -268,7 +278,6 @@ def test_numbers_that_are_no_doubles_and_places_that_are_no_integers_prove_nothi
     model.goal = pyo.Objective(expr=model.t)
     subject = subject_of(model)
     rows = first_rows(subject, math.inf)
-    assert rows is not None
     flat = numbers(0.0)
     right = DerivedLimit(1, 1, 0.05, flat)
     assert holds(subject, rows, right, math.inf)

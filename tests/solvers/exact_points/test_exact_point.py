@@ -78,6 +78,15 @@ def test_integers_are_rounded_and_the_rest_is_repaired() -> None:
     assert repaired(form, [1.0, 0.0, 0.0, 0.0]) is None
 
 
+def test_a_column_that_the_objective_squares_stays() -> None:
+    m = pyo.ConcreteModel()
+    m.p, m.t = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 1))
+    m.square = pyo.Constraint(expr=m.p**2 <= m.t)
+    m.room = pyo.Constraint(expr=m.p + m.t >= -5)
+    m.goal = pyo.Objective(expr=-(m.p**2))
+    assert repaired(standard_form(m), [0.75, 1.0]).varying <= -0.5625
+
+
 def test_no_point_is_made_up_where_there_is_none() -> None:
     """Seven coordinates of at most 1/7 rounded down never sum to 1: near, and nothing more."""
     assert 7 * Fraction(1 / 7) < 1

@@ -122,7 +122,6 @@ def test_excess_is_the_least_double_or_a_little_more(kind: str) -> None:
         lower = np.where(step < 0, np.nextafter(near, -INF), np.where(step > 0, near, -INF))
         upper = np.where(rng.random(len(near)) < 0.3, near, np.nextafter(near, INF))
         at = point_of(x, exact)
-        assert at is not None
         assert exact_dots(A, at) == true
         found = linear_excess(with_rows(A, lower, upper), at)
         for k, (number, size) in enumerate(zip(true, sizes(A, x), strict=True)):
@@ -144,7 +143,7 @@ def with_rows(A: sp.csr_matrix, lower: Array, upper: Array) -> StandardForm:
     return StandardForm(**{name: values[name] for name in StandardForm.__dataclass_fields__})
 
 
-def test_products_that_underflow_are_left_to_fractions() -> None:
+def test_what_doubles_do_not_show_is_left_to_fractions() -> None:
     """1e-200 x 1e-200 is 0 in doubles, and a row x y <= 0 is missed all the same."""
     body = LocalQuadratic(np.arange(2), np.array([0]), np.array([1]), np.ones(1), np.zeros(2), 0.0)
     row = QuadraticRow(body, -INF, 0.0, None)
@@ -152,9 +151,12 @@ def test_products_that_underflow_are_left_to_fractions() -> None:
     assert not sums_outside(stacked([row]), at.x, at.rest)[1][0]
     assert quadratic_excess([row], at)[0] > 0
     form = with_rows(sp.csr_matrix([[1e-200]]), np.array([-INF]), np.zeros(1))
-    tiny = point_of(np.array([1e-200]), {})
-    assert tiny is not None
-    assert linear_excess(form, tiny)[0] > 0
+    assert linear_excess(form, point_of(np.array([1e-200]), {}))[0] > 0
+    # So are sums that twice the precision does not tell from 1: 2^100 + 1 + 2^-100 - 2^100.
+    A = sp.csr_matrix([[1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, -1.0, 1.0]])
+    at = point_of(2.0 ** np.array([100, 0, -100, 100]), {})
+    found = linear_excess(with_rows(A, np.array([-INF, -1.0]), np.array([1.0, INF])), at)
+    assert ((found >= 2.0**-100) & (found < 2.0**-99)).all()
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.inside.solvers import (
+    Factors,
     Limits,
     Subject,
     clarabel,
@@ -279,6 +280,20 @@ def test_a_matrix_out_of_the_cone_is_lifted_into_it() -> None:
     z = np.zeros(len(subject.conic.b))
     z[-3:] = pack(np.array([[1.0, -1.01], [-1.01, 1.0]]))
     assert 2 - 0.08 <= proven_bound(subject, np.zeros(2), z, None).varying <= 2
+
+
+@pytest.mark.parametrize("u", [1.0, 2.0**-30])
+def test_a_cone_whose_sum_lost_one_end_is_not_scaled(u: float) -> None:
+    """h^2 <= (s + 1) (t + u^2), s <= 1 and t <= u^2: h <= 2 u, and 1 + u^2 is 1."""
+    m = pyo.ConcreteModel()
+    m.h, m.s, m.t = pyo.Var(), pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, u * u))
+    m.cone = pyo.Constraint(expr=m.h**2 <= m.s * m.t + u * u * m.s + m.t + u * u)
+    m.cost = pyo.Objective(expr=-m.h)
+    subject = Subject(standard_form(m))
+    z = np.r_[np.zeros(len(subject.conic.b) - 3), 0.5, 0.0, -0.5]
+    factors = Factors(np.array([u, 1.0, u * u]), np.ones(0), (), u)
+    found = proven_bound(subject, np.zeros(3), z, None, factors=factors)
+    assert found is None if u < 1 else -2.000001 <= found.varying <= -2
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")

@@ -257,6 +257,11 @@ def test_a_search_without_a_point_to_start_from_raises_its_cutoff() -> None:
     far = conflict_search(apart, penalty=1e-4, intercept="penalised", side=ends)
     rows = [(np.r_[none, 0.0], -np.inf, -1e4, "row")]
     assert far.objective == pytest.approx(replace(edit, rows=rows).optimum(), rel=2e-6)
+    large = TrainingData(2.0**20 * apart.X, apart.y)
+    ends = replace(ends, most=np.array([-1e4 / 2**20]))
+    far = conflict_search(large, penalty=1e-4 / 2**40, intercept="none", side=ends)
+    optimum = replace(edit, intercept="none", rows=rows).optimum()
+    assert far.objective * 2.0**40 == pytest.approx(optimum, rel=2e-6)
 
 
 def row(expression: Callable[[pyo.ConcreteModel], Any]) -> Edit:
