@@ -182,7 +182,7 @@ from tightmargin.solvers.proof_files.result_proof import write_proof
 from tightmargin.solvers.proof_files.write import infeasible_document, write_document, write_tree
 from tightmargin.solvers.proofs import rays
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
-from tightmargin.solvers.proofs.cones.conflict import Conflict
+from tightmargin.solvers.proofs.cones.conflict import Caps, Conflict
 from tightmargin.solvers.proofs.cones.cover import ConeCover
 from tightmargin.solvers.proofs.cones.cover import cover_lemma as cover_cover_lemma
 from tightmargin.solvers.proofs.cones.cover import cover_value as cover_cover_value

@@ -60,6 +60,17 @@ def test_equations_are_solved_in_rational_numbers() -> None:
     assert repaired(standard_form(m), [1 / 3, 1 / 3, 2 / 3]) is None
 
 
+def test_a_price_that_one_product_alone_holds_up_falls_to_its_row() -> None:
+    """t >= p^2 / (T + 1) = 1 with p = 2 and T = 3, from t = 1.5."""
+    m = pyo.ConcreteModel()
+    m.p, m.T, m.t = pyo.Var(), pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, None))
+    m.cone = pyo.Constraint(expr=m.p**2 - m.t * m.T - m.t <= 0)
+    m.two = pyo.Constraint(expr=m.p == 2)
+    m.goal = pyo.Objective(expr=m.t)
+    found = repaired(standard_form(m), [2.0, 3.0, 1.5])
+    assert 1 <= found.varying <= 1 + 1e-12
+
+
 def test_integers_are_rounded_and_the_rest_is_repaired() -> None:
     """w x >= 1 - 5 z and sum z = 1: the equation has no column to be solved for, and needs none."""
     m = pyo.ConcreteModel()

@@ -232,6 +232,8 @@ def test_squares_are_refused_where_numbers_would_be_lost() -> None:
     given = cover.directions
     for factor in (1e-200, 1e200, np.nan):
         assert squares_of(form, replace(given, vectors=given.vectors * factor)) is None
+    for kind in (np.float32, complex):
+        assert squares_of(form, replace(given, weights=given.weights.astype(kind))) is None
     assert squares_of(form, Directions(given.vectors, given.weights, ((0, 1),))) is None
     other, reverse, _ = case(*CASES[1])
     rows = reverse.directions.rows

@@ -16,6 +16,7 @@ import pytest
 import tightmargin as tm
 from tests.inside.solvers import (
     READ,
+    Caps,
     ConeCover,
     ConeProblem,
     Conflict,
@@ -108,6 +109,19 @@ def test_what_is_no_conflict_is_refused() -> None:
         with pytest.raises(ValueError, match="other points, or other multipliers"):
             cover_value(problem, ConeCover(bits, (bad,)))
         assert cover_lemma(problem, ConeCover(bits, (bad,)), 1e9) is None
+
+
+def test_caps_with_multipliers_beyond_all_doubles_say_nothing() -> None:
+    """w^2 / 2 + max(0, 1 - w) / 4 is least at w = 1/4, which w <= 5 allows."""
+    row = {"weights": np.ones((1, 1)), "of_b": np.zeros(1), "most": np.full(1, 5.0)}
+    sides, one = replace(SideRows.nothing(1, 1), **row), np.ones(1)
+    problem = cone_problem(
+        one[None], one, one / 4, intercept="none", ramp=True, square=0.5, sides=sides
+    )
+    none = np.zeros(0, dtype=np.intp)
+    for of_row in (0.0, 1e300):  # of which the square is no double
+        cover = ConeCover(np.zeros(2, dtype=bool), (Caps(none, np.zeros(0), of_row * one, none),))
+        assert cover_value(problem, cover, 1.0) <= 7 / 32
 
 
 @pytest.mark.parametrize("missed", [1e-4, 0.1, 0.3, 1.0, 10.0])

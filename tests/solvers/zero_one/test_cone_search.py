@@ -92,6 +92,10 @@ def test_limits_and_ctrl_c_keep_what_is_known() -> None:
     again = searched(cell_limit=500, incumbent=(whole.w, whole.b))
     assert again.objective <= whole.objective * (1 + 1e-12)
     assert [point.bound for point in whole.trace] == sorted(point.bound for point in whole.trace)
+    # Before a cell is halved, two points at a distance of 2 have their widest margin.
+    two = TrainingData(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0]))
+    first = cone_search(two, penalty=10.0, intercept="penalised", cell_limit=1)
+    assert first.objective == pytest.approx(1, rel=1e-6)
     stopped = searched(progress=interrupt)
     assert stopped.stop is StopReason.INTERRUPTED
     assert 0 < stopped.bound <= stopped.objective
