@@ -183,6 +183,7 @@ from tightmargin.solvers.proof_files.write import infeasible_document, write_doc
 from tightmargin.solvers.proofs import rays
 from tightmargin.solvers.proofs.cones.cell_bounds import cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import Caps, Conflict
+from tightmargin.solvers.proofs.cones.conflict import proven as conflict_proven
 from tightmargin.solvers.proofs.cones.cover import ConeCover
 from tightmargin.solvers.proofs.cones.cover import cover_lemma as cover_cover_lemma
 from tightmargin.solvers.proofs.cones.cover import cover_value as cover_cover_value

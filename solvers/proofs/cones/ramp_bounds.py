@@ -58,12 +58,15 @@ class _Pieces:
         over = self.constant - ceiling
         size = self.slope * self.slope + 4 * self.m * np.abs(over)
         root = np.sqrt(np.maximum(self.slope * self.slope - 4 * self.m * over, 0.0) + WIDER * size)
-        flat = self.m * self.stop * self.stop <= WIDER * np.abs(over)
+        # A line has no roots to look for: all of its interval counts, wherever it ends.
+        square = np.where(self.m > 0, self.m * self.stop * self.stop, 0.0)
+        flat = square <= WIDER * np.abs(over)
         low = np.where(flat, 0.0, (-self.slope - root) / (2 * self.m))
         high = np.where(flat, np.inf, (-self.slope + root) / (2 * self.m))
         low = np.maximum(low * np.where(low > 0, 1 - WIDER, 1 + WIDER), self.start)
         high = np.minimum(high * (1 + WIDER), self.stop)
-        there = low <= high
+        above = (self.m == 0) & (self.slope == 0) & (over > 0)
+        there = (low <= high) & ~above
         return np.where(there, low, np.inf).min(axis=1), np.where(there, high, 0.0).max(axis=1)
 
 

@@ -28,6 +28,7 @@ from tests.inside.solvers import (
     zero_one_enumeration,
 )
 from tests.inside.solvers import checker_read as read
+from tests.inside.solvers import conflict_proven as caps_proven
 from tests.inside.solvers import cover_cover_lemma as cover_lemma
 from tests.inside.solvers import cover_cover_value as cover_value
 from tests.references.brute_force import zero_one_beside
@@ -122,6 +123,28 @@ def test_caps_with_multipliers_beyond_all_doubles_say_nothing() -> None:
     for of_row in (0.0, 1e300):  # of which the square is no double
         cover = ConeCover(np.zeros(2, dtype=bool), (Caps(none, np.zeros(0), of_row * one, none),))
         assert cover_value(problem, cover, 1.0) <= 7 / 32
+
+
+def test_a_cell_that_holds_w_0_is_bounded_for_every_size_of_b() -> None:
+    """Beyond the last margin a cell's bound does not grow: that piece counts where it is low."""
+    X = np.array([np.r_[np.full(3, s), np.full(12, 1.4 * g)] for s in (0.7, 1.4, -1.4)
+                  for g in (1, -1)])  # fmt: skip
+    y, prices = np.sign(np.arange(6) - 1.5) * -1.0, np.array([1e3, 1e3, 1e2, 1e2, 1e2, 1e2])
+    problem = cone_problem(X, y, prices, intercept="free", ramp=True, square=0.5)
+    w, b = 1.0001 * np.r_[np.full(3, 2 / 6.3), np.zeros(12)], 1.0001 / 3
+    cost = w @ w / 2 + prices @ np.clip(1 - y * (X @ w + b), 0, 2)
+    Z, signs = ((X - problem.centre) * y[:, None])[problem.order], y[problem.order]
+    a = cp.Variable(6, nonneg=True)
+    rows = [a <= problem.prices, signs @ a == 0]
+    cp.Problem(cp.Maximize(cp.sum(a) - cp.sum_squares(Z.T @ a) / 2), rows).solve(cp.CLARABEL)
+    caps = Caps(np.arange(6), np.clip(a.value, 0, problem.prices), np.zeros(0), np.zeros(0, int))
+    centre, half = np.zeros((1, 16)), np.ones((1, 16))
+    centre[0, -1], half[0, -1] = 1.0, 0.0  # b = 1, and w no larger
+    inside = np.r_[w, b + problem.centre @ w] * problem.units
+    assert np.abs(inside).argmax() == 15
+    assert inside[-1] > 0
+    known = caps_proven(problem, (caps,))
+    assert cell_bounds(problem, centre, half, 1e3, known)[0] <= cost
 
 
 @pytest.mark.parametrize("missed", [1e-4, 0.1, 0.3, 1.0, 10.0])
