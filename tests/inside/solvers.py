@@ -267,6 +267,7 @@ from tightmargin.solvers.records import describe
 from tightmargin.solvers.result import DERIVED, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.rigorous_svm import methods as rigorous_svm_methods
 from tightmargin.solvers.rigorous_svm.decomposition import iterate, kernel_rows
+from tightmargin.solvers.rigorous_svm.decomposition import run as decomposition_run
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import Decomposition
 from tightmargin.solvers.rigorous_svm.decomposition.iterate import Iterate
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import pair_step

@@ -24,6 +24,7 @@ from tests.inside.solvers import (
     subproblem,
     working_set,
 )
+from tests.inside.solvers import decomposition_run as runs
 from tests.inside.solvers import iterate as iterates
 from tests.inside.solvers import kernel_rows as rows
 from tests.references.reference_solutions import hinge, points
@@ -177,6 +178,16 @@ def test_above_the_limit_it_stalls_and_names_norm_limit() -> None:
     assert found.point.objective >= least - 1e-7
     assert found.point.gap <= 1e-2 * least
     assert all(b.gap <= a.gap for a, b in itertools.pairwise(found.trace))
+
+
+def test_a_run_without_progress_is_called_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LEAST_PATIENCE", 150), ("PATIENCE", 0), ("SHRINKS", 0), ("RISES", 1e9)):
+        monkeypatch.setattr(runs, name, value)
+    data = rbf(True)
+    found = decomposition(data, norm_bound=at_cost(data, 2.0)[0])
+    assert found.stop is StopReason.STALLED
+    assert 150 <= found.steps <= 250
+    assert "shrinks no further" in found.message
 
 
 @pytest.mark.parametrize("q", [2, 6])
