@@ -1,7 +1,7 @@
 """A model whose numbers no doubles are, as one of more variables and rows whose numbers are.
 
-A sum of numbers times variables is hi'x + s t, where hi are the next doubles towards 0, s is a power
-of two and t is a new variable that equals what is lost, over s:
+A sum of numbers times variables is hi'x + s t, where hi are the next doubles towards 0, s is a
+power of two and t is a new variable that equals what is lost, over s:
 
     d t = sum_j d (c_j - hi_j) / s x_j
 
