@@ -51,7 +51,7 @@ results: $(DEV_STAMP)  ## the papers' tables and figures at full size, into docs
 # this variable; an empty value counts as unset.
 test: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(DEV_STAMP)  ## the tests that a person waits for, about 10 minutes on two cores
+test: $(DEV_STAMP)  ## the tests that a person waits for, about 6 minutes on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Each step exports what it needs. ARGS="--seed 7" searches among other cases.
@@ -110,7 +110,7 @@ env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
 test-processors: $(DEV_STAMP)  ## the tests as older and newer processors compute them, about an hour; resumes
 	$(BIN)/python .ci/processors.py --workers $(WORKERS) $(ARGS)
 
-test-lowest:  ## the tests on the oldest versions that pyproject.toml admits, about 10 minutes
+test-lowest:  ## the tests on the oldest versions that pyproject.toml admits, about 8 minutes
 	@$(MAKE) --no-print-directory env
 	@$(BIN)/python .ci/lowest_constraints.py > .venv-lowest.new
 	@cmp -s .venv-lowest.new .venv-lowest.txt || cp .venv-lowest.new .venv-lowest.txt
