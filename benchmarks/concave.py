@@ -23,8 +23,9 @@ from tightmargin.cuts.concave.solving import minimise_concave
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import LicenceError, SizeLimitError, SolverNotInstalledError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 
 LIMIT = 60.0  # seconds a run
 TOLERANCE = 1e-6

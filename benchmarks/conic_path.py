@@ -29,9 +29,8 @@ from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
 from tightmargin.solvers.conic.path_result import ConicPath
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import standard_form
 
 Array = NDArray[np.float64]

@@ -45,6 +45,7 @@ from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import deriving_time
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -60,7 +61,6 @@ from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
 from tightmargin.solvers.parameter_words import Word, register_word
 from tightmargin.solvers.proof_files.result_proof import register_document
-from tightmargin.solvers.result import Status
 
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 

@@ -18,7 +18,7 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.explaining.explain import Infeasibility, explain_infeasible
 from tightmargin.solvers.files.exporting import export
 from tightmargin.solvers.files.reading import read_model
@@ -38,7 +38,7 @@ from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import direct_probabilities
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers.result import Certificate, SolveResult
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +43,7 @@ from tightmargin.solvers.edits.derived import Edit
 from tightmargin.solvers.edits.described import described, own_result
 from tightmargin.solvers.edits.searched import searched_edit
 from tightmargin.solvers.errors import RefusedError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import (
     Deadline,
     clock,
@@ -77,16 +78,17 @@ from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.coefficients import refuse_overflow
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.transformations.epigraphs import (
     added_blocks,
     expanded_constant,
+    is_hidden,
     refuse_unread_terms,
-    without_hidden,
     without_norms,
+    words_on,
 )
 from tightmargin.solvers.transformations.quotients import without_quotients
 
@@ -287,7 +289,7 @@ def _handed_over(
     model: pyo.ConcreteModel, result: SolveResult, added: list[pyo.Block]
 ) -> SolveResult:
     """The result in the user's terms, once a Suffix of theirs has its multipliers."""
-    result = without_hidden(result, added)
+    result = _without_hidden(result, added)
     empty = load_suffixes(model, {} if result.objective is None else result.duals)
     told = "; ".join(part for part in (result.message, empty) if part)
     return replace(result, message=told) if empty else result
@@ -461,3 +463,21 @@ def _is_open(outcome: Outcome) -> bool:
     """Whether a solver has ended, and what it says is not proven."""
     stopped = outcome.claim.status is Status.INTERRUPTED
     return not (stopped or outcome.found.certificate.verdict is Verdict.CERTIFIED)
+
+
+def _without_hidden(result: SolveResult, blocks: Sequence[pyo.Block]) -> SolveResult:
+    """A result in the variables and rows of the user, with a word on those that were added."""
+    if not blocks:
+        return result
+
+    def shown(arrays: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: array for name, array in arrays.items() if not is_hidden(name, blocks)}
+
+    told = "; ".join(filter(None, map(words_on, blocks)))
+    return replace(
+        result,
+        values=shown(result.values),
+        duals=shown(result.duals),
+        ray=shown(result.ray),
+        message="; ".join(part for part in (result.message, told) if part),
+    )

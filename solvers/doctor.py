@@ -15,7 +15,7 @@ from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.modeling.semidefinite import psd
 from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo, gurobi_is_restricted
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.execution.claim import Status
 
 TOLERANCE = 1e-5
 

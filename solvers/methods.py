@@ -19,8 +19,8 @@ from tightmargin.formulations.data.training_data import has_sparse_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Printed
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 
 Values: TypeAlias = Mapping[str, Array]
 SavedLemma: TypeAlias = tuple[Lemma | None, Mapping[str, Any]]

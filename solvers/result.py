@@ -8,7 +8,6 @@ import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
 from tightmargin.solvers.proofs.verdict import Verdict
@@ -36,20 +36,6 @@ Arrays = Mapping[str, NDArray[np.float64]]
 _UNREADABLE = (
     OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zipfile.BadZipFile,
 )  # fmt: skip
-
-
-class Status(StrEnum):
-    """How a solve ended."""
-
-    OPTIMAL = "optimal"
-    FEASIBLE = "feasible"
-    INACCURATE = "inaccurate"
-    LIMIT_NO_SOLUTION = "limit_no_solution"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
-    INTERRUPTED = "interrupted"
-    ERROR = "error"
 
 
 @dataclass(frozen=True, repr=False)

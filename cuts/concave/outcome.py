@@ -27,7 +27,7 @@ from tightmargin.solvers.certificates.case import Case, Certified
 from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.trace import times
@@ -35,7 +35,6 @@ from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
 from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.transformations.scaling import Scaling
 
 BRANCH_AND_CUT, CUTTING_PLANE, INNER_HULL = "branch-and-cut", "cutting-plane", "inner-hull"

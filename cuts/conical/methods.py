@@ -19,6 +19,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE
 from tightmargin.solvers.exact_arithmetic import rounded_down
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -32,7 +33,6 @@ from tightmargin.solvers.methods import (
 )
 from tightmargin.solvers.nu.robust_dca import robust_dca
 from tightmargin.solvers.proofs.cones.simplicial import MOST_DIMENSIONS, WORDS
-from tightmargin.solvers.result import Status
 
 ENTRY = "extended_robust_svc"
 ROBUST_SEARCH, DCA = "robust-search", "dca"

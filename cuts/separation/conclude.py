@@ -26,7 +26,7 @@ from tightmargin.solvers.branch_and_bound.search import tree_search
 from tightmargin.solvers.certificates.case import Case, onto_bounds
 from tightmargin.solvers.certificates.model_bound import model_bound
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.feasible_point import proven_point
@@ -34,7 +34,7 @@ from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict, judged, judged_without_optimum
-from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

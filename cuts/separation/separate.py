@@ -21,8 +21,8 @@ from tightmargin.solvers.branch_and_bound.method import refuse_bad_budget
 from tightmargin.solvers.canonical_form.named_values import flat, load_values, named_values
 from tightmargin.solvers.certificates.case import FEASIBILITY_TOLERANCE
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits, checked_limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
 from tightmargin.solvers.standard_form.residuals import primal_residual
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form

@@ -25,8 +25,8 @@ from tightmargin.experiments.plots.style import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.comparison.agreement import Agreement
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 WIDTH = 5.0  # inches
 ROOM = 1.15  # times the largest ratio: where the axis ends

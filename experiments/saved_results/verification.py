@@ -47,7 +47,7 @@ from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POIN
 from tightmargin.solvers.certificates.multiplier_search import larger
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.exact.unboundedness import ray_proof
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import closing_bound, saved_bounds
 from tightmargin.solvers.proofs.farkas import proven_infeasible
@@ -55,7 +55,7 @@ from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound, Unbounded
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.transformations.quotients import without_quotients
 

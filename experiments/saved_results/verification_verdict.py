@@ -26,12 +26,13 @@ from tightmargin.solvers.certificates.case import (
     onto_bounds,
 )
 from tightmargin.solvers.certificates.upper_end import upper_end
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.printing.tables import Framed
 from tightmargin.solvers.proofs.gap import CLOSED, unit
 from tightmargin.solvers.proofs.lemma import point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers.result import Certificate, SolveResult
 from tightmargin.solvers.standard_form.residuals import primal_residual
 
 # Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the

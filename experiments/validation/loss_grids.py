@@ -18,11 +18,12 @@ from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.solvers.conic.path import conic_path
 from tightmargin.solvers.conic.path_result import LOW_RANK, ConicRow
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.execution.live_line import telling
 from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers.result import Certificate, SolveResult
 
 GRID = 100
 SYMBOLS = {"hinge": "beta", "conic": "kappa"}  # the hyperparameter in the paper

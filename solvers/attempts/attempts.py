@@ -32,10 +32,9 @@ from tightmargin.solvers.certificates.certify import certify
 from tightmargin.solvers.certificates.claim_consistency import with_contradictions
 from tightmargin.solvers.dualization.dual_form import DualForm, dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS, worthwhile
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import coefficient_outside
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

@@ -34,13 +34,12 @@ from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.certificates.multiplier_search import ABOVE
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_highs import quiet_highs
 from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.proofs.implied_limits import limits_of_variables
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

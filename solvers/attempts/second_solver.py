@@ -16,9 +16,10 @@ from tightmargin.solvers.backends.registry import SolverInfo
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.certificates.multiplier_search import larger
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)

@@ -12,8 +12,7 @@ from tightmargin.solvers.canonical_form.conic_form import Multipliers, unpack
 from tightmargin.solvers.canonical_form.conic_form import triangle_scale as scale_of
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm
 
 WORDS = "no variable is left, so that no solver was asked"

@@ -26,12 +26,11 @@ from tightmargin.solvers.canonical_form.conic_form import (
     multipliers,
     unpack,
 )
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import uninterrupted, within_deadline
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_error import without_lines
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.scaling import Scaling, scaling
 

@@ -17,13 +17,12 @@ from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import within_deadline
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_highs import quiet_highs
 from tightmargin.solvers.execution.trace import Progress
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

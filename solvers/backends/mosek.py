@@ -19,11 +19,10 @@ from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import Classification, classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers, unpack
 from tightmargin.solvers.errors import LicenceError
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import within_deadline
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients

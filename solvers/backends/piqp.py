@@ -20,10 +20,9 @@ from tightmargin.solvers.backends.base import refuse_huge_bounds, unused
 from tightmargin.solvers.backends.options import apply_options
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.execution.claim import Claim, reported
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.claim import Claim, Status
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 _STATUS = {

@@ -22,11 +22,10 @@ from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.canonical_form.curvature import curvature
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import within_deadline
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.standard_form.terms import nodes_of
 from tightmargin.solvers.transformations.indicator_constraints import (

@@ -24,9 +24,8 @@ from tightmargin.solvers.backends import clarabel, exponential_cones, scs
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
 
 _BACK_ENDS = {"clarabel": clarabel.run, "scs": scs.run}

@@ -17,13 +17,12 @@ import numpy as np
 from tightmargin.solvers.backends.base import refuse_huge_bounds
 from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import within_deadline
-from tightmargin.solvers.execution.interrupts import State, supervised
+from tightmargin.solvers.execution.interrupts import State, reported, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_error import without_lines
 from tightmargin.solvers.execution.trace import Progress
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import LocalQuadratic, StandardForm
 from tightmargin.solvers.transformations.indicator_constraints import implication, is_implied
 

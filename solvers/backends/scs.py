@@ -30,12 +30,11 @@ from tightmargin.solvers.backends.options import refused_option, unknown_option
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form, multipliers
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Claim, reported
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import within_deadline
-from tightmargin.solvers.execution.interrupts import supervised
+from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.output_capture import silenced
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 Index = NDArray[np.int64]

@@ -20,14 +20,13 @@ from tightmargin.solvers.certificates.certify_point import certify_point
 from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
 from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.errors import RefusedError, SolverNotInstalledError
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.work import CALL
 from tightmargin.solvers.fact_names import MODEL_FACTS
 from tightmargin.solvers.methods import BRANCH_AND_BOUND, DIRECT
 from tightmargin.solvers.proofs.statement import Infeasible
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 OPTIONS = ("node_limit",)

@@ -25,9 +25,9 @@ from tightmargin.solvers.branch_and_bound.result import Answer
 from tightmargin.solvers.branch_and_bound.search import PATIENCE, tree_search
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.edits.starts import first_point
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 Ask = Callable[[Limits], Outcome]
 

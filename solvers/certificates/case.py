@@ -16,6 +16,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, Multipliers
 from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.feasible_point import constant_of
@@ -23,7 +24,7 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.proofs.verdict import Judgement, judged
-from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.least_squares_scaling import (
     objective_scale,

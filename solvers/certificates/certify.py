@@ -14,10 +14,10 @@ from tightmargin.solvers.certificates.no_optimum import (
     no_optimum,
     without_point,
 )
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.result import Certificate
 
 
 def certify(case: Case, claim: Claim) -> Certified:

@@ -27,7 +27,7 @@ from tightmargin.solvers.certificates.multiplier_search import EarlyBound
 from tightmargin.solvers.certificates.upper_end import upper_end
 from tightmargin.solvers.certificates.zero_optimum import NEARLY_ZERO
 from tightmargin.solvers.exact_arithmetic import rounded_down
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.methods import (
     bounds_of,
@@ -39,7 +39,7 @@ from tightmargin.solvers.proofs.exact_qp import exact_qp_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Judgement, Verdict
-from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate, Status
+from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate
 from tightmargin.solvers.standard_form.residuals import own_residual, primal_residual
 
 NEARLY_ONE = 1e-2

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 # Solvers evaluate the objective in their own order, and SCIP through a row, which holds to 1e-8 of

@@ -24,14 +24,14 @@ from tightmargin.solvers.certificates.feasible_point import feasible_point
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.exact.unboundedness import unboundedness_proof
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.exponential.affine_minorants import Minorised, empty_too
 from tightmargin.solvers.proofs.statement import Infeasible, Unbounded
 from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.proofs.weak_duality import proven_empty
-from tightmargin.solvers.result import Certificate, Status
+from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 
 # A solver that gave up, or does not know which of the two it is, may have had either reason.

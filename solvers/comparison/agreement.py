@@ -15,9 +15,9 @@ from typing import Any
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page
 from tightmargin.solvers.comparison.solver_runs import SolverRun
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.printing.tables import Framed, latex_of, table_page
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 COLUMNS = (
     "entry", "class", "solver", "version", "status", "objective", "proven bound", "difference",

@@ -7,10 +7,11 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.solvers.comparison.gap_table import Bound
 from tightmargin.solvers.comparison.rows import Row
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.proofs.gap import CLOSED
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers.result import Certificate, SolveResult
 
 
 def row_without_result(

@@ -40,11 +40,12 @@ from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.derived import stands_for_itself
 from tightmargin.solvers.edits.rederiving.rederived import is_derived, put_again
 from tightmargin.solvers.edits.same_edit import Edit, Side, edited_copy, why_no_gap
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import clock, ends_within
 from tightmargin.solvers.execution.limits import SHORTEST, Limits, checked_limits
 from tightmargin.solvers.methods import AUTO, remark_on
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import SolveResult, Status, was_interrupted
+from tightmargin.solvers.result import SolveResult, was_interrupted
 
 NOT_SOLVED = "not solved: interrupted"
 _WORDS_OF_SOLVE = tuple(signature(solve).parameters)[2:]  # without model and solver

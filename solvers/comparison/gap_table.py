@@ -9,9 +9,10 @@ from typing import Any
 
 from tightmargin.number_words import bound_text, number_text
 from tightmargin.printing import Drawn, Page, Printed, value_text
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.printing.tables import Framed, latex_of
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import TINY, SolveResult, Status, scale_of, size_of
+from tightmargin.solvers.result import TINY, SolveResult, scale_of, size_of
 
 ORDER_TOLERANCE = 1e-6
 

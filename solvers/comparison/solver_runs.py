@@ -27,10 +27,11 @@ from tightmargin.solvers.errors import (
     SizeLimitError,
     SolverNotInstalledError,
 )
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.methods import remark_on
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.transformations.epigraphs import without_norms
 from tightmargin.solvers.transformations.quotients import without_quotients

@@ -14,7 +14,8 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import symmetric
 from tightmargin.solvers.conic.low_rank import LowRank, from_lifted
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.result import SolveResult
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from tightmargin.solvers.conic.closing import (
 from tightmargin.solvers.conic.document import ENTRIES as DOCUMENT_ENTRIES
 from tightmargin.solvers.conic.document import sdp_document
 from tightmargin.solvers.conic.path import conic_path
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import (
     ClosingBounds,
@@ -25,7 +26,6 @@ from tightmargin.solvers.methods import (
 )
 from tightmargin.solvers.proof_files.result_proof import register_document
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 ENTRY = "conic_sdp"
 LOW_RANK = "low-rank"

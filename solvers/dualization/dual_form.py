@@ -39,8 +39,7 @@ from tightmargin.solvers.dualization.layout import (
     multiplier_bounds,
 )
 from tightmargin.solvers.dualization.slack_columns import Slacks, slacks
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.columns import Columns, Rows
 from tightmargin.solvers.standard_form.names import Labels

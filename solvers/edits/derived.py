@@ -31,10 +31,11 @@ from tightmargin.solvers.disjunctive.transformation import is_disjunctive, trans
 from tightmargin.solvers.edits.difference import Difference, difference
 from tightmargin.solvers.edits.kept_bounds import is_of_the_edited, with_kept_bound
 from tightmargin.solvers.edits.rederiving.switched_rows import costs_no_less, switched_rows
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.printing.results import COPY, OF_THE_PROBLEM
 from tightmargin.solvers.proofs import gap
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.restated import representable
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 from tightmargin.solvers.transformations.epigraphs import without_norms

@@ -10,13 +10,14 @@ from tightmargin.solvers.attempts.attempts import Outcome
 from tightmargin.solvers.canonical_form.binary_products import binary_product
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.edits.derived import Edit, about_the_problem
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.trace import in_sense
 from tightmargin.solvers.findings import load
 from tightmargin.solvers.methods import OWN, remark_on
 from tightmargin.solvers.proofs.tree.tree import TreeProof
 from tightmargin.solvers.records import result_of, settings_of
 from tightmargin.solvers.remarks import remarks_on, why_no_duals
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.versions import versions
 
 FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)  # nobody asks how it went

@@ -24,11 +24,11 @@ from tightmargin.solvers.edits.difference import Difference
 from tightmargin.solvers.edits.differences.decided import Ground
 from tightmargin.solvers.edits.differences.model_difference import Answer
 from tightmargin.solvers.edits.searches import bound_beside
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import seconds_left
 from tightmargin.solvers.methods import closing_bound
 from tightmargin.solvers.proofs.lemma import by_lemma
 from tightmargin.solvers.proofs.statement import LowerBound
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 WORDS = "of the model as it is built, which the edit restricts"

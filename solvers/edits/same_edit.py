@@ -20,7 +20,8 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.solvers.edits.derived import difference_of
 from tightmargin.solvers.edits.difference import Difference
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.result import SolveResult
 
 Edit = Callable[[pyo.ConcreteModel], Any]
 

@@ -19,11 +19,12 @@ from tightmargin.solvers.edits.as_solved import AsSolved
 from tightmargin.solvers.edits.derived import by_a_copy
 from tightmargin.solvers.edits.rederiving.rederived import with_room_for
 from tightmargin.solvers.edits.searches import read_edit
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.findings import result_of_finding
 from tightmargin.solvers.methods import AUTO, BRANCH_AND_BOUND, DIRECT
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 
 
 def searched_edit(

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.execution.interrupts import Finished
 from tightmargin.solvers.execution.trace import Row
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.result import Status
+
+if TYPE_CHECKING:
+    from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INACCURATE = "inaccurate"
+    LIMIT_NO_SOLUTION = "limit_no_solution"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    INTERRUPTED = "interrupted"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,14 +79,3 @@ class Claim(Printed):
     proof: LowerBound | None = None
     point: FeasiblePoint | None = None
     farkas: Multipliers | None = None
-
-
-def reported(claim: Claim, finished: Finished[Any]) -> Claim:
-    """The claim of a supervised solve, with its log and what Ctrl-C did to it."""
-    claim = replace(claim, log=finished.log)
-    if not finished.interrupted:
-        return claim
-    stopped = (Status.FEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION, Status.ERROR)
-    status = Status.INTERRUPTED if claim.status in stopped else claim.status
-    word = "" if "interrupt" in claim.message.lower() else "interrupted, "
-    return replace(claim, status=status, message=word + claim.message)

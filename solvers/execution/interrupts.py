@@ -18,11 +18,12 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import Any, Generic, TypeVar
 
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import uninterrupted
 from tightmargin.solvers.execution.live_line import live_line
 from tightmargin.solvers.execution.output_capture import transcript
@@ -57,6 +58,17 @@ class Finished(Generic[T]):
     value: T
     interrupted: bool = False
     log: str = ""
+
+
+def reported(claim: Claim, finished: Finished[Any]) -> Claim:
+    """The claim of a supervised solve, with its log and what Ctrl-C did to it."""
+    claim = replace(claim, log=finished.log)
+    if not finished.interrupted:
+        return claim
+    stopped = (Status.FEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION, Status.ERROR)
+    status = Status.INTERRUPTED if claim.status in stopped else claim.status
+    word = "" if "interrupt" in claim.message.lower() else "interrupted, "
+    return replace(claim, status=status, message=word + claim.message)
 
 
 def supervised(

@@ -26,7 +26,7 @@ from tightmargin.solvers.disjunctive.transformation import (
     transformed,
 )
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits, checked_limits
 from tightmargin.solvers.explaining.parts import (
     Key,
@@ -37,7 +37,6 @@ from tightmargin.solvers.explaining.parts import (
 from tightmargin.solvers.printing.tables import Framed, table_page
 from tightmargin.solvers.proofs.statement import Infeasible
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.finite_domains import without_gaps
 from tightmargin.solvers.standard_form.readable import refuse_other_objects
 from tightmargin.solvers.standard_form.restated import representable

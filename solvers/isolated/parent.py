@@ -25,13 +25,14 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.solvers.backends.preference import ORDER
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.interrupts import Finished, supervised
 from tightmargin.solvers.execution.limits import checked_limits
 from tightmargin.solvers.isolated.child import Answer, Request, load_snapshot, packed, unpacked
 from tightmargin.solvers.methods import registering_modules
 from tightmargin.solvers.proofs.verdict import Verdict
 from tightmargin.solvers.records import describe
-from tightmargin.solvers.result import Certificate, SolveResult, Status
+from tightmargin.solvers.result import Certificate, SolveResult
 from tightmargin.solvers.versions import versions
 
 GRACE = 60.0

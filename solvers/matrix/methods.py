@@ -17,6 +17,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.matrix.alternating import (
@@ -47,7 +48,7 @@ from tightmargin.solvers.methods import (
     register_incumbents,
     register_method,
 )
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 
 MATRIX_SEARCH, ALTERNATING = "matrix-search", "alternating"
 PROJECTION = "matrix_svc_projection"

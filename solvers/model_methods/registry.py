@@ -15,8 +15,8 @@ from tightmargin.solvers.attempts.attempts import Outcome, standing
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.backends.registry import solver_named
 from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.methods import AUTO, BRANCH_AND_BOUND, DIRECT, method_of_any
-from tightmargin.solvers.result import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ from typing import Any
 from tightmargin.formulations.catalogue import Entry, Origin
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_batch.multiclass import LARGEST
@@ -33,7 +34,6 @@ from tightmargin.solvers.multiclass.closing_bounds import (
 )
 from tightmargin.solvers.multiclass.dca import truncated_dca
 from tightmargin.solvers.multiclass.incumbent import WORDS, start_classes, truncated_incumbent
-from tightmargin.solvers.result import Status
 
 ENTRY = "multiclass_truncated"
 TRUNCATED_SEARCH, DCA = "truncated-search", "dca"

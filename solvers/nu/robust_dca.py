@@ -24,8 +24,8 @@ from tightmargin.formulations.nu.extended_robust import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.result import Status
 
 STEPS = 100
 LESS = 1e-9  # of the size of the risk: a step that gains no more is the last one

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.highs_handle import Handle
 from tightmargin.solvers.persistent.primal import LpSolution, PrimalSide, settled
 from tightmargin.solvers.persistent.program import Program
-from tightmargin.solvers.result import Status
 
 Index = NDArray[np.int64]
 INF = math.inf

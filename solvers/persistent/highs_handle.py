@@ -21,9 +21,9 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_highs import quiet_highs
-from tightmargin.solvers.result import Status
 
 Index = NDArray[np.int64]
 

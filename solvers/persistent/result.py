@@ -10,8 +10,8 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.named_values import shaped
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.persistent.names import Directory
-from tightmargin.solvers.result import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False)

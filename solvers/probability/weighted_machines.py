@@ -36,13 +36,13 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.soft_margin import weighted_svc
 from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.path_result import Proven
 from tightmargin.solvers.hinge_batch.binary import bounding_lemmas, hinge_machines
 from tightmargin.solvers.proofs.gap import closes
 from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
 METHODS = ("auto", INTERIOR, LIBSVM, MODEL)

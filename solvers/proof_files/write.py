@@ -28,6 +28,7 @@ from tightmargin.solvers.canonical_form.named_values import multipliers_by_name,
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
 from tightmargin.solvers.certificates.no_optimum import empty_of_exponentials, farkas_of
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.certificate import Numbers, numbers_of
 from tightmargin.solvers.proof_files.checker import Model, Proof, ProofError, check
@@ -50,7 +51,7 @@ from tightmargin.solvers.proof_files.upper_point import upper_point
 from tightmargin.solvers.proofs.exponential.rays import completed_ray
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.tree import TreeProof
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.exponential_terms import ExponentialForm
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

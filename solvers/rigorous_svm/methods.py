@@ -21,9 +21,9 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.rigorous_svm.checks import OPTIMAL, loss_at_most
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.methods import AUTO, Finding, Method, register_method
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
 from tightmargin.solvers.rigorous_svm.path.path_result import LIMIT, METHODS, RsvmRow
 from tightmargin.solvers.rigorous_svm.path.path_rows import INTERRUPTED, TIME_LIMIT

@@ -12,10 +12,10 @@ import numpy as np
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.methods import Finding, Method, register_method
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.soft_margin.sgd import Sgd, sgd
 from tightmargin.solvers.soft_margin.sgd_rate import checked_steps, sgd_rate
 

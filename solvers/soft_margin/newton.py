@@ -18,11 +18,11 @@ from tightmargin.formulations.common.hinge import mean_weights, point_weights
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import has_sparse_points
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.hinge_duality.proximal_newton import HingePoint, proximal_newton
 from tightmargin.solvers.methods import Finding, Method, register_method
-from tightmargin.solvers.result import Status
 
 NEWTON = "newton"
 ENTRIES = ("c_svc", "soft_margin_svc", "weighted_svc")

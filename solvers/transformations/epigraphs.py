@@ -16,8 +16,8 @@ Any other use is left as it is; `refuse_unread_terms` says what to do where no s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,6 @@ from pyomo.core.expr.relational_expr import RelationalExpression
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.number_words import count_text, short
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.standard_form.terms import (
     is_affine,
     is_at_least_0,
@@ -114,25 +113,7 @@ def is_hidden(name: str, blocks: Sequence[pyo.Block]) -> bool:
     return any(name.startswith(f"{block.name}.") for block in blocks)
 
 
-def without_hidden(result: SolveResult, blocks: Sequence[pyo.Block]) -> SolveResult:
-    """A result in the variables and rows of the user, with a word on those that were added."""
-    if not blocks:
-        return result
-
-    def shown(arrays: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: array for name, array in arrays.items() if not is_hidden(name, blocks)}
-
-    told = "; ".join(filter(None, map(_words_on, blocks)))
-    return replace(
-        result,
-        values=shown(result.values),
-        duals=shown(result.duals),
-        ray=shown(result.ray),
-        message="; ".join(part for part in (result.message, told) if part),
-    )
-
-
-def _words_on(block: pyo.Block) -> str:
+def words_on(block: pyo.Block) -> str:
     """What a block of variables stands for."""
     if not block.component("value"):
         count = (

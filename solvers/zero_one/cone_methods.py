@@ -18,6 +18,7 @@ from tightmargin.solvers.edits.searches import (
     read_edit,
     register_edited_search,
 )
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -29,7 +30,7 @@ from tightmargin.solvers.proof_files.result_proof import (
 )
 from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.cones.document import (
     Beside,
     cone_document,

@@ -25,6 +25,7 @@ from tightmargin.solvers.conic.relaxation_bound import (
 )
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.edits.searches import EditedSearch, Statements, register_edited_search
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.deadline import deriving_time, is_over, seconds_left
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -45,7 +46,6 @@ from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
 from tightmargin.solvers.proofs.packings.cover import WORDS as CONFLICTS
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
 from tightmargin.solvers.proofs.packings.signed_points import LARGEST
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.zero_one.closing_bounds import (
     ENUMERATION,
     conflict_bound,

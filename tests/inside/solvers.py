@@ -104,7 +104,6 @@ from tightmargin.solvers.exact_points.exact_point import CHEAP_ENOUGH, exact_poi
 from tightmargin.solvers.execution import deadline, quiet_highs, trace
 from tightmargin.solvers.execution import interrupts as execution_interrupts
 from tightmargin.solvers.execution import live_line as execution_live_line
-from tightmargin.solvers.execution.claim import reported
 from tightmargin.solvers.execution.deadline import (
     ends_within,
     is_over,
@@ -114,7 +113,7 @@ from tightmargin.solvers.execution.deadline import (
     within_deadline,
     within_limit,
 )
-from tightmargin.solvers.execution.interrupts import Finished, supervised
+from tightmargin.solvers.execution.interrupts import Finished, reported, supervised
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.execution.live_line import hidden, shown_by, telling
 from tightmargin.solvers.execution.live_line import live_line as live_line_live_line

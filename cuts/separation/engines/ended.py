@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
-from tightmargin.solvers.result import Status
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.backends.pyomo_interface import refuse_unknown_options
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.interrupts import supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 NARROW = 1e-9

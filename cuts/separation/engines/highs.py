@@ -14,11 +14,10 @@ from tightmargin.solvers.attempts import outer_approximation
 from tightmargin.solvers.backends import highs
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.result import Status
 
 NARROW = 1e-9
 PRIMAL = "primal_feasibility_tolerance"

@@ -13,12 +13,12 @@ from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import SHORTEST, Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
 from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.persistent.live_lp import LiveLP
 from tightmargin.solvers.persistent.result import LiveResult
-from tightmargin.solvers.result import Status
 
 NARROW = 1e-9
 TOLERANCES = {"primal_feasibility_tolerance": NARROW, "dual_feasibility_tolerance": NARROW}

@@ -15,10 +15,9 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.choice import choose
 from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.result import Status
 
 # Points are asked about after everything else has found nothing wrong with them.
 LAST = -5_000_000

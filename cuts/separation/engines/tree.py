@@ -30,6 +30,7 @@ from tightmargin.solvers.branch_and_bound.splitting import Splitting
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.errors import ProblemClassError
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.live_line import LiveLine, live_line
 from tightmargin.solvers.execution.stop_reason import StopReason
@@ -37,7 +38,6 @@ from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.work import MEMORY
 from tightmargin.solvers.proofs.tree.derived import first_rows
 from tightmargin.solvers.proofs.tree.tree import lattice, tree_bound
-from tightmargin.solvers.result import Status
 
 Index = NDArray[np.int64]
 

@@ -13,7 +13,8 @@ from tightmargin.experiments.reproduce.framework.printed import printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.studies.runner import Study, run_study
 from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.result import SolveResult, Status
+from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.result import SolveResult
 
 
 def optimum(

@@ -25,7 +25,7 @@ from tightmargin.solvers.certificates.exponential.tangents import (
 from tightmargin.solvers.certificates.model_bound import Bound, model_bound, of_clarabel
 from tightmargin.solvers.certificates.multiplier_search import ABOVE, larger
 from tightmargin.solvers.exact_points.exact_point import exact_point
-from tightmargin.solvers.execution.claim import Claim
+from tightmargin.solvers.execution.claim import Claim, Status
 from tightmargin.solvers.execution.deadline import is_over
 from tightmargin.solvers.proofs.exponential.affine_minorants import (
     Minorised,
@@ -36,7 +36,6 @@ from tightmargin.solvers.proofs.exponential.points import proven_exponential_poi
 from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.weak_duality import proven_bound
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.exponential_terms import exponential_form
 
 ROUNDS = 3

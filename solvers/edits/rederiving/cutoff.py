@@ -20,10 +20,10 @@ from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fi
 from tightmargin.solvers.edits.rederiving.switched_rows import Mask, SwitchedRows
 from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.result import Status
 
 SHARE = 0.2  # of a time limit, for SCIP
 NODES = 500  # of SCIP, so that every machine gets the same point

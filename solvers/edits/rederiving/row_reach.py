@@ -23,10 +23,10 @@ from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.multiplier_search import searched_bound
 from tightmargin.solvers.certificates.no_optimum import without_point
 from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 

@@ -20,8 +20,8 @@ from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
 from tightmargin.solvers.backends import clarabel, highs
 from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.named_values import named_values
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.result import Status
 from tightmargin.solvers.rigorous_svm.norm_limit.optimal_face import (
     FacePoint,
     Rows,

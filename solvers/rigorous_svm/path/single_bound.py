@@ -12,7 +12,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.errors import RefusedError
-from tightmargin.solvers.result import Status
+from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.path.interior_point import interior_point
 from tightmargin.solvers.rigorous_svm.path.libsvm_fits import FITS, by_fits, labels_of
