@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.conflicts import (
@@ -34,7 +34,6 @@ from tightmargin.formulations.zero_one.conflicts import (
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import shrunk, with_rows
 
-Index = NDArray[np.intp]
 Points = tuple[int, ...]
 
 ROUNDS = 20

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum
 from tightmargin.formulations.common.hyperplane import (
@@ -26,7 +25,7 @@ from tightmargin.formulations.conic.strengthened import (
     prices_below,
     strengthened_model,
 )
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -35,8 +34,6 @@ from tightmargin.solvers.canonical_form.classification import classify
 from tightmargin.solvers.canonical_form.conic_form import conic_form
 from tightmargin.solvers.execution.work import WorkCount
 from tightmargin.solvers.standard_form.standard_form import standard_form
-
-Index = NDArray[np.int64]
 
 LITTLE = 1e-9  # least slope of v <= M z: a point that is almost kept leaves the row some room
 

@@ -17,14 +17,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.backends.clarabel import cones, is_panic
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
 from tightmargin.solvers.execution.work import WorkCount
-
-Index = NDArray[np.int64]
 
 EPS = float(np.finfo(np.float64).eps)
 INSIDE = 1e-14  # relative distance from the surface of a cone: more than the rounding of a norm

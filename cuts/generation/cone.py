@@ -8,14 +8,11 @@ missing makes it wrong; so every doubt here is decided for a larger cone.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.nu.polytope_edges import Ties
 from tightmargin.formulations.nu.support_function import ReducedHulls, support
-
-Index = NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-9
 ON_ROW = 1e-10

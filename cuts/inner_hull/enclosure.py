@@ -12,9 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
-
-Index = NDArray[np.int64]
+from tightmargin.formulations.data.arrays import Array, Index
 
 TRIES = 20
 CLEAR = 1e-7  # a coordinate in a cone nearer to 0 than that, relative, leaves the sign open

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from tightmargin.formulations.data.arrays import Array
-
-Index = NDArray[np.int64]
+from tightmargin.formulations.data.arrays import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from pyomo.core.expr.relational_expr import RelationalExpression
 from pyomo.core.expr.visitor import identify_variables
 
 from tightmargin.cuts.separators.proven_row import ProvenRow
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
 from tightmargin.solvers.standard_form.columns import Rows
 from tightmargin.solvers.standard_form.expressions import read
 from tightmargin.solvers.standard_form.inexact import sides_in_doubles
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

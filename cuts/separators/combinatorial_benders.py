@@ -24,12 +24,11 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
@@ -37,8 +36,6 @@ from tightmargin.formulations.zero_one.conflicts import hard_margin_weights, pro
 from tightmargin.printing import Page, Readable
 from tightmargin.solvers.exact_arithmetic import rounded_up, solve_exactly
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.intp]
 
 PLENTY = 1e8  # of a squared norm times that of the longest point
 

@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.cuts.cut.cut import InvalidCutError
 from tightmargin.cuts.separators.proven_row import ProvenRow
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.number_words import number_text
 from tightmargin.printing import Page, Readable
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
@@ -31,8 +30,6 @@ from tightmargin.solvers.proofs.tree.derived import first_rows
 from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
-
-Index = NDArray[np.int64]
 
 VIOLATED = 1e-4  # least violation of a row that is worth one
 OUTWARD = 1e-9  # of the cutoff, by which a box must be dearer than it

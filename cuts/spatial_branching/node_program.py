@@ -32,11 +32,8 @@ from tightmargin.cuts.spatial_branching.node_bound import (
     point_error,
     proven_bound,
 )
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Of tau and sigma: where box and rows have no point in common the program would be unbounded
 # without it, and with it has a value beyond every objective unless they nearly touch.

@@ -9,9 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
-
-Index = NDArray[np.intp]
+from tightmargin.formulations.data.arrays import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.experiments.estimators.training_set import Index, TrainingSet
-from tightmargin.formulations.data.arrays import real_array
+from tightmargin.experiments.estimators.training_set import TrainingSet
+from tightmargin.formulations.data.arrays import Index, real_array
 from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
 from tightmargin.solvers.hinge_duality.point_rows import PointRows
 

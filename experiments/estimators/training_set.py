@@ -10,10 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.experiments.estimators.inputs import known_labels, refuse_strange
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.feature_names import paired
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

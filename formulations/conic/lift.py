@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -39,8 +38,6 @@ from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-
-Index = NDArray[np.intp]
 
 ROW_LIMIT = 150_000
 

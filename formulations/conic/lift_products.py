@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.conic.lift_rows import Affine, Lift, Terms, chosen, squared, violation
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.affine_rows import AffineRows
-
-Index = NDArray[np.intp]
 
 # Room above the cutoff for its rows: at the optimum itself nothing but one point would be left.
 CUTOFF_ROOM = 1e-4

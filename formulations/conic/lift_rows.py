@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -27,8 +26,6 @@ from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import LEAST
 
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Terms = list[tuple[Any, Any]]
 
 # A side narrower than this share of the other one is widened to it, which is as true: a moment of

@@ -21,17 +21,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented, augmented_weight
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, equal_rows, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-
-Index = NDArray[np.intp]
-
 
 PRODUCTS = ("none", "linear", "norm", "cutoff")
 Terms = list[tuple[Any, Any]]

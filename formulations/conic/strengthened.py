@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import ProblemClass, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -24,6 +23,7 @@ from tightmargin.formulations.common.hyperplane import (
 )
 from tightmargin.formulations.conic.checks import ROOM, check_strengthened
 from tightmargin.formulations.conic.rlt import PRODUCTS, add_products
+from tightmargin.formulations.data.arrays import Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, shared, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -34,8 +34,6 @@ from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-
-Index = NDArray[np.intp]
 
 
 @formulation(

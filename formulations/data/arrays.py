@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Index = NDArray[np.signedinteger]
+Mask = NDArray[np.bool_]
 
 DENSE_LIMIT_BYTES = 2**31
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.base.constraint import Constraint
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.relational_expr import (
@@ -25,7 +24,7 @@ from pyomo.core.expr.relational_expr import (
     RangedExpression,
 )
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.linear_sums import dot, shared, squares, total
 from tightmargin.formulations.modeling.mathematics import between_text, sum_text
@@ -50,8 +49,6 @@ __all__ = [
     "times",
     "total",
 ]
-
-Index = NDArray[np.int64]
 
 
 class AffineRows(LazyRows):

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.constraint import Constraint, ConstraintData, IndexedConstraint
 
+from tightmargin.formulations.data.arrays import Index
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Readable
-
-Index = NDArray[np.int64]
 
 
 class LazyRows(IndexedConstraint, Readable):

@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 from pyomo.core.expr.relational_expr import InequalityExpression
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.lazy_constraints import LazyRows
 from tightmargin.formulations.modeling.mathematics import sum_text
 from tightmargin.number_words import number_text
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 
-Index = NDArray[np.int64]
 Term = tuple[Any, Any]
 
 

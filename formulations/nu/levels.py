@@ -19,15 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.intercept_recovery import flat_piece, nu_margin
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.printing import Printed
-
-Index = NDArray[np.int64]
 
 AT_AN_END = 1e-6  # of c_i: a multiplier nearer to 0 or c_i is there
 

@@ -20,10 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.nu.support_function import MASS_TOLERANCE, ReducedHulls, lowest
-
-Index = NDArray[np.int64]
 
 TIE_TOLERANCE = 1e-8  # relative to the largest score
 RANK_TOLERANCE = 1e-10

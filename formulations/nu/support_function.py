@@ -23,17 +23,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.weights import checked_nu, loss_weights
 from tightmargin.printing import Printed
-
-Index = NDArray[np.int64]
 
 MASS_TOLERANCE = 1e-12
 ALL_OF_IT = 1e-9  # relative: a mass nearer to that of the group is the whole of it

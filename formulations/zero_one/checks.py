@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import norm_of, signed_scores
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, per_point
 from tightmargin.formulations.zero_one.big_m import derive_big_m
@@ -22,7 +22,6 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 
-Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
 
 KEPT_TOLERANCE = 1e-5  # solvers meet rows to about 1e-6: points this close to 1 count as kept

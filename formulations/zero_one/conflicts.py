@@ -27,18 +27,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.zero_one.loss import EPS
 
 BALANCE = 1e4  # weight of sum alpha_i y_i = 0 beside points of size 1
 
-Index = NDArray[np.intp]
 Conflicts = tuple[tuple[int, ...], ...]
 
 NUMBERS_AT_ONCE = 2**20

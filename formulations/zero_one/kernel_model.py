@@ -11,12 +11,12 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import augmented, norm_of
 from tightmargin.formulations.common.multipliers import dual_weight
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows, shared
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.zero_one.checks import Hyperplane, Mask, candidates, counted_facts
+from tightmargin.formulations.zero_one.checks import Hyperplane, candidates, counted_facts
 from tightmargin.formulations.zero_one.logic_models import bilinear_model
 from tightmargin.formulations.zero_one.loss import EPS
 

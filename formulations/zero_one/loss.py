@@ -19,15 +19,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 
 CONSTANT = 1e-4  # of the margin 1: smaller scores are those of w = 0 as solvers find it
 
-Mask = NDArray[np.bool_]
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.common.hyperplane import augmented, norm_of
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, positive
 from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM, big_m_below
@@ -23,7 +23,6 @@ from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_be
 from tightmargin.formulations.zero_one.loss import margins, trivial_points, zero_one_objective
 from tightmargin.printing import Printed
 
-Mask = NDArray[np.bool_]
 Hyperplane = tuple[ArrayLike, float]
 
 SMALLEST_M = 1e-6

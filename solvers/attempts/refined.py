@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.model_bound import of_clarabel
@@ -43,7 +43,6 @@ DENOMINATOR = 10**12  # of coordinates that are taken for short fractions
 ZERO = Fraction(0)
 WORDS = "its active rows and bounds were kept, and their equations solved in exact arithmetic"
 
-Index = NDArray[np.int64]
 Exact = list[Fraction]
 
 

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, conic_form
@@ -29,8 +29,6 @@ from tightmargin.solvers.canonical_form.curvature import ROUNDING
 from tightmargin.solvers.errors import NumberError, ProblemClassError
 from tightmargin.solvers.standard_form.coefficients import negligible
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 INFINITY = 1e16  # MOSEK drops a side or a bound from here on
 EPIGRAPH = "objective_epigraph"

@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.backends.base import refuse_huge_bounds, unused
 from tightmargin.solvers.backends.options import refused_option, unknown_option
@@ -36,8 +35,6 @@ from tightmargin.solvers.execution.interrupts import reported, supervised
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.output_capture import silenced
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 # At 1e-7 half of the semidefinite models keep a proven gap above 1e-6; this costs a fifth more.
 TOLERANCE = 1e-9

@@ -14,10 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.tree.rows import Rows
-
-Index = NDArray[np.int64]
 
 RELIABLE = 4  # trials of a column and side
 WHOLE = 1e-6

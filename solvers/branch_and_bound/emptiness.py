@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.exact.infeasibility import find_infeasibility
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.proofs.subject import Subject
 from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers
-from tightmargin.solvers.proofs.tree.rows import Index, Rows
+from tightmargin.solvers.proofs.tree.rows import Rows
 
 NONE: Index = np.zeros(0, dtype=np.int64)
 

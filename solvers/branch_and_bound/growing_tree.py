@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.execution.work import NODE
 from tightmargin.solvers.proofs.tree.derived import Step
 from tightmargin.solvers.proofs.tree.minorant import Minorant, SparseMultipliers
 from tightmargin.solvers.proofs.tree.tree import Branch, Leaf, TreeProof, leaf_value
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

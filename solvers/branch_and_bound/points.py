@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolution, NodeSolver
 from tightmargin.solvers.certificates.case import FEASIBILITY_TOLERANCE, Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
@@ -18,8 +17,6 @@ from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.proofs.tree.minorant import minorant
 from tightmargin.solvers.proofs.tree.rows import Rows
 from tightmargin.solvers.standard_form.residuals import primal_residual
-
-Mask = NDArray[np.bool_]
 
 NOISE = 2.0**-50
 GAP = 5e-7  # half of what a certificate allows; the other half is for roundings

@@ -12,9 +12,8 @@ import math
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.branch_and_bound.boxes import Boxes
 from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
@@ -31,8 +30,6 @@ from tightmargin.solvers.execution.trace import Progress
 from tightmargin.solvers.execution.work import MEMORY, WorkCount
 from tightmargin.solvers.proofs.tree.derived import binary
 from tightmargin.solvers.proofs.tree.tree import TreeProof, lattice, tree_bound
-
-Index = NDArray[np.int64]
 
 NAME = "branch and bound"
 BETTER = 0.08  # of the gap: an incumbent that is better by more starts the tree again

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency, chosen, half
 from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, OpenNode
 from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
-
-Index = NDArray[np.int64]
 
 TRIES = 2  # columns that are tried out at a node
 

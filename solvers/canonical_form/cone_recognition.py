@@ -20,10 +20,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.curvature import block_curvature
 from tightmargin.solvers.canonical_form.squares import Excess, Squares, complete_squares
 from tightmargin.solvers.standard_form.standard_form import (
@@ -31,8 +30,6 @@ from tightmargin.solvers.standard_form.standard_form import (
     QuadraticRow,
     StandardForm,
 )
-
-Index = NDArray[np.int64]
 
 
 class Shape(StrEnum):

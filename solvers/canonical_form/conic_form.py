@@ -16,15 +16,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Cone
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Index = NDArray[np.int64]
 ROOT2 = np.sqrt(2.0)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm, Index
+from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.solvers.canonical_form.conic_form import Block, ConicForm
 
 LOST = 1e-6
 EXPONENT = 300.0  # further than this no factor goes

@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.proofs.exact_columns import multiplier_room
-from tightmargin.solvers.proofs.exact_sums.residuals import Index
 from tightmargin.solvers.proofs.exact_sums.steps import FREE_LIMIT
 from tightmargin.solvers.proofs.implied_limits import Reach
 

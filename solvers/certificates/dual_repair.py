@@ -13,14 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
 from tightmargin.solvers.certificates.normal_matrix import NormalMatrix, Root, solved
 from tightmargin.solvers.execution.deadline import is_over
-
-Index = NDArray[np.int64]
 
 ROUNDS = 12
 

@@ -27,9 +27,8 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.conic_form import Multipliers
 from tightmargin.solvers.dualization.layout import (
     Layout,
@@ -45,8 +44,6 @@ from tightmargin.solvers.standard_form.columns import Columns, Rows
 from tightmargin.solvers.standard_form.names import Labels
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 # A dual without a feasible point says that the model has no optimum, and not why.
 _STATUS = {

@@ -14,12 +14,9 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,11 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
+from tightmargin.formulations.data.arrays import Index
 from tightmargin.formulations.modeling.array_variables import VarArrays
 from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
 from tightmargin.solvers.edits.differences.functions import minus, moved
 from tightmargin.solvers.edits.row_changes import (
-    Index,
     Names,
     RowChange,
     RowKind,

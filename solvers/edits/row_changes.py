@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tightmargin.formulations.data.arrays import Index
 from tightmargin.solvers.standard_form.columns import row_name
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, QuadraticRow
 from tightmargin.solvers.standard_form.standard_form import PsdRow, StandardForm
 
-Index = NDArray[np.int64]
 Names = Sequence[str | None]  # of columns; None for variables that belong to another model
 
 

@@ -18,15 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.classification import Classification
 from tightmargin.solvers.canonical_form.cone_recognition import Shape
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 ZERO = 1e-7
 

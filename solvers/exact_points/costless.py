@@ -12,16 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.solvers.exact_points.equations import equations_of
 from tightmargin.solvers.exact_points.one_sided_columns import with_rows_met
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Mask = NDArray[np.bool_]
 
 LONGER = (0.0, 2.0**-40, 2.0**-30, 2.0**-20, 2.0**-10, 1.0)
 

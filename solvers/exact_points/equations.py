@@ -17,12 +17,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.exact_arithmetic import solve_exactly
 from tightmargin.solvers.proofs.excess import Point, exact_dot, exact_dots, point_of
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Index = NDArray[np.int64]
 Solved = tuple[Array, Mapping[int, Fraction]]
 
 LARGEST_CORE = 400  # equations that are solved together

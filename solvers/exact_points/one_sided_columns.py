@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.excess import (
     linear_excess,
     point_of,
@@ -24,7 +24,6 @@ from tightmargin.solvers.proofs.excess import (
 )
 from tightmargin.solvers.standard_form.standard_form import StandardForm
 
-Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 ROUNDS = 8

@@ -17,9 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.dualization.dual_form import dual_form
 from tightmargin.solvers.dualization.when import HIGHS_OPTIONS
 from tightmargin.solvers.execution.claim import Status
@@ -28,7 +27,6 @@ from tightmargin.solvers.persistent.highs_handle import Handle
 from tightmargin.solvers.persistent.primal import LpSolution, PrimalSide, settled
 from tightmargin.solvers.persistent.program import Program
 
-Index = NDArray[np.int64]
 INF = math.inf
 
 

@@ -15,17 +15,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.backends.highs import STATUS
 from tightmargin.solvers.backends.options import set_highs_options
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.execution.quiet_highs import quiet_highs
-
-Index = NDArray[np.int64]
 
 SPRINT = 1_000  # iterations in which a warm run is left alone
 ITERATIONS = "simplex_iteration_limit"

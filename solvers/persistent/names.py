@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed, Readable
 from tightmargin.solvers.canonical_form.named_values import flat
 from tightmargin.solvers.errors import NumberError
@@ -19,8 +19,6 @@ from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.standard_form.columns import side
 from tightmargin.solvers.standard_form.expressions import read
 from tightmargin.solvers.standard_form.inexact import sides_in_doubles
-
-Index = NDArray[np.int64]
 
 SMALLEST_RATIO = 1e-9
 INFINITE_SIDE = 1e20

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.execution.claim import Status
 from tightmargin.solvers.execution.limits import Limits
 from tightmargin.solvers.persistent.highs_handle import Handle
 from tightmargin.solvers.persistent.program import Program
 from tightmargin.solvers.standard_form.coefficients import without_rounding
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,12 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.standard_form.columns import Columns, Rows
 from tightmargin.solvers.standard_form.names import Labels, Listed
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 
 class Program:

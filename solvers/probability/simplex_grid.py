@@ -26,11 +26,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.printing import Printed
 
 Whole = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 LARGEST = 100_000  # grid points, and cells
 AT_ONCE = 4_000_000  # labels of corners in one array

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.proofs.exact_sums.residuals import (
-    Index,
     Residuals,
     exact_residuals,
     near_residuals,

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.row_terms import Block
 from tightmargin.solvers.errors import NumberError
@@ -20,8 +20,6 @@ from tightmargin.solvers.standard_form.columns import Columns, side
 from tightmargin.solvers.standard_form.exact_ends import outwards
 from tightmargin.solvers.standard_form.polynomial import exact_or_float, products
 from tightmargin.solvers.standard_form.quadratic import Sides
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

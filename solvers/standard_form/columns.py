@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 from pyomo.core.base.range import NumericRange
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.affine_rows import AffineRows
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
 from tightmargin.formulations.modeling.domains import is_integer, what_to_say
@@ -25,7 +25,6 @@ from tightmargin.solvers.standard_form.constants import number
 from tightmargin.solvers.standard_form.exact_ends import outwards
 from tightmargin.solvers.standard_form.quadratic import Sides
 
-Index = NDArray[np.int64]
 Ends = tuple[Sides, tuple[bool, bool]]
 Excluded = tuple[float | None, float | None]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Index = NDArray[np.int64]
+from tightmargin.formulations.data.arrays import Index
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 
-Index = NDArray[np.int64]
 Number = float | Fraction
 Key = tuple[int, ...]  # () of the constant, (j,) of x_j, (i, j) with i <= j of x_i x_j
 

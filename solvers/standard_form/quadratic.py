@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
 from tightmargin.solvers.standard_form.polynomial import Key, Polynomial
 
-Index = NDArray[np.int64]
 Sides = tuple[Fraction | None, Fraction | None]
 
 

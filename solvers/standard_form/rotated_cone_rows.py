@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.standard_form.columns import Columns, row_name
 from tightmargin.solvers.standard_form.constants import number
 from tightmargin.solvers.standard_form.polynomial import products
 from tightmargin.solvers.standard_form.quadratic import LocalQuadratic, QuadraticRow
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.row_terms import Block
 from tightmargin.solvers.standard_form.array_rows import ArrayRows
 
-Index = NDArray[np.int64]
 Matrix: TypeAlias = sp.csr_matrix | sp.csc_matrix
 
 # Entries above which memory counts more than time: 100 MB of them.

@@ -27,11 +27,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsqr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.standard_form.coefficients import without_rounding
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 # Logarithms of the size of equal entries: unknowns that occur, with their signs, and the number.
 Equations = tuple[list[tuple[Index, float]], Array]

@@ -11,18 +11,15 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.simplex import new_highs
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
 from tightmargin.solvers.proofs.feasible_point import proven_point
 from tightmargin.solvers.proofs.statement import FeasiblePoint
-
-Index = NDArray[np.int64]
 
 STEPS = 100
 SAME = 1e-13  # relative: a smaller fall is none

@@ -13,13 +13,12 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.cuts.separation.asking import Asking
 from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.backends.options import unknown_option
 from tightmargin.solvers.branch_and_bound.boxes import Boxes
 from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency
@@ -38,8 +37,6 @@ from tightmargin.solvers.execution.stop_request import CtrlC
 from tightmargin.solvers.execution.work import MEMORY
 from tightmargin.solvers.proofs.tree.derived import first_rows
 from tightmargin.solvers.proofs.tree.tree import lattice, tree_bound
-
-Index = NDArray[np.int64]
 
 OPTIONS = ("node_limit",)
 EVERY = 10  # nodes between two roundings

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from pyomo.gdp import Disjunct
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.disjunctive.transformation import (
     is_disjunctive,
     transformation_of,
@@ -26,13 +26,7 @@ from tightmargin.solvers.edits.differences.decided import Decision, Ground
 from tightmargin.solvers.edits.differences.functions import column, linear, minus, moved, negative
 from tightmargin.solvers.edits.differences.mathematics import bound_text, objective_text, row_text
 from tightmargin.solvers.edits.differences.model_difference import Answer, Change
-from tightmargin.solvers.edits.row_changes import (
-    Index,
-    RowChange,
-    RowKind,
-    column_names,
-    row_changes,
-)
+from tightmargin.solvers.edits.row_changes import RowChange, RowKind, column_names, row_changes
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 from tightmargin.solvers.standard_form.restated import representable, restate
 from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.edits.row_changes import Index
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.standard_form.polynomial import Key
 from tightmargin.solvers.standard_form.quadratic import Quadratic
 

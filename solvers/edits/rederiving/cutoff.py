@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.solvers.backends import scip
 from tightmargin.solvers.backends.registry import SOLVERS
 from tightmargin.solvers.certificates.case import Case
 from tightmargin.solvers.certificates.fixed_integers import fixed_case, solve_fixed
-from tightmargin.solvers.edits.rederiving.switched_rows import Mask, SwitchedRows
+from tightmargin.solvers.edits.rederiving.switched_rows import SwitchedRows
 from tightmargin.solvers.edits.starts import first_point
 from tightmargin.solvers.exact_points.exact_point import exact_point
 from tightmargin.solvers.execution.claim import Status

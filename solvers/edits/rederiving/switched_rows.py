@@ -12,18 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from tightmargin.formulations.big_m_rules import BigMRule
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.edits.difference import Difference
 from tightmargin.solvers.edits.kept_bounds import never_lower
 from tightmargin.solvers.edits.row_changes import column_names
 from tightmargin.solvers.edits.variables import component_of
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,13 +23,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
 from tightmargin.solvers.exact_arithmetic import rounded_down
 from tightmargin.solvers.proofs.cones.problem import EPS, ConeProblem
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 
 SHORTEST = 2.0**-40  # edges are whole multiples of it, so that all ends and centres are exact
 Bits = NDArray[np.bool_]
-Index = NDArray[np.intp]
 
 
 def faces(k: int) -> tuple[Array, Array]:

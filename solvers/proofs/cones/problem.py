@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-
-Index: TypeAlias = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = 1e300  # objectives from here on are not told apart

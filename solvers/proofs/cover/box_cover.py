@@ -18,9 +18,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
 from tightmargin.solvers.proofs.cover.exact_leaves import exact_leaf
@@ -32,8 +31,6 @@ from tightmargin.solvers.standard_form.standard_form import StandardForm
 
 METHOD = "cover by boxes over concave directions, every leaf by weak duality"
 TOGETHER = 4096  # leaves and multipliers that are evaluated at a time
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

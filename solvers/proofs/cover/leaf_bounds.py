@@ -25,11 +25,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.cover.squares import LARGEST, SMALLEST, Squares, usable
 from tightmargin.solvers.standard_form.standard_form import StandardForm
-
-Index = NDArray[np.int64]
 
 READ = 1e-13  # of the sides: what a reader may have rounded in moving fixed columns there
 

@@ -6,15 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, scaled
 from tightmargin.solvers.proofs.exact_sums.double_sums import double_sums, in_range, two_products
 from tightmargin.solvers.proofs.exact_sums.exact_products import exact_products
 
-Index = NDArray[np.intp]
 Residuals = dict[int, tuple[Fraction, Fraction]]  # by column, between two numbers
 
 

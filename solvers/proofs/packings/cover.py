@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
 from tightmargin.solvers.proofs.packings.evidence import Evidence
 from tightmargin.solvers.proofs.packings.node_bounds import narrowed
 from tightmargin.solvers.proofs.packings.problem import PackingProblem
-from tightmargin.solvers.proofs.packings.signed_points import EPS, Index, Mask, SignedPoints
+from tightmargin.solvers.proofs.packings.signed_points import EPS, SignedPoints
 from tightmargin.solvers.proofs.statement import SEAL
 
 WORDS = "conflict search over"

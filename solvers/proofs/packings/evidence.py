@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.signed_points import Index, Mask
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 
 NOBODY = -1
 PACKING, REST, KEPT = -1, -2, -3  # kinds of conflicts; from 0 on, of points that cannot be kept

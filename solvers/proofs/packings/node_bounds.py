@@ -23,14 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.proofs.packings.evidence import PACKING, Conflicts, Evidence
-from tightmargin.solvers.proofs.packings.signed_points import (
-    Index,
-    Mask,
-    SignedPoints,
-    certified_norm2,
-)
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints, certified_norm2
 
 NUMBERS = 4_000_000  # of the largest array at a time
 LARGEST_MULTIPLIER = 1e100  # of a conflict with a larger one sums might be infinite

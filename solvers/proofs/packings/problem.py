@@ -15,15 +15,11 @@ from hashlib import sha256
 
 import numpy as np
 
+from tightmargin.formulations.data.arrays import Index
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import (
-    EPS,
-    Index,
-    SignedPoints,
-    signed_points,
-)
+from tightmargin.solvers.proofs.packings.signed_points import EPS, SignedPoints, signed_points
 
 ROUNDED = 8 * EPS  # of the sums of a node; norms are rounded down already
 

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
-
-Mask = NDArray[np.bool_]
+from tightmargin.formulations.data.arrays import Array, Mask
 
 
 class Count(NamedTuple):

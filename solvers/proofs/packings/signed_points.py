@@ -12,15 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
-
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = 5000  # points; their Gram matrix takes 200 MB

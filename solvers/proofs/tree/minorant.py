@@ -26,12 +26,12 @@ from functools import cached_property
 import numpy as np
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.proofs.dual_cone import in_dual_cone
 from tightmargin.solvers.proofs.exact_columns import exact_columns, within_room
 from tightmargin.solvers.proofs.implied_limits import Reach, excess_of
-from tightmargin.solvers.proofs.tree.rows import Index, Mask, Rows
+from tightmargin.solvers.proofs.tree.rows import Rows
 from tightmargin.solvers.proofs.weak_duality import (
     INEXACT,
     LEAST,

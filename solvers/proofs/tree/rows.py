@@ -11,13 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.canonical_form.cone_recognition import Reading
 from tightmargin.solvers.canonical_form.conic_form import ConicForm
 from tightmargin.solvers.proofs.implied_limits import Reach
 
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Matrix = Any  # sparse or dense
 
 DENSE = 250_000  # entries of a matrix that is small

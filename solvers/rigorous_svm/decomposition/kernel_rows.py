@@ -7,12 +7,9 @@ keeps the differences of their inner products exact when they lie far from 0.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-
-Index = NDArray[np.intp]
 
 CACHE = 2**28  # bytes of rows that are kept, the latest used ones
 FEW = 2000  # points with

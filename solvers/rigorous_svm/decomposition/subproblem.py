@@ -14,12 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.rigorous_svm.decomposition.pairs import SmoState
-
-Index = NDArray[np.intp]
 
 SHARE = 0.1  # of the violation outside: how far the conditions are met inside
 STEPS = 10  # for each variable

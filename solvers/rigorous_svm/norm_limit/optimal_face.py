@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, qr, solve_triangular
 from scipy.optimize import linprog, nnls
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 
-Mask = NDArray[np.bool_]
 Sides = NDArray[np.int8]
 
 ROUNDS = 4  # in which rows that are wrong or short change together

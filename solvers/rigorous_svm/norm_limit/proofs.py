@@ -15,10 +15,9 @@ from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
 from tightmargin.solvers.exact_arithmetic import (
@@ -32,9 +31,6 @@ from tightmargin.solvers.exact_arithmetic import (
 )
 from tightmargin.solvers.proofs.exact_lp import exact_lp_value
 from tightmargin.solvers.standard_form.standard_form import standard_form
-
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 DEPENDENT = 1e-9  # of rows and columns that are chosen for an exact system
 DOUBLE = float(np.finfo(np.float64).eps)

@@ -7,9 +7,8 @@ the whole cover. A quarter of the open cells, those of least bound, is halved at
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.cones.cell_bounds import Cheapest, cell_bounds
 from tightmargin.solvers.proofs.cones.conflict import (
     Caps,
@@ -21,8 +20,6 @@ from tightmargin.solvers.proofs.cones.conflict import (
 from tightmargin.solvers.proofs.cones.cover import ConeCover
 from tightmargin.solvers.proofs.cones.halved_boxes import SHORTEST, bits_of, faces, halves
 from tightmargin.solvers.proofs.cones.problem import LARGEST, ConeProblem
-
-Index = NDArray[np.intp]
 
 PRODUCTS = 200_000  # of points and cells at a time, which stay in the cache
 ROUND = 6_000_000  # of points and cells in one round, which a limit waits for

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import norm_of
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import (
     margins,
@@ -33,8 +33,6 @@ from tightmargin.solvers.zero_one.enumeration.active_sets import distinct_points
 from tightmargin.solvers.zero_one.enumeration.directions import best_along, hinge_directions
 from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
 from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
-
-Mask = NDArray[np.bool_]
 
 NEAR = 1e-9
 DESCENTS = 12

@@ -17,15 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.proofs.packings.evidence import NOBODY
-from tightmargin.solvers.proofs.packings.signed_points import (
-    Index,
-    Mask,
-    SignedPoints,
-    certified_norm2,
-    signed,
-)
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints, certified_norm2, signed
 
 VIOLATED = 1e-7  # of the margin 1, beside which side rows are scaled
 DEPENDENT = 1e-12  # of the squared length of a point

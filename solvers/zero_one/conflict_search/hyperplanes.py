@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.signed_points import Index, SignedPoints
+from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 
 
 def hyperplane(points: SignedPoints, members: Index) -> tuple[Array, float] | None:

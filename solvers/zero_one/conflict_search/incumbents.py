@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import (
     margins,
@@ -23,7 +23,7 @@ from tightmargin.formulations.zero_one.loss import (
     zero_one_objective,
 )
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import empty_sets, grow
 from tightmargin.solvers.zero_one.conflict_search.hyperplanes import hyperplane
 from tightmargin.solvers.zero_one.conflict_search.planes_beside import (

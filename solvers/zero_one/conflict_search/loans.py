@@ -15,11 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.packings.cover import OpenNode, Remainder
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import Mask
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import OutOfTimeError
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.worker_processes import Workers, is_lost

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.proofs.packings.evidence import (
     KEPT,
     NOBODY,
@@ -23,11 +23,7 @@ from tightmargin.solvers.proofs.packings.evidence import (
     Evidence,
 )
 from tightmargin.solvers.proofs.packings.node_bounds import packed_bounds
-from tightmargin.solvers.proofs.packings.signed_points import (
-    Index,
-    Mask,
-    SignedPoints,
-)
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     Grown,
     WorkingSets,

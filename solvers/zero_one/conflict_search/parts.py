@@ -17,10 +17,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins
-from tightmargin.solvers.proofs.packings.signed_points import Index
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 
 POINTS = 100  # of a part, at first: so many in ten features are proven in seconds

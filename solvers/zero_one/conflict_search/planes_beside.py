@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     Grown,
     empty_sets,

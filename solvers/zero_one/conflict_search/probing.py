@@ -6,14 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.signed_points import (
-    Index,
-    Mask,
-    SignedPoints,
-    certified_norm2,
-    signed,
-)
+from tightmargin.formulations.data.arrays import Array, Index, Mask
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints, certified_norm2, signed
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     DEPENDENT,
     WorkingSets,

@@ -8,13 +8,13 @@ from copy import copy
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import margins
 from tightmargin.solvers.proofs.packings.cover import OpenNode, PackingCover
 from tightmargin.solvers.proofs.packings.problem import PackingProblem
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import Index, Mask, SignedPoints
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.dual_active_set import (
     WorkingSets,
     empty_sets,

@@ -32,13 +32,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points
-
-Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
 
 RATIONAL_LIMIT = 2_000  # vertices that are computed in rational numbers
 MOST_ON_A_VERTEX = 12  # points on one hyperplane; 2^12 sets

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.loss import (
     EPS,
@@ -32,9 +31,6 @@ from tightmargin.solvers.zero_one.enumeration.active_sets import (
     multipliers,
     set_margins,
 )
-
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 MARGIN_TOLERANCE = 5e-10
 RESOLVED_GAP = 4e-9  # more than any stretching by twice the tolerance can cost

@@ -54,9 +54,8 @@ from math import comb
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
@@ -68,8 +67,6 @@ from tightmargin.solvers.zero_one.enumeration.depth_first_search import (
     SetSearch,
     trivial_start,
 )
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

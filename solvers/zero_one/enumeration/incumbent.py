@@ -16,9 +16,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import (
@@ -37,12 +36,9 @@ from tightmargin.solvers.zero_one.enumeration.local_search import (
     MARGINS_AT_ONCE,
     ON_MARGIN,
     WORK_LIMIT,
-    Index,
     LocalSearch,
 )
 from tightmargin.solvers.zero_one.enumeration.smoothed_descent import descents_on
-
-Mask = NDArray[np.bool_]
 
 SAMPLES = 20_000
 LARGEST_SAMPLED = 6  # larger random sets hardly ever keep anything

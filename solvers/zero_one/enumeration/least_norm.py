@@ -11,14 +11,10 @@ kept sets that are too expensive, or not separable, are given up early.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points
-
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 OPTIMALITY = 1e-11
 STEPS = 1000

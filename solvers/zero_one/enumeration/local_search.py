@@ -11,9 +11,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.zero_one.enumeration.active_sets import (
     ActiveSets,
     Points,
@@ -23,8 +22,6 @@ from tightmargin.solvers.zero_one.enumeration.active_sets import (
     without_equations,
 )
 from tightmargin.solvers.zero_one.enumeration.least_norm import least_norm_members
-
-Index = NDArray[np.intp]
 
 ON_MARGIN = 1e-9
 KICKED = 4  # a kick replaces at most so many points of a set

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
@@ -33,8 +32,6 @@ from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge_batch.binary import hinge_machines
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points, distinct_points
 from tightmargin.solvers.zero_one.enumeration.capped_sets import capped_sets
-
-Mask = NDArray[np.bool_]
 
 VERTEX_LIMIT = 100_000
 AT_ONCE = 4_000  # machines of a batch

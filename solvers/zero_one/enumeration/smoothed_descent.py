@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.zero_one.enumeration.active_sets import Points, from_members
-from tightmargin.solvers.zero_one.enumeration.local_search import Index
 
 DESCENTS = 256
 NUMBERS = 128_000  # margins of all descents, of more points fewer descents

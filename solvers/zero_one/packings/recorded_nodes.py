@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.packings.evidence import KEPT, PACKING, REST, Evidence
-from tightmargin.solvers.proofs.packings.signed_points import Index
 
 Conflict: TypeAlias = tuple[tuple[int, int], ...]
 

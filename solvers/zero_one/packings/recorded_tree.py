@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.proofs.packings.cover import packed_masks
 from tightmargin.solvers.proofs.packings.side_rows import SideRows
-from tightmargin.solvers.proofs.packings.signed_points import Mask, SignedPoints
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints
 from tightmargin.solvers.zero_one.conflict_search.node_bounds import Bounded, Nodes, bounded
 from tightmargin.solvers.zero_one.conflict_search.tree import Tree
 from tightmargin.solvers.zero_one.packings.recorded_nodes import Conflict, records_of

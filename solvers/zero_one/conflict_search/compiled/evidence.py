@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.proofs.packings.evidence import Conflicts
-from tightmargin.solvers.proofs.packings.signed_points import Index
 from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import WorkingSet, compiled
 
 

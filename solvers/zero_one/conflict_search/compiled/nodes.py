@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.proofs.packings.evidence import (
     KEPT,
     NOBODY,
@@ -15,12 +15,7 @@ from tightmargin.solvers.proofs.packings.evidence import (
     Conflicts,
     Evidence,
 )
-from tightmargin.solvers.proofs.packings.signed_points import (
-    Index,
-    Mask,
-    SignedPoints,
-    unit_of_doubt,
-)
+from tightmargin.solvers.proofs.packings.signed_points import SignedPoints, unit_of_doubt
 from tightmargin.solvers.zero_one.conflict_search.compiled.evidence import (
     Found,
     copied,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightmargin.solvers.proofs.packings.signed_points import Mask
+from tightmargin.formulations.data.arrays import Mask
 from tightmargin.solvers.zero_one.conflict_search.compiled.evidence import Found, noted
 from tightmargin.solvers.zero_one.conflict_search.compiled.steps import (
     first_to_leave,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.solvers.proofs.packings.evidence import NOBODY
-from tightmargin.solvers.proofs.packings.signed_points import Mask
 from tightmargin.solvers.zero_one.conflict_search.compiled.working_sets import (
     Asked,
     Room,

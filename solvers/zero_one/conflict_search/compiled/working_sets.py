@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.packings.signed_points import EPS, LEAST, Index, Mask
+from tightmargin.formulations.data.arrays import Array, Index, Mask
+from tightmargin.solvers.proofs.packings.signed_points import EPS, LEAST
 
 TRACE = 1e-13  # of the diagonal, as in kept_gram
 
