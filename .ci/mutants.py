@@ -44,7 +44,9 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "out" / "mutants"
 DRAWN = ROOT / "benchmarks" / "mutants.json"
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
-KERNEL = ("solvers/proofs/", "solvers/kernel/", "solvers/proof_files/checker.py")
+KERNEL = (
+    "solvers/proofs/", "solvers/kernel/", "cuts/proofs.py", "solvers/proof_files/checker.py",
+)  # fmt: skip
 BATCHES = (20, 100, 400)  # tests of one run: most mutants die of the first
 SHORTEST, TIMES = 30, 10  # seconds that a test may take at least, and of what it took unchanged
 LIBRARIES = (

@@ -20,8 +20,8 @@ from tightmargin.cuts.spatial_branching.branch_and_cut import branch_and_cut
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.nu.nu_range import nu_range
+from tightmargin.solvers.solve import solve
 
 Measured = tuple[float, float]  # CPU seconds, relative gap that is left
 Solve = Callable[[TrainingData, float, str, float], float]

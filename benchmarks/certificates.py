@@ -25,10 +25,10 @@ import tightmargin as tm
 from benchmarks import conic_translation
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
-from tightmargin.solvers.attempts import attempts
-from tightmargin.solvers.backends import clarabel as backend
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers import attempts
+from tightmargin.solvers.engines import clarabel as backend
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.kernel.verdict import Verdict
 
 BARE, CVXPY, LIBSVM, LIBLINEAR = "bare solver", "cvxpy", "libsvm", "liblinear"
 COST, RADIUS = 1.0, 1.0

@@ -16,10 +16,10 @@ from tightmargin.cuts.methods import tightened
 from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.solvers.solve import solve
+from tightmargin.solvers.zero_one.conflicts import conflict_search
+from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 
 SPEC = "synthetic:clustered,n=100,d=3,sigma=0.5,seed=7"
 PROBLEM = {"penalty": 1.0, "intercept": "penalised"}

@@ -20,12 +20,12 @@ from benchmarks.classical_concave import PROBLEMS, Classical
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.cuts.concave.solving import minimise_concave
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.errors import LicenceError, SizeLimitError, SolverNotInstalledError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.solve import solve
 
 LIMIT = 60.0  # seconds a run
 TOLERANCE = 1e-6

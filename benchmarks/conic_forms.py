@@ -22,13 +22,13 @@ from benchmarks.report import OURS, Line, Table, show
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
-from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.solvers.engines import clarabel
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model.claim import Claim
+from tightmargin.solvers.model.conic import conic_form
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
+from tightmargin.solvers.model.rewrites import without_quotients
 
 Array = NDArray[np.float64]
 PENALTY = 1.0

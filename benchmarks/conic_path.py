@@ -23,15 +23,14 @@ from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.clarabel import run_conic
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
-from tightmargin.solvers.conic.path import conic_path, penalty_grid
-from tightmargin.solvers.conic.path_result import ConicPath
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.conic.path import ConicPath, conic_path, penalty_grid
+from tightmargin.solvers.engines.clarabel import run_conic
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.conic import ConicForm, conic_form
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
+from tightmargin.solvers.solve import solve
 
 Array = NDArray[np.float64]
 Seconds = Callable[[TrainingData, Array, int], float]

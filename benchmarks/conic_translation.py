@@ -26,9 +26,9 @@ from benchmarks.report import OURS, Line, Table, show
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.formulations.conic.sdp import conic_sdp
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import ConicForm, conic_form
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.model.conic import ConicForm, conic_form
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
 
 Array = NDArray[np.float64]
 PENALTY = 1.0

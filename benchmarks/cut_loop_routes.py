@@ -21,7 +21,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from benchmarks.report import OURS
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
-from tightmargin.solvers.persistent.live_lp import LiveLP
+from tightmargin.solvers.live_lp import LiveLP
 
 Array = NDArray[np.float64]
 Cut = tuple[Array, float]

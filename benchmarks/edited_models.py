@@ -22,7 +22,7 @@ import pyomo.environ as pyo
 import tightmargin as tm
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.experiments.data.specs import load, load_classes
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.errors import LicenceError
 
 SECONDS = 60.0

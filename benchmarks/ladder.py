@@ -17,7 +17,7 @@ from tightmargin.experiments.gap_study.rungs import GapEffort
 from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, GapStudy, Instance, run
 from tightmargin.experiments.gap_study.table import percent, seconds_text, to_markdown
 from tightmargin.experiments.plots import save_figure
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 EXACT_TIME = 10.0  # seconds of SCIP, which starts from our incumbent; enumeration proves small ones
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"

@@ -21,10 +21,10 @@ from benchmarks.measuring import stop_before_run
 from benchmarks.report import OURS
 from tightmargin.formulations import CATALOGUE
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends import highs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.engines import highs
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
 
 Array = NDArray[np.float64]
 NU = 0.6

@@ -23,11 +23,11 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.checks import hinge_sum
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.decomposition.decomposition import decomposition
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path, solve_rsvm
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.rigorous_svm.decomposition import decomposition
+from tightmargin.solvers.rigorous_svm.norm_limit import norm_limit
+from tightmargin.solvers.rigorous_svm.path import rsvm_path, solve_rsvm
+from tightmargin.solvers.solve import solve
 
 Array = NDArray[np.float64]
 Data = TrainingData | GramData

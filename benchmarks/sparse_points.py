@@ -27,8 +27,8 @@ from benchmarks.measuring import (
     stop_before_run,
 )
 from benchmarks.report import OURS, Line, Table, show
-from tightmargin.solvers.hinge_duality.proximal_newton import proximal_newton
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.hinge.newton import proximal_newton
+from tightmargin.solvers.kernel.verdict import Verdict
 
 Labels = NDArray[np.float64]
 

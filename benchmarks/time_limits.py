@@ -18,7 +18,7 @@ import pyomo.environ as pyo
 
 import tightmargin as tm
 from benchmarks.measuring import ROOT, in_fresh_process, peak_growth, quiet
-from tightmargin.solvers.execution.deadline import GRACE, SHARE
+from tightmargin.solvers.engines.running import GRACE, SHARE
 
 MODULE = "benchmarks.time_limits"
 HEAD = ("what", "limit, s", "took, s", "peak MB", "verdicts", "limit")

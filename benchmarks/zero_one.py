@@ -39,8 +39,8 @@ from benchmarks.zero_one_page import (
 from tightmargin.experiments.data.outlier_generators import outlier_data
 from tightmargin.experiments.data.specs import data_folder, load
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.zero_one.cones.search import cone_search
-from tightmargin.solvers.zero_one.conflict_search.search import conflict_search
+from tightmargin.solvers.zero_one.cones import cone_search
+from tightmargin.solvers.zero_one.conflicts import conflict_search
 
 LIMIT = 600.0  # processor seconds, as many as the published runs had
 DIRECTIONS = 5  # features up to which directions are halved

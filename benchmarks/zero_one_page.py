@@ -8,7 +8,7 @@ from statistics import mean
 
 from benchmarks import claim
 from benchmarks.report import machine
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 
 WAYS = ("numpy", "numba")
 PRICES = (1, 10, 100, 1000, 10000)

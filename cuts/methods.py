@@ -43,24 +43,22 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
-from tightmargin.solvers.certificates.case import GAP_TOLERANCE
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.deadline import deriving_time
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.work import STAGE
-from tightmargin.solvers.methods import (
+from tightmargin.solvers.certify.case import GAP_TOLERANCE
+from tightmargin.solvers.engines.running import STAGE, Limits, StopReason, deriving_time
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.nu.local_search import extended_nu_local
+from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
+from tightmargin.solvers.registry import (
     AUTO,
     DIRECT,
     Finding,
     Method,
+    Word,
     register_method,
+    register_word,
 )
-from tightmargin.solvers.nu.local_search import extended_nu_local
-from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
-from tightmargin.solvers.parameter_words import Word, register_word
-from tightmargin.solvers.proof_files.result_proof import register_document
+from tightmargin.solvers.result_proof import register_document
+from tightmargin.solvers.solve import solve
 
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 

@@ -24,7 +24,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.extended_checks import weight_of
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 
 TOLERANCE = 5e-8  # far below what a saved search may itself have left open
 HULL_UP_TO = 4  # dimensions

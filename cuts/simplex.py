@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.execution.quiet_highs import quiet_highs
+from tightmargin.solvers.engines.highs import quiet_highs
 
 OPTIONS: dict[str, Any] = {
     "output_flag": False,

@@ -13,9 +13,9 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.modeling.semidefinite import psd
-from tightmargin.solvers.backends.registry import SOLVERS, SolverInfo, gurobi_is_restricted
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.engines.registry import SOLVERS, SolverInfo, gurobi_is_restricted
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.solve import solve
 
 TOLERANCE = 1e-5
 

@@ -3,39 +3,310 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.linalg import spsolve
 
-from tightmargin.formulations.catalogue import Origin
+from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE
+from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.attempts.attempts import Outcome
-from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.canonical_form.cone_recognition import Cone
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.canonical_form.named_values import (
+from tightmargin.formulations.data.class_labels import recorded_classes
+from tightmargin.formulations.data.equal_points import least_errors
+from tightmargin.formulations.data.feature_names import recorded_features
+from tightmargin.formulations.data.point_weights import recorded_weights
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.attempts import Outcome
+from tightmargin.solvers.certify.case import Case, Certified
+from tightmargin.solvers.certify.certify import certify_point
+from tightmargin.solvers.certify.multipliers import BOUND_POINT
+from tightmargin.solvers.disjunctive import copy_values
+from tightmargin.solvers.engines.registry import unknown_option
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model.claim import Claim
+from tightmargin.solvers.model.conic import Multipliers
+from tightmargin.solvers.model.convexity import Classification, Cone
+from tightmargin.solvers.model.names import (
     load_values,
     multipliers_by_name,
+    named_duals,
+    named_ray,
     named_values,
     point_with,
 )
-from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.certificates.certify_point import certify_point
-from tightmargin.solvers.certificates.model_bound import BOUND_POINT
-from tightmargin.solvers.disjunctive.transformation import copy_values
-from tightmargin.solvers.execution.claim import Claim
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import OWN, Finding, Method, automatic_method, remark_on
-from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.records import result_of, settings_of
-from tightmargin.solvers.remarks import remarks_on
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.versions import versions
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.registry import OWN, Finding, Method, automatic_method, remark_on
+from tightmargin.solvers.result import (
+    EXACT_BOUND,
+    EXACT_UPPER,
+    Certificate,
+    SolveResult,
+    plain,
+    versions,
+)
+
+# --- A claim that was checked, as the result that a user gets ------------------------------------
+
+
+def settings_of(limits: Limits) -> dict[str, Any]:
+    """What a result records of how it was asked for."""
+    return {
+        "threads": limits.threads,
+        "seed": limits.seed,
+        "time_limit": limits.time_limit,
+        "versions": versions(),
+    }
+
+
+def result_of(
+    model: pyo.ConcreteModel,
+    form: StandardForm,
+    classification: Classification,
+    claim: Claim,
+    found: Certified,
+) -> SolveResult:
+    """Result in the model's own sense: a maximisation gets its sign back."""
+    certificate, sense = found.certificate, form.sense
+    signed = replace(
+        certificate,
+        upper=_signed(certificate.upper, sense),
+        bound=_signed(certificate.bound, sense),
+        solver_bound=_signed(certificate.solver_bound, sense),
+        facts={**certificate.facts, **_signed_ends(certificate, sense)},
+    )
+    described = describe(model)
+    return SolveResult(
+        status=found.status,
+        objective=_signed(found.objective, sense),
+        bound=signed.bound,
+        values={} if found.x is None else named_values(model, form, found.x),
+        duals=named_duals(form, claim.duals) if found.proof is None else _farkas(form, found),
+        ray={} if found.ray is None else named_ray(model, form, found.ray),
+        certificate=signed,
+        solver="",
+        problem_class=str(classification.problem_class),
+        **described,
+    )
+
+
+def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:
+    """Multipliers that prove a model infeasible: of the least violation, whatever the sense."""
+    return named_duals(replace(form, sense=1), found.proof)
+
+
+def describe(model: pyo.ConcreteModel) -> dict[str, Any]:
+    """Formulation, hyperparameters and data of a model, for the record of its result."""
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return {"formulation": "", "parameters": {}, "data": {}}
+    origin = origin_now(model)
+    data = origin.data
+    return {
+        "formulation": origin.entry,
+        "parameters": dict(origin.parameters),
+        "data": {"spec": data.spec, "n": data.n, "d": data.d, "sha256": data.sha256}
+        | recorded_classes(data)
+        | recorded_weights(data)
+        | recorded_features(data),
+    }
+
+
+def _signed_ends(certificate: Certificate, sense: int) -> dict[str, str]:
+    """The proven ends that are kept as fractions, in the model's own sense."""
+    ends = {name: certificate.facts.get(name) for name in (EXACT_UPPER, EXACT_BOUND)}
+    return {name: str(sense * Fraction(end)) for name, end in ends.items() if isinstance(end, str)}
+
+
+def _signed(value: float | None, sense: int) -> float | None:
+    return None if value is None or not np.isfinite(value) else sense * value + 0.0  # never -0.0
+
+
+# --- What a reader of a result must know besides the numbers: facts, with a sentence for most ----
+# least_errors    points of both labels in one place; no classifier makes fewer errors
+# active_bounds   bounds on the hyperplane that hold the optimum back binding_big_m   rows that a
+# big-M holds at z_i = 1: it may have cut the optimum off big_m_slack     margin that an indicator
+# within the solver's tolerance of 0 buys for nothing no_duals        why a result with a point has
+# no multipliers kernel_shift    number added to the diagonal of a kernel matrix that was not
+# semidefinite components      of a kernel matrix, where w has one entry for each of them
+
+
+Values = Mapping[str, NDArray[np.float64]]
+Note = tuple[str, Any, str]  # name of the fact, the fact, its sentence
+
+SWITCHED = (*ZERO_ONE, *RAMP, *TRUNCATED)  # whose "big_m" is known to be an M; others' is not
+
+AT_BOUND = 1e-6
+LARGEST_SLACK = 1e-3  # of the margin, which is 1
+# Option that says how far from 0 and 1 an integer may be, with its default.
+INTEGRALITY = {
+    "highs": ("mip_feasibility_tolerance", 1e-6),
+    "scip": ("numerics/feastol", 1e-6),
+    "gurobi": ("IntFeasTol", 1e-5),
+    "mosek": ("MSK_DPAR_MIO_TOL_ABS_RELAX_INT", 1e-5),
+}
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """Facts by the names above, and what they mean.
+
+    Attributes
+    ----------
+    facts : mapping
+        For the certificate; only what there is something to say about.
+    sentences : tuple of str
+        For the message.
+    """
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sentences: tuple[str, ...] = ()
+
+
+def remarks_on(
+    model: pyo.ConcreteModel,
+    values: Values,
+    *,
+    integer: bool,
+    solver: str,
+    options: Mapping[str, Any],
+) -> Remarks:
+    """Notes on a solved model of the catalogue, edited or not; none on a foreign one.
+
+    Parameters
+    ----------
+    values : mapping
+        Arrays by variable name, as in a result; empty when there is no point.
+    integer : bool
+        Whether the model has integer variables.
+    solver, options
+        Who solved it, and the options given: they say what passes for an integer.
+    """
+    if not isinstance(getattr(model, "origin", None), Origin):
+        return Remarks()
+    origin = origin_now(model)
+    found: list[Note] = [_contradictions(origin), _kernel_shift(origin)]
+    if values:
+        found.append(_components(origin, values))
+        found += [_active_bounds(model, origin, values), _binding(origin, values)]
+    if integer:
+        found.append(_slack(origin, solver, options))
+    kept = [(name, fact, text) for name, fact, text in found if fact]
+    return Remarks({name: fact for name, fact, _ in kept}, tuple(text for *_, text in kept))
+
+
+def why_no_duals(form: StandardForm, classification: Classification, solver: str) -> dict[str, str]:
+    """The fact `no_duals`, for a result with a point and without multipliers."""
+    if not (len(form.rows) or form.quadratic or form.psd):
+        return {}
+    if form.integer.any():
+        reason = "no multipliers: a model with integers has none"
+    elif not classification.convex:
+        reason = "no multipliers: those of a model that is not convex prove nothing"
+    else:
+        reason = (
+            f"no multipliers: {solver} returns none for {classification.problem_class} models; "
+            "clarabel does"
+        )
+    return {"no_duals": reason}
+
+
+def _contradictions(origin: Origin) -> Note:
+    count = least_errors(origin.data)
+    text = (
+        f"points of both labels lie in one place: every classifier makes at least {count} "
+        f"error{'s' if count > 1 else ''}"
+    )
+    return "least_errors", count, text
+
+
+def _components(origin: Origin, values: Mapping[str, Any]) -> Note:
+    """How many eigenvalues of a kernel matrix are no rounding: all of them are kept."""
+    data = origin.data
+    count = data.d if isinstance(data, GramData) and "w" in values else 0
+    return "components", count, f"the kernel matrix has {count} components, all of which w has"
+
+
+def _kernel_shift(origin: Origin) -> Note:
+    data = origin.data
+    if not isinstance(data, GramData):
+        return "kernel_shift", 0.0, ""
+    text = (
+        f"{data.shift:.6g} was added to the diagonal of the kernel matrix, whose smallest "
+        f"eigenvalue was {data.smallest_eigenvalue:.6g}"
+    )
+    return "kernel_shift", float(data.shift), text
+
+
+def _active_bounds(model: pyo.ConcreteModel, origin: Origin, values: Values) -> Note:
+    names = _at_bounds_of_hyperplane(model)
+    if _intercept_bound_is_active(origin, model, values):
+        names.append("intercept_bound")
+    text = f"{', '.join(names)}: a bound is active and the optimum depends on it"
+    return "active_bounds", names, text
+
+
+def _at_bounds_of_hyperplane(model: pyo.ConcreteModel) -> list[str]:
+    """Elements of w and b at a bound that was put on them; those of a builder are proven."""
+    found = []
+    for component in (model.find_component("w"), model.find_component("b")):
+        if component is None or component.ctype is not pyo.Var:
+            continue
+        for x in component.values():
+            if x.fixed or x.value is None or _is_a_builders(x):
+                continue
+            size = AT_BOUND * max(1.0, abs(x.value))
+            if any(end is not None and abs(x.value - end) <= size for end in x.bounds):
+                found.append(x.name)
+    return found
+
+
+def _is_a_builders(x: Any) -> bool:
+    """Whether the bounds of a variable are expressions of a Param, as those derived here are."""
+    return all(
+        end is None or not isinstance(end, int | float | np.number) for end in (x.lower, x.upper)
+    )
+
+
+def _intercept_bound_is_active(origin: Origin, model: pyo.ConcreteModel, values: Values) -> bool:
+    if model.find_component("intercept_bound") is None:
+        return False
+    limit = pyo.value(model.intercept_bound) ** 2
+    if "W" in values and not (values["w"].any() or np.any(values.get("b", 0.0))):
+        return False  # of no hyperplane the optimum is 0, whatever the bound
+    if "W" in values:
+        return bool(values["W"][-1, -1] >= limit * (1 - AT_BOUND))
+    return bool("beta" in values and limit * values["beta"] > AT_BOUND)
+
+
+def _binding(origin: Origin, values: Values) -> Note:
+    if origin.entry not in (*ZERO_ONE, *RAMP) or "z" not in values or "w" not in values:
+        return "binding_big_m", 0, ""
+    big_m = np.broadcast_to(origin.parameters["big_m"], origin.data.n)
+    b = float(values["b"]) if "b" in values else 0.0
+    score = origin.data.y * (origin.data.factor @ values["w"] + b) + values.get("xi", 0.0)
+    held = (values["z"] >= 1 - AT_BOUND) & (score <= 1 - big_m + AT_BOUND * np.maximum(1.0, big_m))
+    count = int(held.sum())
+    text = f"M holds {count} row{'s' if count > 1 else ''} at z = 1: a larger M may be better"
+    return "binding_big_m", count, text
+
+
+def _slack(origin: Origin, solver: str, options: Mapping[str, Any]) -> Note:
+    if origin.entry not in SWITCHED or solver not in INTEGRALITY:
+        return "big_m_slack", 0.0, ""
+    option, default = INTEGRALITY[solver]
+    tolerance = float(options.get(option, default))
+    largest = float(np.max(origin.parameters["big_m"]))
+    slack = largest * tolerance
+    text = (
+        f"M = {largest:.6g} is large for {solver}, to which z = {tolerance:g} is 0: that buys "
+        f"{slack:.3g} of the margin 1; derive M, or lower {option}"
+    )
+    return "big_m_slack", slack if slack >= LARGEST_SLACK * (1 - 1e-9) else 0.0, text
 
 
 def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:

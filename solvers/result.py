@@ -3,24 +3,260 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
+import os
+import platform
+import tempfile
 import zipfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.printing import Drawn, Page, Printed
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
-from tightmargin.solvers.printing.results import certificate_page, result_page, result_title
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.number_words import (
+    bound_text,
+    count_text,
+    number_text,
+    proven_ends,
+    short,
+    with_bound,
+)
+from tightmargin.printing import Drawn, Page, Printed, value_text
+from tightmargin.solvers.exact import rounded_down, rounded_up
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
+
+# --- Numbers and arrays as plain JSON, whole or not at all, with a checksum ----------------------
+
+
+def plain(value: Any) -> Any:
+    """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return str(value)
+
+
+def checksum(document: Mapping[str, Any]) -> str:
+    """Digest of a document as JSON, by which a file that was altered is known."""
+    text = json.dumps(document, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def companion_arrays(path: Path, document: Mapping[str, Any]) -> dict[str, Array]:
+    """Arrays of the file that a document names beside it; a ValueError where that was changed."""
+    if "arrays" not in document:
+        return {}
+    companion = path.parent / Path(document["arrays"]["file"]).name
+    content = companion.read_bytes()
+    if hashlib.sha256(content).hexdigest() != document["arrays"]["sha256"]:
+        raise ValueError(f"{companion.name} does not match its checksum")
+    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
+        return {key: loaded[key] for key in loaded.files}
+
+
+def write_atomically(path: Path, write: Any) -> None:
+    """Write beside the target and rename, so that a reader never sees half a file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+# --- What a solved model prints: five lines, from what it is to what to look at next -------------
+
+
+COPY, OF_THE_PROBLEM = "solved_copy", "bounds_edited_problem"
+NOT_BOUNDED = "no bound of the problem it stands for"
+BOUNDED = "the bound is one of the edited problem"
+SETTINGS = 40  # characters of the hyperparameters in a title
+
+
+def result_title(result: SolveResult) -> str:
+    """The formulation with its class, its size and its hyperparameters."""
+    data = result.data
+    parts = [f"{result.formulation or 'a model'} ({result.problem_class or 'of unknown class'})"]
+    if "n" in data:
+        parts.append(count_text(data["n"], "point"))
+    if "d" in data:
+        parts.append(count_text(data["d"], "feature"))
+    told = ((word, value_text(value)) for word, value in result.parameters.items())
+    settings = ", ".join(f"{word} = {text}" for word, text in told if text)
+    return ", ".join([*parts, *([short(settings, SETTINGS)] if settings else [])])
+
+
+def result_page(result: SolveResult) -> Page:
+    """What a solve amounts to."""
+    facts = [
+        (_value_word(result), _value(result)),
+        ("verdict", verdict_line(result)),
+        *problem_line(result.certificate),
+        ("solver", f"{result.solver} {result.version}".strip() + f", {result.seconds:.2g} s"),
+        ("next", ", ".join(_next(result))),
+    ]
+    return Page(f"SolveResult: {result_title(result)}", facts)
+
+
+def _value_word(result: SolveResult) -> str:
+    return "status" if result.objective is None else "objective"
+
+
+def _value(result: SolveResult) -> str:
+    if result.objective is None:
+        told = "" if result.bound is None else f", proven bound {bound_text(result.bound)}"
+        return f"{str(result.status).replace('_', ' ')}{told}"
+    if result.interval is None:
+        return with_bound(result.objective, result.bound)
+    gap = result.absolute_gap
+    value, ends = upper_text(result), ", ".join(proven_ends(*result.interval))
+    told = f"{value}, optimum proven in [{ends}]"
+    if not gap or result.relative_gap is None:
+        return told
+    return f"{told}, gap {gap:.2g} (relative {result.relative_gap:.2g})"
+
+
+def upper_text(result: SolveResult) -> str:
+    """The objective, of a proven point as the end of its interval that it is."""
+    assert result.objective is not None
+    low_and_high = result.interval
+    if low_and_high is None or result.objective not in low_and_high or result.absolute_gap == 0:
+        return number_text(result.objective)
+    return proven_ends(*low_and_high)[low_and_high.index(result.objective)]
+
+
+def verdict_line(result: SolveResult) -> str:
+    """The verdict and what it rests on."""
+    certificate = result.certificate
+    why = certificate.reason
+    if certificate.verdict is Verdict.CERTIFIED:
+        why = certificate.bound_method
+    elif certificate.verdict is Verdict.SOLVER_BOUND and certificate.solver_bound is not None:
+        claim = f"{result.solver} claims {number_text(certificate.solver_bound)}"
+        why = f"{claim}; {why}" if why else claim
+    verdict = f"{certificate.verdict}{of_a_copy(certificate)}"
+    return f"{verdict}: {why}" if why else verdict
+
+
+def of_a_copy(certificate: Certificate) -> str:
+    """What of an edited problem is said that was not solved by the model as it stands."""
+    copied = certificate.facts.get(COPY)
+    return f" of the edited problem, by a copy with {copied}" if copied else ""
+
+
+def problem_line(certificate: Certificate) -> list[tuple[str, str]]:
+    """Whether what is proven of a model bounds the problem it stands for, where that is asked."""
+    held = certificate.facts.get(OF_THE_PROBLEM)
+    if certificate.unproven:
+        return [("problem", f"{NOT_BOUNDED}: {certificate.unproven}")]
+    return [("problem", f"{BOUNDED}: {held}")] if held else []
+
+
+def _next(result: SolveResult) -> Iterator[str]:
+    if result.values:
+        yield f".values ({value_text(result.values)})"
+    if result.ray:
+        yield ".ray"
+    if result.status == "infeasible":
+        yield "tm.explain_infeasible(model)"
+    yield from (".certificate", ".to_dict()")
+
+
+def certificate_page(certificate: Certificate) -> Page:
+    """What was recomputed, and how it is proven."""
+    level = {"paper": "the paper's formula", "model": "the model"}
+    residuals = [
+        f"{word} {value:.1e}"
+        for word, value in (
+            ("primal", certificate.primal_residual),
+            ("dual", certificate.dual_residual),
+            ("complementarity", certificate.complementarity),
+        )
+        if value is not None
+    ]
+    facts = [
+        ("reason", certificate.reason),
+        ("proven", _proven(certificate)),
+        ("claimed", "" if certificate.solver_bound is None else _claim(certificate)),
+        *problem_line(certificate),
+        ("residuals", ", ".join(residuals)),
+        ("facts", value_text(certificate.facts)),
+    ]
+    what = of_a_copy(certificate) or f", of {level.get(certificate.level, 'the model')}"
+    title = f"Certificate: {certificate.verdict}{what}"
+    return Page(title, [(word, text) for word, text in facts if text][:5])
+
+
+def _claim(certificate: Certificate) -> str:
+    assert certificate.solver_bound is not None
+    return f"bound {number_text(certificate.solver_bound)}, the solver's word"
+
+
+def _proven(certificate: Certificate) -> str:
+    bound, upper = certificate.bound, certificate.upper
+    how = f" ({certificate.bound_method})" if certificate.bound_method else ""
+    if bound is not None and upper is not None:
+        ends = ", ".join(proven_ends(min(bound, upper), max(bound, upper)))
+        return f"[{ends}]{how}"
+    if bound is not None:
+        return f"bound {bound_text(bound)}{how}"
+    return how[2:-1] if upper is None else f"a point of {bound_text(upper)}"
+
+
+def search_page(
+    title: str,
+    objective: float,
+    bound: float | None,
+    *,
+    ended: str,
+    effort: str,
+    parts: str,
+) -> Page:
+    """What a search or a heuristic found, proved and took.
+
+    Parameters
+    ----------
+    ended : str
+        Why it stopped.
+    effort : str
+        Steps and seconds.
+    parts : str
+        What to look at next.
+    """
+    facts = [
+        ("objective", with_bound(objective, bound)),
+        ("ended", ended.replace("_", " ")),
+        ("took", effort),
+        ("next", parts),
+    ]
+    return Page(title, [(word, text) for word, text in facts if text])
+
 
 SCHEMA = "tightmargin/1"
 INLINE_LIMIT = 1000
@@ -72,7 +308,7 @@ class Certificate(Printed):
         bounds are then no bounds for that problem.
     facts : mapping
         Further numbers, and counts and remarks from the formulation's check, under the names of
-        fact_names.py.
+        this file.
     """
 
     verdict: Verdict
@@ -428,6 +664,146 @@ def size_of(objective: float, certificate: Certificate) -> float:
 
 
 def scale_of(certificate: Certificate, unsaid: float = 1.0) -> float:
-    """What gaps of a result are relative to, see proofs/gap.py; 1 where nothing is said."""
+    """What gaps of a result are relative to, see kernel/statement.py; 1 where nothing is said."""
     scale = certificate.facts.get("unit")
     return scale if isinstance(scale, float) and scale > 0 else unsaid
+
+
+# --- The names under which a certificate keeps further numbers, each with its meaning ------------
+# The fields of a certificate are final; whatever else is computed goes into its `facts`, under one
+# of these names, into the JSON file and onto the screen.
+
+
+MODEL_FACTS = {
+    "unit": "what a gap is relative to: the larger of |objective| and |bound|, with the constant "
+    "of the objective or without it, whichever is less",
+    "exact_upper": "the proven upper end as a fraction, where no double holds it",
+    "exact_bound": "the proven lower end as a fraction, where no double holds it",
+    "absolute_gap": "what the caller is content with where that is nearly 0",
+    "stationarity": "largest entry of P x + q + A'z, relative to the terms of its column",
+    "dual_cone_violation": "how far the solver's multipliers are outside their cones, relative",
+    "objective_curvature": "smallest eigenvalue of the Hessian of the objective",
+    "row_curvature": "smallest eigenvalue of the Hessians of the convex quadratic rows",
+    "cone_rows": "number of quadratic rows that are convex as second-order cones only",
+    "matrix_eigenvalue": "smallest eigenvalue of the matrices of the semidefinite rows",
+    "dual_matrix_eigenvalue": "smallest eigenvalue of their multipliers, the dual slack matrices",
+    "no_duals": "why the result holds no duals",
+    "solved_copy": "what a copy has of its own by which an edited exact model was solved: the "
+    "result is of the edited problem",
+    "bounds_edited_problem": "why the bound of an edited relaxation is one of its problem too",
+    "bound_duals": "multipliers behind the bound, by row, where the solver gave none",
+    "bound_point": "the point of the relaxation they belong to, where its objective is quadratic",
+}
+
+INTEGER_FACTS = {
+    "fixed_objective": "certified optimum with the integers fixed at the incumbent",
+    "fixed_verdict": "its verdict",
+    "solver_objective": "objective of the solver's own point, where a better one replaced it",
+    "trace": "rows of (seconds, bound, incumbent) of a search; a solver's bounds are its word",
+    "relaxation_strengthening": "gamma of the SDP relaxation whose closed form is the bound",
+}
+
+SECOND_SOLVER_FACTS = {
+    "second_solver": "name of the solver asked for a second opinion",
+    "second_version": "its version",
+    "second_status": "its status",
+    "second_objective": "objective of its point, recomputed",
+    "second_bound": "its own bound, a claim",
+    "second_agrees": "whether the two agree within their tolerances",
+}
+
+SEARCH_FACTS = {
+    "engine": "search of our own that found the point: hull, branch_and_cut, cutting_plane, local, "
+    "ball (the convex problem above nu_bar), boundary (at it), conflict-search (0-1 loss), "
+    "cone-search (0-1 and ramp loss), "
+    "branch-and-bound (any mixed-integer model that is convex once relaxed), sgd "
+    "(soft margin), dca (truncated hinge), alternating (bounded rank), or a method of the rigorous "
+    "SVM",
+    "stop": "why it ended, in a word",
+    "nodes": "boxes of branch and cut, or nodes of the conflict search",
+    "cells": "cones of directions that were bounded",
+    "steps": "steps of the active-set method in the conflict search, of the rigorous SVM's, of sgd",
+    "descent": "rows of (steps, objective of the averaged iterate, proven bound) of sgd",
+    "expected_gap": "what theory promises of sgd: no more than this, in the mean over the draws",
+    "rounds": "rounds of the hull engine or of the cutting plane loop",
+    "linear_programs": "how many it solved",
+    "cuts_until_no_face": "cuts until no face of the polytope was left",
+    "faces": "faces that strategy literal met: cuts before, dimension, tight rows, its cut",
+    "cuts": "how many it used",
+    "starts": "directions that local searches started from, or starts of a heuristic",
+    "start_values": "objective at which each start of a heuristic ended",
+    "iterations": "linear programs that local searches solved in all",
+}
+
+CLASSIFIER_FACTS = {
+    "errors": "training points on the wrong side of the hyperplane or on it; of several classes "
+    "those for which another class scores as high",
+    "errors_by_class": "errors among the points of each class",
+    "fisher_consistency": "why the truncated loss need not find the most probable class",
+    "margin_errors": "points below the margin level rho",
+    "margin_error_share": "their share, by weight; at most nu",
+    "margin_violations": "points with y_i f(x_i) < 1",
+    "singular_values": "of the weight matrix B, largest first",
+    "used_weights": "coordinates of w that are not 0 up to rounding",
+    "ranks": "of each class's matrix: singular values above 1e-7 of the largest",
+    "rank": "of B: singular values above 1e-7 of the largest",
+    "nuclear_norm": "sum of the singular values of B",
+    "trace_P": "trace of the relaxed projection onto the columns of B, at most the bounded rank",
+    "rounded_objective": "objective of the exact problem at the nearest B of the bounded rank",
+    "cells": "cones of directions whose relaxation a search has solved",
+    "support_vectors": "points with a multiplier, or (from w alone) not beyond the margin level",
+    "support_vector_share": "their share, by weight; at least nu",
+    "nu_property": "whether margin_error_share <= nu <= support_vector_share, or why not asked",
+    "cvar": "conditional value at risk of the margin error, recomputed by sorting",
+    "norm_multiplier": "multiplier of the norm row, minus half the objective",
+    "norm": "length of w, with b where it is penalised; of a kernel machine in feature space",
+    "norm_active": "whether that is norm_bound, up to 1e-6 of it",
+    "gamma": "multiplier of half the norm row, sqrt(S) / H; 1 / C of the same C-SVC",
+    "capacity_price": "sqrt(S) = gamma H: what the loss falls by for a unit more of norm_bound",
+    "hull_distance": "distance of the nearest points of the two (reduced) hulls",
+    "half_distance": "half of it; the hard margin when the hulls are plain and disjoint",
+    "side": "on which side of nu_bar the optimum lies",
+    "degenerate": "why the optimum says nothing about the points",
+    "violations": "points that pay the 0-1 loss: y_i f(x_i) < 1",
+    "outliers": "points whose loss is capped, or which the extended robust machine leaves out",
+    "strengthening": "gamma_i of the conic losses",
+    "conic_losses": "loss of every point at that gamma (Cepeda et al., Proposition 1)",
+    "rank_of_lift": "rank of W - w w'",
+    "rank_tolerance": "eigenvalues of W - w w' up to this size count as 0",
+    "spent": "share of the budget on violations that is spent",
+    "active": "points with a positive multiplier",
+    "least_errors": "points of both labels in one place: no classifier makes fewer errors",
+    "active_bounds": "bounds on the hyperplane that hold the optimum back",
+    "components": "of a kernel matrix: its eigenvalues that are no rounding, one entry of w each",
+    "kernel_shift": "number added to the diagonal of a kernel matrix that was not semidefinite",
+    "binding_big_m": "rows that a big-M holds at z_i = 1",
+    "big_m_slack": "margin that an indicator within the solver's tolerance of 0 buys for nothing",
+    "penalty": "penalty that the budget corresponds to",
+    "cutoff": "known objective that the slack bounds start from",
+    "kept": "points that the slack bounds keep for sure",
+    "violated": "points that they violate for sure",
+    "conflicts": "sets of points of which one is violated",
+    "intercepts": "both ends of the interval of intercepts of least loss",
+    "equivalence": "C, nu, D, ridge and the rest that stand for this norm_bound",
+    "at_cutoff": "the relaxation reaches the known objective, which is optimal then",
+}
+
+FACTS = MODEL_FACTS | INTEGER_FACTS | SECOND_SOLVER_FACTS | SEARCH_FACTS | CLASSIFIER_FACTS
+
+
+# --- Which software the numbers of a result went through, for its record -------------------------
+
+
+VERSION = "0.1.0"
+PACKAGES = ("pyomo", "numpy", "scipy")
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    own = (("tightmargin", VERSION), ("python", platform.python_version()))
+    return (*own, *((name, version(name)) for name in PACKAGES))
+
+
+def versions() -> dict[str, str]:
+    """Versions of tightmargin, Python and the packages between the data and the solver."""
+    return dict(_versions())

@@ -1,8 +1,8 @@
 """Searches and heuristics that take data; solve(model, method=...) uses them on models."""
 
 from tightmargin.cuts import branch_and_cut, cutting_plane, hull_search, robust_search
+from tightmargin.experiments.gap_study.gap_table import certified_gap
 from tightmargin.solvers import (
-    certified_gap,
     cone_search,
     conflict_search,
     decomposition,

@@ -6,6 +6,7 @@ from tightmargin.experiments.estimators.certification import UncertifiedError, U
 from tightmargin.experiments.estimators.certifying import certify_fitted
 from tightmargin.experiments.estimators.fitted import fit
 from tightmargin.experiments.estimators.proven_fit import ProvenFit
+from tightmargin.experiments.gap_study.comparing import compare
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.formulations import CATALOGUE
@@ -13,7 +14,6 @@ from tightmargin.solvers import (
     LiveLP,
     SolveResult,
     build,
-    compare,
     diff,
     explain_infeasible,
     export,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.bks.instances import INSTANCES
 from benchmarks.bks.rows import HOME
-from tightmargin.solvers.zero_one.cones.least_errors import least_errors
+from tightmargin.solvers.zero_one.least_errors import least_errors
 
 STORE = HOME / "errors.jsonl"
 MARGIN = 1e-3  # in standard deviations: hyperplanes nearer to a point that they keep do not count

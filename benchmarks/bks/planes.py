@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.exact_arithmetic import rounded_up
+from tightmargin.solvers.exact import rounded_up
 
 NEAR = Fraction(1, 10**9)  # what a kept point may miss its margin by before (w, b) is stretched
 

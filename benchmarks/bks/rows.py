@@ -17,13 +17,12 @@ from benchmarks.bks.planes import objective_of
 from benchmarks.measuring import ROOT
 from tightmargin.experiments.data.specs import data_folder
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact_arithmetic import rounded_down, rounded_up
-from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.exact import rounded_down, rounded_up
+from tightmargin.solvers.kernel.cones import WORDS as CONES
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proofs.cones.cover import WORDS as CONES
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.versions import versions
+from tightmargin.solvers.result import SolveResult, versions
+from tightmargin.solvers.solve import solve
 
 HOME = ROOT / "benchmarks" / "bks"
 STORE = HOME / "values.jsonl"

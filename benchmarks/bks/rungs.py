@@ -14,8 +14,8 @@ from benchmarks.bks.rows import HOME, Key
 from tightmargin.experiments.gap_study.ladder import whole_ladder
 from tightmargin.experiments.gap_study.rungs import GapEffort, LeftOutError, Outcomes, Problem
 from tightmargin.formulations.catalogue import entry_named
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.model_building import build
+from tightmargin.solvers.registry import build
+from tightmargin.solvers.solve import solve
 
 STORE = HOME / "rungs.jsonl"
 # Label of the ladder, and the head of its column. The conic relaxations with a fixed strengthening

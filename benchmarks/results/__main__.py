@@ -31,7 +31,7 @@ from tightmargin.experiments.reproduce.papers import Effort, Reproduction, chose
 from tightmargin.experiments.studies.code_digest import versions
 from tightmargin.experiments.studies.result_store import stored_frame
 from tightmargin.experiments.studies.runner import StudyError
-from tightmargin.solvers.versions import VERSION
+from tightmargin.solvers.result import VERSION
 
 LONG = tuple(f"cepeda-gomez-han-table{number}" for number in (2, 3, 4, 1))  # the last take hours
 STORES = Path("out") / "results"

@@ -22,7 +22,7 @@ from tightmargin.experiments.reproduce.framework.comparison import (
     is_number,
     ours_text,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 LONG = 40  # rows; a longer table is folded
 KIND_WORDS = {

@@ -23,7 +23,7 @@ from tightmargin.experiments.reproduce.framework.comparison import (
     ours_text,
 )
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 FOLDER = ROOT / "docs" / "results"
 SCHEMA = "tightmargin-results/1"

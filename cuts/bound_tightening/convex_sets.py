@@ -30,10 +30,10 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import conic_form
-from tightmargin.solvers.execution.work import WorkCount
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.engines.running import WorkCount
+from tightmargin.solvers.model.conic import conic_form
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
 
 LITTLE = 1e-9  # least slope of v <= M z: a point that is almost kept leaves the row some room
 

@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.backends.clarabel import cones, is_panic
-from tightmargin.solvers.canonical_form.conic_form import ConicForm, pack, unpack
-from tightmargin.solvers.execution.work import WorkCount
+from tightmargin.solvers.engines.clarabel import cones, is_panic
+from tightmargin.solvers.engines.running import WorkCount
+from tightmargin.solvers.model.conic import ConicForm, pack, unpack
 
 EPS = float(np.finfo(np.float64).eps)
 INSIDE = 1e-14  # relative distance from the surface of a cone: more than the rounding of a norm

@@ -8,9 +8,9 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Drawn, Page, Printed
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,8 +26,7 @@ from tightmargin.formulations.zero_one.conflicts import Conflicts, pair_conflict
 from tightmargin.formulations.zero_one.loss import EPS, margins, zero_one_objective
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.work import WorkCount
+from tightmargin.solvers.engines.running import StopReason, WorkCount
 
 QUICK_ROUNDS = 40
 INTERCEPT_PROGRESS = 0.05  # of the width of its interval

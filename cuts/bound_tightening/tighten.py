@@ -29,8 +29,8 @@ from tightmargin.formulations.zero_one.slack_bounds import (
     SlackBounds,
     closed_slack_bounds,
 )
-from tightmargin.solvers.execution.live_line import telling
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 
 __all__ = [
     "Tightened",

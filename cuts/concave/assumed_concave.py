@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.problem import cut_at, local_vertex, step_of_function
+from tightmargin.cuts.proofs import Directions
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.proofs.cover.squares import Directions
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.engines.running import CtrlC, StopReason
+from tightmargin.solvers.model.reader import StandardForm
 
 ASSUMPTION = "the function is concave, beyond the polytope too (unproven)"
 STARTS = 20

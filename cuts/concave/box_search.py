@@ -23,11 +23,9 @@ from tightmargin.cuts.concave.range_reduction import Piece, pieces
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.execution.trace import Progress
-from tightmargin.solvers.execution.work import MEMORY, NODE
-from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.engines.running import MEMORY, NODE, CtrlC, StopReason
+from tightmargin.solvers.kernel.statement import FeasiblePoint
+from tightmargin.solvers.model.claim import Progress
 
 OFTEN, SELDOM = 50, 16  # boxes whose minimiser starts a local search: the first ones, and every
 EXTENTS = 2  # directions of a box that are bounded so, those with most to gain

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from tightmargin.cuts.concave.node_program import Prices
 from tightmargin.cuts.concave.root_box import RootBox
+from tightmargin.cuts.proofs import BoxCover, BoxMultipliers, Directions
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.box_cover import BoxCover
-from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
-from tightmargin.solvers.proofs.cover.squares import Directions
 
 
 @dataclass

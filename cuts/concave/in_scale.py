@@ -12,15 +12,19 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from tightmargin.cuts.proofs import (
+    BoxCover,
+    BoxMultipliers,
+    ConcavityCut,
+    CutSequence,
+    Directions,
+    FacialCut,
+    Limit,
+    SquareLimit,
+)
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.box_cover import BoxCover
-from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence
-from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
-from tightmargin.solvers.proofs.cover.leaf_bounds import BoxMultipliers
-from tightmargin.solvers.proofs.cover.linear_limits import Limit, SquareLimit
-from tightmargin.solvers.proofs.cover.squares import Directions
-from tightmargin.solvers.standard_form.standard_form import StandardForm
-from tightmargin.solvers.transformations.scaling import Scaling, scaling
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.model.scaling import Scaling, scaling
 
 COLUMNS = 64.0  # ratio of the largest to the smallest factor from which on a model is scaled
 SIZE = 1024.0  # of the factor of the objective or a row, or of one over it

@@ -21,7 +21,7 @@ from tightmargin.cuts.concave.points.vertices import VertexSearch
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 
 MOST_DIMENSIONS = 7  # of the image: facets of hulls explode beyond
 BEYOND = 1e-9  # of the width of the image: a vertex so far beyond a facet is a new one

@@ -14,10 +14,10 @@ from tightmargin.cuts.concave.outcome import (
 )
 from tightmargin.cuts.concave.reading import read_concave
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.attempts.attempts import Outcome
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.model_methods.registry import ModelMethod, register_model_method
+from tightmargin.solvers.attempts import Outcome
+from tightmargin.solvers.certify.case import Case
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model_methods import ModelMethod, register_model_method
 
 NODE_LIMIT, CUT_LIMIT, STRATEGY = "node_limit", "cut_limit", "strategy"
 STRATEGIES = ("concavity", "literal")

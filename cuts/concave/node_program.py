@@ -33,7 +33,7 @@ MOST_TANGENTS = 400  # beyond it those that are not tight go
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Multipliers of a box; see solvers/proofs/cover/leaf_bounds.py.
+    """Multipliers of a box; see cuts/proofs.py.
 
     Attributes
     ----------

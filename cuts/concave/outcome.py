@@ -20,22 +20,18 @@ from tightmargin.cuts.concave.inner_hull import enumerate_image, proving_search,
 from tightmargin.cuts.concave.points.incumbent import Incumbent
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import RootBox, root_box
+from tightmargin.cuts.proofs import BoxCover, CutSequence, cover_bound, cuts_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
-from tightmargin.solvers.attempts.attempts import Outcome
-from tightmargin.solvers.certificates.case import Case, Certified
-from tightmargin.solvers.certificates.certify import certify
-from tightmargin.solvers.certificates.certify_point import certify_point
-from tightmargin.solvers.certificates.no_optimum import no_optimum, without_optimum
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.trace import times
-from tightmargin.solvers.proofs.cover.box_cover import BoxCover, cover_bound
-from tightmargin.solvers.proofs.cover.concavity_cuts import CutSequence, cuts_bound
-from tightmargin.solvers.proofs.feasible_point import proven_point
-from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
-from tightmargin.solvers.transformations.scaling import Scaling
+from tightmargin.solvers.attempts import Outcome
+from tightmargin.solvers.certify.case import Case, Certified
+from tightmargin.solvers.certify.certify import certify, certify_point
+from tightmargin.solvers.certify.no_optimum import no_optimum, without_optimum
+from tightmargin.solvers.engines.running import Limits, StopReason
+from tightmargin.solvers.kernel.points import proven_point
+from tightmargin.solvers.kernel.statement import FeasiblePoint, Infeasible, LowerBound
+from tightmargin.solvers.model.claim import Claim, Status, times
+from tightmargin.solvers.model.scaling import Scaling
 
 BRANCH_AND_CUT, CUTTING_PLANE, INNER_HULL = "branch-and-cut", "cutting-plane", "inner-hull"
 

@@ -8,7 +8,7 @@ with p_0 >= 0, p_k >= 0 for a reverse convex side, p_k <= 0 for a convex one, an
 equation such as ||w||^2 = 1. There are as few directions v_j as the ranks of the matrices ask for:
 the coordinates where a matrix is diagonal, its eigenvectors otherwise. The directions are numbers
 that nobody has to trust: the kernel bounds what they leave of the matrices
-(solvers/proofs/cover/squares.py).
+(cuts/proofs.py).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tightmargin.cuts.proofs import Directions
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.squares import Directions
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.reader import StandardForm
 
 INDEFINITE = 1e-9  # of the largest eigenvalue: how far the other sign is noise
 NOTHING = 1e-13  # of the largest eigenvalue: directions that are left to the bound on the rest

@@ -9,15 +9,9 @@ import numpy as np
 
 from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
+from tightmargin.cuts.proofs import Limit, LinearLimit, SquareLimit, proven_limits, squares_of
 from tightmargin.cuts.simplex import new_highs
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.linear_limits import (
-    Limit,
-    LinearLimit,
-    SquareLimit,
-    proven_limits,
-)
-from tightmargin.solvers.proofs.cover.squares import squares_of
 
 ENOUGH = 1 + 1e-12
 NO_PRICE = 1e-12

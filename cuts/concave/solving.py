@@ -20,13 +20,12 @@ from tightmargin.cuts.concave.methods import CUT_LIMIT, MOST_CUT_COLUMNS, refuse
 from tightmargin.cuts.concave.outcome import BRANCH_AND_CUT, CUTTING_PLANE
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.canonical_form.named_values import load_values, named_values
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.limits import Limits, checked_limits
+from tightmargin.solvers.engines.registry import unknown_option
+from tightmargin.solvers.engines.running import Limits, checked_limits
+from tightmargin.solvers.model.names import load_values, named_values
+from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects, standard_form
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.readable import refuse_other_objects
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.solve import solve
 
 
 def minimise_concave(

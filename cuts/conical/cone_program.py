@@ -6,7 +6,7 @@
 
 of D + 1 variables, whatever the number of points: the s_i are those of the parent cone, and of each
 minimiser that shows one to be missing. Its multipliers are the a and u of
-solvers/proofs/cones/simplicial.py, made to hold with all roundings before anything is closed.
+cuts/conical/simplicial.py, made to hold with all roundings before anything is closed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cones.simplicial import (
+from tightmargin.cuts.conical.simplicial import (
     TailDifference,
     largest_sum,
     leaf_value,
     missing,
     support_vector,
 )
+from tightmargin.formulations.data.arrays import Array
 
 TOLERANCE = 1e-11  # of Clarabel
 ROUNDS = 40  # of one cone

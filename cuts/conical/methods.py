@@ -13,17 +13,17 @@ import numpy as np
 
 from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.conical.robust_search import LARGEST, robust_search
+from tightmargin.cuts.conical.simplicial import MOST_DIMENSIONS, WORDS
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.certificates.case import GAP_TOLERANCE
-from tightmargin.solvers.exact_arithmetic import rounded_down
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.deadline import is_over, seconds_left
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.methods import (
+from tightmargin.solvers.certify.case import GAP_TOLERANCE
+from tightmargin.solvers.engines.running import Limits, StopReason, is_over, seconds_left
+from tightmargin.solvers.exact import rounded_down
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.nu.robust_dca import robust_dca
+from tightmargin.solvers.registry import (
     ClosingBounds,
     Finding,
     Method,
@@ -31,8 +31,6 @@ from tightmargin.solvers.methods import (
     register_closing_bounds,
     register_method,
 )
-from tightmargin.solvers.nu.robust_dca import robust_dca
-from tightmargin.solvers.proofs.cones.simplicial import MOST_DIMENSIONS, WORDS
 
 ENTRY = "extended_robust_svc"
 ROBUST_SEARCH, DCA = "robust-search", "dca"

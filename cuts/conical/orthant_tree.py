@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.cuts.conical.cone_program import Bounded
+from tightmargin.cuts.conical.simplicial import HalvedOrthants
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cones.simplicial import HalvedOrthants
 
 NEAR = 1e-4  # of the target: what rounding may take from a bound that is halved no further
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.cuts.conical.simplicial import HalvedOrthants
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.cones.simplicial import HalvedOrthants
-from tightmargin.solvers.zero_one.conflict_search.result import TracePoint, open_share
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed
+from tightmargin.solvers.zero_one.conflict_tree import TracePoint, open_share
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,6 +21,17 @@ from numpy.typing import NDArray
 from tightmargin.cuts.conical.cone_program import ConePrograms
 from tightmargin.cuts.conical.orthant_tree import Cone, OrthantTree
 from tightmargin.cuts.conical.result import RobustSearch
+from tightmargin.cuts.conical.simplicial import (
+    MOST_DIMENSIONS,
+    SPAN,
+    TailDifference,
+    cover_lemma,
+    halves,
+    largest_sum,
+    orthants,
+    point_value,
+    tail_difference,
+)
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
@@ -34,21 +45,10 @@ from tightmargin.formulations.nu.extended_robust import (
     window,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
-from tightmargin.solvers.exact_arithmetic import rounded_up
-from tightmargin.solvers.execution.live_line import live_line
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.cones.simplicial import (
-    MOST_DIMENSIONS,
-    SPAN,
-    TailDifference,
-    cover_lemma,
-    halves,
-    largest_sum,
-    orthants,
-    point_value,
-    tail_difference,
-)
-from tightmargin.solvers.zero_one.conflict_search.result import TracePoint
+from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.exact import rounded_up
+from tightmargin.solvers.zero_one.conflict_tree import TracePoint
 
 GAP = 1e-6
 PROVING = 0.1  # of the search's seconds, which the kernel takes at most to do it again

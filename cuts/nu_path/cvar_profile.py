@@ -17,7 +17,7 @@ from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
 from tightmargin.printing import Drawn
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

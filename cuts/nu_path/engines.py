@@ -21,7 +21,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.extended import extended_nu_svc
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.solve import solve
 
 
 class Search(NamedTuple):

@@ -47,10 +47,10 @@ from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.live_line import telling
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.gap import CLOSED
+from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.kernel.statement import CLOSED
+from tightmargin.solvers.solve import solve
 
 ABSOLUTE = 2e-9  # of the largest entry: next to nu_bar a search that is so near has ended
 EXACT = 1e-13  # of the radius of the points: rounding, where a chord and a value are the same

@@ -13,8 +13,8 @@ from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.printing import Drawn
-from tightmargin.solvers.execution.path_result import PathResult
 from tightmargin.solvers.nu.nu_range import NuRange
+from tightmargin.solvers.path_result import PathResult
 
 ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 

@@ -28,11 +28,11 @@ from tightmargin.formulations.nu.support_function import (
     support_value,
 )
 from tightmargin.formulations.nu.weights import loss_weights
-from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, rounded_up, scaled
-from tightmargin.solvers.execution.path_result import Proven
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged
+from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
+from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged
+from tightmargin.solvers.path_result import Proven
 
 FEASIBLE = "w scaled onto its sphere, rho and b from the sort, slacks from their formula"
 ZERO = Fraction()
@@ -53,7 +53,7 @@ class PathRow(Proven):
     attained, below
         Proofs of the objective and of the bound.
     tolerance : float
-        Share of the objective that a gap may be of, at most what gap.py allows.
+        Share of the objective that a gap may be of, at most what kernel/statement.py allows.
     claimed_bound : float or None
         An engine's or solver's, where it proves none.
     claim_closes : bool

@@ -27,7 +27,7 @@ from tightmargin.cuts.search.run import given_weights
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.engines.running import checked_limits
 
 STRATEGIES = ("concavity", "literal")
 SPACES = ("projected", "lifted")

@@ -15,11 +15,11 @@ from tightmargin.cuts.relaxation.relaxation import Relaxation
 from tightmargin.cuts.search.run import in_unit
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.formulations.modeling.affine_rows import dot, total
-from tightmargin.solvers.backends import highs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.engines import highs
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import standard_form
 
 FARKAS = "exact rational bound: the objective is {:.9g} or more wherever the cuts hold, not 1"
 ON_SPHERE = (

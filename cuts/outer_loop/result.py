@@ -13,9 +13,9 @@ from tightmargin.cuts.generation.remaining_faces import FaceSeen
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,9 +28,8 @@ from tightmargin.cuts.search.result import Incumbent, StopError
 from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
-from tightmargin.solvers.execution.live_line import live_line
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
+from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.engines.running import CtrlC, StopReason
 
 SAME_LENGTH = 1e-12
 LOCAL_STEPS = 200

@@ -24,9 +24,9 @@ from tightmargin.cuts.inner_hull.hull_search import HullSearch
 from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import support
-from tightmargin.solvers.certificates.case import Case
+from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.proof_files.checker import Directions, Model, Tree
-from tightmargin.solvers.proof_files.model_document import NotProvenError, text, vector
+from tightmargin.solvers.proof_files.write import NotProvenError, text, vector
 
 Document = dict[str, Any]
 

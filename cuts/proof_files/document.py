@@ -22,24 +22,24 @@ from tightmargin.cuts.proof_files.directions import (
     directions_of,
 )
 from tightmargin.formulations.nu.extended_checks import weight_of
-from tightmargin.solvers.canonical_form.named_values import point_with
-from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.exact_points.rational_sphere import on_sphere
-from tightmargin.solvers.methods import DIRECT
+from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
+from tightmargin.solvers.certify.points import on_sphere
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.model.names import point_with
+from tightmargin.solvers.model.reader import standard_form
+from tightmargin.solvers.model.restated import completed
 from tightmargin.solvers.proof_files.checker import Model, ProofError, number
-from tightmargin.solvers.proof_files.model_document import (
+from tightmargin.solvers.proof_files.write import (
     NotProvenError,
     begun,
     claim_between,
+    document_of,
     rounded_end,
     text,
 )
-from tightmargin.solvers.proof_files.write import document_of
-from tightmargin.solvers.proofs.subject import Subject
+from tightmargin.solvers.registry import DIRECT
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.restated import completed
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.solve import solve
 
 
 def hull_document(case: Case, result: SolveResult, seconds: float | None) -> Document:

@@ -25,9 +25,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.affine_rows import dot
 from tightmargin.formulations.nu.extended import risk, without_norm
 from tightmargin.solvers.errors import NumberError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.persistent.result import LiveResult
+from tightmargin.solvers.live_lp import LiveLP, LiveResult
+from tightmargin.solvers.model.claim import Status
 
 OPTIONS = {
     "primal_feasibility_tolerance": 1e-9,

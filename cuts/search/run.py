@@ -17,7 +17,7 @@ from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import Incumbent, SearchResult, SearchState, StopError
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.support_function import ReducedHulls
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 
 
 def has_highspy() -> bool:

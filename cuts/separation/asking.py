@@ -17,11 +17,10 @@ from tightmargin.cuts.separation.point import Point
 from tightmargin.cuts.separators.given_cuts import GivenCuts
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.certify.case import Case
+from tightmargin.solvers.engines.running import Limits, StopReason
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.model.reader import StandardForm
 
 Separator = Callable[[Any], Sequence[Any]]
 

@@ -20,23 +20,22 @@ from tightmargin.cuts.separators.proven_row import Completing
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.number_words import count_text
-from tightmargin.solvers.branch_and_bound.method import SIZE_LIMIT, budget
-from tightmargin.solvers.branch_and_bound.points import with_integers
-from tightmargin.solvers.branch_and_bound.search import tree_search
-from tightmargin.solvers.certificates.case import Case, onto_bounds
-from tightmargin.solvers.certificates.model_bound import model_bound
-from tightmargin.solvers.exact.infeasibility import find_infeasibility
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import SHORTEST, Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.feasible_point import proven_point
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, Infeasible, LowerBound
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict, judged, judged_without_optimum
+from tightmargin.solvers.certify.case import Case, onto_bounds
+from tightmargin.solvers.certify.multipliers import model_bound
+from tightmargin.solvers.certify.no_optimum import find_infeasibility
+from tightmargin.solvers.engines.running import SHORTEST, Limits, StopReason
+from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.kernel.points import proven_point
+from tightmargin.solvers.kernel.statement import FeasiblePoint, Infeasible, LowerBound
+from tightmargin.solvers.kernel.verdict import Verdict, judged, judged_without_optimum
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.model.residuals import primal_residual
 from tightmargin.solvers.result import Certificate
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.tree.method import SIZE_LIMIT, budget
+from tightmargin.solvers.tree.points import with_integers
+from tightmargin.solvers.tree.search import tree_search
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from pyomo.core.expr.visitor import identify_variables
 from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
-from tightmargin.solvers.standard_form.columns import Rows
-from tightmargin.solvers.standard_form.expressions import read
-from tightmargin.solvers.standard_form.inexact import sides_in_doubles
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.columns import Rows
+from tightmargin.solvers.model.expressions import read
+from tightmargin.solvers.model.reader import StandardForm, sides_in_doubles
 
 
 @dataclass(frozen=True, eq=False, repr=False)

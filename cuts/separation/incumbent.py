@@ -8,8 +8,8 @@ import numpy as np
 
 from tightmargin.cuts.separation.asking import Asking
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.branch_and_bound.points import with_integers
-from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.tree.points import with_integers
 
 
 class Accepted:

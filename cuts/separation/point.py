@@ -11,8 +11,8 @@ import pyomo.environ as pyo
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Page, Readable
-from tightmargin.solvers.canonical_form.named_values import flat, named_values
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.names import flat, named_values
+from tightmargin.solvers.model.reader import StandardForm
 
 
 class Point(Mapping[Any, Any], Readable):

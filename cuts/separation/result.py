@@ -13,11 +13,11 @@ from tightmargin.cuts.separation.asking import SeparationStep
 from tightmargin.cuts.separation.found_rows import FoundRow
 from tightmargin.number_words import count_text, number_text, short, with_bound
 from tightmargin.printing import Page
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.result import Certificate
+from tightmargin.solvers.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

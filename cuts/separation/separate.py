@@ -17,15 +17,19 @@ from tightmargin.cuts.separation.errors import SeparatorError
 from tightmargin.cuts.separation.result import SeparationResult
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import did_you_mean, one_of
-from tightmargin.solvers.branch_and_bound.method import refuse_bad_budget
-from tightmargin.solvers.canonical_form.named_values import flat, load_values, named_values
-from tightmargin.solvers.certificates.case import FEASIBILITY_TOLERANCE
+from tightmargin.solvers.certify.case import FEASIBILITY_TOLERANCE
+from tightmargin.solvers.engines.running import Limits, checked_limits
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import Limits, checked_limits
-from tightmargin.solvers.standard_form.readable import refuse_bad_params, refuse_other_objects
-from tightmargin.solvers.standard_form.residuals import primal_residual
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.names import flat, load_values, named_values
+from tightmargin.solvers.model.reader import (
+    StandardForm,
+    refuse_bad_params,
+    refuse_other_objects,
+    standard_form,
+)
+from tightmargin.solvers.model.residuals import primal_residual
+from tightmargin.solvers.tree.method import refuse_bad_budget
 
 Run = Callable[[Asking, Limits, bool], Ended]
 

@@ -34,8 +34,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.zero_one.conflicts import hard_margin_weights, proven_norm
 from tightmargin.printing import Page, Readable
-from tightmargin.solvers.exact_arithmetic import rounded_up, solve_exactly
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.exact import rounded_up, solve_exactly
+from tightmargin.solvers.model.reader import StandardForm
 
 PLENTY = 1e8  # of a squared norm times that of the longest point
 

@@ -24,12 +24,10 @@ from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.number_words import number_text
 from tightmargin.printing import Page, Readable
-from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.tree.derived import first_rows
-from tightmargin.solvers.proofs.tree.minorant import SparseMultipliers, minorant
-from tightmargin.solvers.proofs.tree.rows import Rows
-from tightmargin.solvers.standard_form.standard_form import StandardForm, standard_form
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.kernel.tree import Rows, SparseMultipliers, first_rows, minorant
+from tightmargin.solvers.model.reader import StandardForm, standard_form
+from tightmargin.solvers.tree.node import NodeSolver
 
 VIOLATED = 1e-4  # least violation of a row that is worth one
 OUTWARD = 1e-9  # of the cutoff, by which a box must be dearer than it

@@ -30,7 +30,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Readable
-from tightmargin.solvers.persistent.result import LiveResult
+from tightmargin.solvers.live_lp import LiveResult
 
 GAMMA = 1e-6  # by so much, relative, a weight must be longer than the known one to be accepted
 LEAST_DEPTH = 1e-6

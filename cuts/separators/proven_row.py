@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.reader import StandardForm
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -42,9 +42,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.support_function import support_value
-from tightmargin.solvers.execution.interrupts import supervised
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason, checked_limits, supervised
 
 BETTER = 1e-12  # relative: by less an incumbent is not worth a change
 SAME_CORNER = 6  # decimals

@@ -24,9 +24,8 @@ MORE = {
         "rigorous_svm.equivalence", "rigorous_svm.inverse_maps",
     ),
     "solvers": (
-        "dispatch", "result", "certificates.certify", "backends.registry", "comparison.compare",
-        "comparison.gap_table", "persistent.live_lp", "errors", "doctor", "comparison.solver_runs",
-        "zero_one.conflict_search.result", "zero_one.cones.result", "zero_one.cones.least_errors",
+        "solve", "result", "certify.certify", "engines.registry", "live_lp", "errors", "doctor",
+        "zero_one.conflict_tree", "zero_one.cones", "zero_one.least_errors",
     ),
     "cuts": (
         "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",
@@ -37,7 +36,8 @@ MORE = {
         "statistics.risk_bounds", "statistics.margin_errors",
         "statistics.vc_bound", "statistics.sample_complexity", "estimators.classifier",
         "data.specs", "data.outlier_generators", "validation.cross_validation", "gap_study.study",
-        "gap_study.ladder", "studies.runner", "reproduce.framework.registry",
+        "gap_study.ladder", "gap_study.comparing", "gap_study.gap_table", "studies.runner",
+        "reproduce.framework.registry",
         "reproduce.framework.report",
     ),
 }  # fmt: skip

@@ -6,8 +6,7 @@ from docs.generate.entries import anchor, relation
 from docs.generate.families import by_family
 from tightmargin.formulations import ProblemClass
 from tightmargin.formulations.formulas.formula import formulas
-from tightmargin.solvers.backends.preference import ORDER
-from tightmargin.solvers.backends.registry import SOLVERS
+from tightmargin.solvers.engines.registry import ORDER, SOLVERS
 
 CLASSES = {
     ProblemClass.LP: "linear program",

@@ -35,8 +35,8 @@ from tightmargin.experiments.gap_study.table import to_frame, to_json, to_latex
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots import save_figure
 from tightmargin.experiments.plots.style import SUFFIXES
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.result import was_interrupted
 
 # Exact problems that have a ladder, with the M they take unless it is stated.

@@ -18,14 +18,20 @@ from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_
 from tightmargin.experiments.data.loading import about
 from tightmargin.experiments.data.preparation import PREPROCESSING
 from tightmargin.experiments.data.prepared import Prepared
+from tightmargin.experiments.gap_study.comparing import (
+    ALL,
+    COLUMNS,
+    Agreement,
+    SolverRun,
+    labelled_models,
+    solver_runs,
+    solvers_named,
+)
 from tightmargin.experiments.gap_study.rungs import Rung
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.paths.family import Settings
 from tightmargin.experiments.plots.performance_profile import save_solver_profile
-from tightmargin.solvers.comparison.agreement import COLUMNS, Agreement
-from tightmargin.solvers.comparison.rows import labelled_models
-from tightmargin.solvers.comparison.solver_runs import ALL, SolverRun, solver_runs, solvers_named
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.result import was_interrupted
 
 NARROW = ("solver", "objective", "difference", "agrees", "seconds", "certificate")

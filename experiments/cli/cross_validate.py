@@ -23,7 +23,7 @@ from tightmargin.experiments.validation.loss_grids import GRID, METHODS
 from tightmargin.experiments.validation.result import TIES, CrossValidation, SelectedModel
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import did_you_mean, one_of
-from tightmargin.solvers.versions import versions
+from tightmargin.solvers.result import versions
 
 OWN = ("intercept",)
 

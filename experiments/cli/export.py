@@ -12,7 +12,7 @@ from tightmargin.experiments.cli.settings import parse_settings
 from tightmargin.experiments.cli.solve import prepared_model
 from tightmargin.experiments.console.documents import emit
 from tightmargin.experiments.console.streams import working
-from tightmargin.solvers.files.exporting import SUFFIXES, export
+from tightmargin.solvers.files.export import SUFFIXES, export
 
 
 def export_command(

@@ -18,11 +18,11 @@ from tightmargin.experiments.data.specs import load
 from tightmargin.formulations.catalogue import CATALOGUE
 from tightmargin.formulations.data.point_weights import BALANCED
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.methods import AUTO
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.registry import AUTO
 from tightmargin.solvers.result import SolveResult
 
 LARGEST = 1e150  # beyond it a square is infinite

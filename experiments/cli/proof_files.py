@@ -14,12 +14,11 @@ from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import training_data
 from tightmargin.experiments.saved_results.verification import rebuilt_case
 from tightmargin.experiments.saved_results.verification_verdict import asked_gap
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.engines.running import checked_limits
 from tightmargin.solvers.proof_files import checker
-from tightmargin.solvers.proof_files.model_document import NotProvenError
-from tightmargin.solvers.proof_files.result_proof import write_proof
-from tightmargin.solvers.proof_files.write import refuse_bad_path
+from tightmargin.solvers.proof_files.write import NotProvenError, refuse_bad_path
 from tightmargin.solvers.result import SCHEMA, SolveResult
+from tightmargin.solvers.result_proof import write_proof
 
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Written by solve --proof or prove.")]
 

@@ -40,7 +40,7 @@ from tightmargin.experiments.reproduce.papers import Effort, Reproduction, chose
 from tightmargin.experiments.studies.pools import refuse_pool
 from tightmargin.experiments.studies.result_store import opened
 from tightmargin.experiments.studies.runner import StudyError
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 EVERY = 30.0  # seconds between two lines on progress where there is no terminal
 WIDTH = 8  # characters that a column of numbers needs

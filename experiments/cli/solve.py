@@ -27,16 +27,14 @@ from tightmargin.experiments.plots.bounds import bound_trace, save_bounds
 from tightmargin.experiments.plots.machine import refuse_undrawable, save_machine
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.deadline import ends_within, limit_left
-from tightmargin.solvers.execution.limits import SHORTEST
-from tightmargin.solvers.isolated.parent import solve_isolated
-from tightmargin.solvers.methods import AUTO, SCHEDULER, WORKERS, methods, refuse_method
-from tightmargin.solvers.model_building import build
-from tightmargin.solvers.proof_files.result_proof import NO_FILE
+from tightmargin.solvers.engines.running import SHORTEST, ends_within, limit_left
+from tightmargin.solvers.isolated import solve_isolated
+from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.proof_files.write import refuse_bad_path
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.registry import AUTO, SCHEDULER, WORKERS, build, methods, refuse_method
 from tightmargin.solvers.result import SolveResult, was_interrupted
+from tightmargin.solvers.result_proof import NO_FILE
+from tightmargin.solvers.solve import solve
 
 
 def _methods() -> str:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.result import SCHEMA
+from tightmargin.solvers.result import SCHEMA, plain
 
 
 def emit(command: str, document: Mapping[str, Any]) -> None:

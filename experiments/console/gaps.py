@@ -13,10 +13,10 @@ from tightmargin.experiments.console.tables import (
     status_text,
     verdict_text,
 )
+from tightmargin.experiments.gap_study.gap_table import Bound, Comparison, mark
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import percent, seconds_text
-from tightmargin.solvers.comparison.gap_table import Bound, Comparison, mark
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
 COLUMNS = (

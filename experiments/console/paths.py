@@ -18,9 +18,9 @@ from tightmargin.experiments.console.tables import (
 )
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.experiments.statistics.capacity_report import RsvmReport
-from tightmargin.solvers.conic.path_result import ConicPath
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
+from tightmargin.solvers.conic.path import ConicPath
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.rigorous_svm.norm_limit import NormLimit
 
 RSVM_COLUMNS = (
     "H", "H²/n", "E", "gap", "gamma", "C", "D", "nu", "SV", "free", "err %", "-dE/dH", "h",

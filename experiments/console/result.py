@@ -21,8 +21,7 @@ from tightmargin.experiments.console.tables import (
 )
 from tightmargin.experiments.gap_study.table import seconds_text
 from tightmargin.number_words import bound_text, proven_ends
-from tightmargin.solvers.printing.results import problem_line, upper_text
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result import SolveResult, problem_line, upper_text
 
 if TYPE_CHECKING:
     from tightmargin.experiments.saved_results.verification_verdict import Verification

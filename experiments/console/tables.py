@@ -12,8 +12,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
 
 PIPE_WIDTH = 240  # nothing wraps before this in a file or a pipe
 GOOD, WARN, BAD = "green", "yellow", "bold red"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.probability.binary_result import ClassProbabilities
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.probability.binary import ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 
 UNCERTIFIED = ("warn", "raise", "ignore")

@@ -25,9 +25,9 @@ from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.data.sparse_points import Points, kept_points
 from tightmargin.formulations.multiclass.hinge import classes_and_intercepts
 from tightmargin.printing import Drawn, Page, Printed
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.model_building import build
+from tightmargin.solvers.registry import build
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.solve import solve
 
 # Written in the variables alone: without a kernel, new points need no training data.
 IN_VARIABLES: tuple[Classifier, ...] = (weight_and_intercept, classes_and_intercepts)

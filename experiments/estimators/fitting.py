@@ -25,15 +25,13 @@ from tightmargin.formulations.data.training_data import (
     has_sparse_points,
 )
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.deadline import ends_within
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.methods import refuse_method
-from tightmargin.solvers.model_building import build
+from tightmargin.solvers.engines.running import checked_limits, ends_within
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.nu.nu_range import BALL, DUAL, is_clearly_inside, nu_range
-from tightmargin.solvers.probability.sign_rule import checked_grid
+from tightmargin.solvers.probability.binary import checked_grid
+from tightmargin.solvers.registry import build, refuse_method
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.solve import solve
 
 HYPERPARAMETERS = tuple(sorted({word for entry in CATALOGUE.values() for word in entry.parameters}))
 NU_SVC = ("nu_svc", "nu_svc_dual")

@@ -9,8 +9,7 @@ import numpy as np
 
 from tightmargin.experiments.estimators.training_set import TrainingSet
 from tightmargin.formulations.data.arrays import Index, real_array
-from tightmargin.solvers.hinge_duality.kernel_values import KernelValues, proven_shift
-from tightmargin.solvers.hinge_duality.point_rows import PointRows
+from tightmargin.solvers.hinge.problem import KernelValues, PointRows, proven_shift
 
 Points = PointRows | KernelValues
 EVEN = 1e-10  # of the largest entry: by how much a given matrix may miss its transpose

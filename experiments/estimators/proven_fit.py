@@ -10,9 +10,9 @@ from typing import Any
 
 from tightmargin.number_words import bound_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
+from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged, weakest
+from tightmargin.solvers.tables import Framed
 
 LEAST_SHARE = 1e-6
 FEW = 4

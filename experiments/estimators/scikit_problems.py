@@ -28,8 +28,7 @@ from tightmargin.experiments.estimators.proven_fit import ProblemStatement
 from tightmargin.experiments.estimators.training_set import TrainingSet
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import positive
-from tightmargin.solvers.hinge_duality.point_rows import PointRows
-from tightmargin.solvers.hinge_duality.problem import HINGE, NU, SQUARED, PricedProblem
+from tightmargin.solvers.hinge.problem import HINGE, NU, SQUARED, PointRows, PricedProblem
 
 LOSSES = (HINGE, SQUARED)
 LOSS = {HINGE: "max(0, 1 - y_i f(x_i))", SQUARED: "max(0, 1 - y_i f(x_i))^2"}

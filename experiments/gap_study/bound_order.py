@@ -8,10 +8,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from tightmargin.experiments.gap_study.gap_table import Bound, order_tolerance
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.solvers.comparison.gap_table import Bound, order_tolerance
 
 STRENGTHENED, LIFT = "conic_sdp_strengthened", "conic_sdp_lift"
 SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual", "conic_sdp_eliminated")

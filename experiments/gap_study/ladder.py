@@ -24,9 +24,8 @@ from tightmargin.experiments.gap_study.rungs import (
 from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.work import STAGE
-from tightmargin.solvers.zero_one.enumeration.incumbent import zero_one_incumbent
+from tightmargin.solvers.engines.running import STAGE, StopReason
+from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 
 PARTNERS = 4  # of each point: all pairs say little more, and their number is a square
 Hyperplane = tuple[Any, float]

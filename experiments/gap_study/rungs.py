@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tightmargin.experiments.gap_study.comparing import label_of
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
-from tightmargin.solvers.comparison.rows import label_of
 
 
 @dataclass(frozen=True)

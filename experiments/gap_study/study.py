@@ -16,6 +16,8 @@ from tightmargin.experiments.data.loading import load_for
 from tightmargin.experiments.data.preparation import PREPROCESSING, prepare
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.gap_study.bound_order import order_violations
+from tightmargin.experiments.gap_study.comparing import compare, refuse_unrelated
+from tightmargin.experiments.gap_study.gap_table import Comparison
 from tightmargin.experiments.gap_study.rungs import (
     GapEffort,
     LeftOutError,
@@ -27,11 +29,8 @@ from tightmargin.experiments.progress import Say
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.backends.choice import capable
-from tightmargin.solvers.backends.registry import solver_named
-from tightmargin.solvers.comparison.compare import compare
-from tightmargin.solvers.comparison.gap_table import Comparison
-from tightmargin.solvers.comparison.relations import refuse_unrelated
+from tightmargin.solvers.engines.choice import capable
+from tightmargin.solvers.engines.registry import solver_named
 from tightmargin.solvers.errors import ProblemClassError
 
 EXACT = Rung("zero_one_big_m", {"big_m": "derived"}, "0-1 optimum")

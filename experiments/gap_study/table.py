@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightmargin.experiments.data.loading import about
 from tightmargin.experiments.gap_study.study import GapStudy
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.result import SolveResult
 
 if TYPE_CHECKING:

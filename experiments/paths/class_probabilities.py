@@ -17,9 +17,12 @@ from tightmargin.experiments.plots.probability_plots.binary import save_probabil
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.solvers.probability.binary import class_probabilities
-from tightmargin.solvers.probability.binary_result import ENTRY, ClassProbabilities
-from tightmargin.solvers.probability.sign_rule import checked_grid
+from tightmargin.solvers.probability.binary import (
+    ENTRY,
+    ClassProbabilities,
+    checked_grid,
+    class_probabilities,
+)
 from tightmargin.solvers.probability.weighted_machines import METHODS, WeightedMachine
 
 __all__ = ["ENTRY", "FAMILY", "METHODS"]

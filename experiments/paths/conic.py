@@ -11,9 +11,8 @@ from tightmargin.experiments.plots.paths import save_conic_path
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.conic.path import conic_path
-from tightmargin.solvers.conic.path_result import ConicPath
-from tightmargin.solvers.execution.path_result import row_numbers
+from tightmargin.solvers.conic.path import ConicPath, conic_path
+from tightmargin.solvers.path_result import row_numbers
 
 PENALTY, BUDGET = "conic_sdp", "conic_sdp_budget"
 METHODS = ("auto",)

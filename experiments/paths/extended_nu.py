@@ -17,8 +17,8 @@ from tightmargin.experiments.plots.paths import save_profile
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
-from tightmargin.solvers.execution.path_result import row_numbers
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.path_result import row_numbers
 
 ENTRY = "extended_nu_svc"
 SHARED = ("class_balance", "intercept")

@@ -13,11 +13,9 @@ from tightmargin.experiments.console.streams import complain
 from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.execution.path_result import PathResult, RowT
-from tightmargin.solvers.plain_json import checksum
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SCHEMA
-from tightmargin.solvers.versions import versions
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.path_result import PathResult, RowT
+from tightmargin.solvers.result import SCHEMA, checksum, versions
 
 # Of a row, left out of the table of numbers.
 ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")

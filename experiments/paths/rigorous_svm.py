@@ -19,9 +19,8 @@ from tightmargin.experiments.statistics.capacity_report import (
 from tightmargin.experiments.statistics.vc_bound import FORMS, VAPNIK, vc_bound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
-from tightmargin.solvers.rigorous_svm.path.path_result import METHODS
+from tightmargin.solvers.rigorous_svm.norm_limit import norm_limit
+from tightmargin.solvers.rigorous_svm.path import METHODS, rsvm_path
 
 ENTRIES = ("rsvm", "rsvm_dual")
 PARAMETER, SHARE = "norm_bound", "capacity"

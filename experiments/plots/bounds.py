@@ -28,8 +28,8 @@ from tightmargin.experiments.plots.style import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.zero_one.cones.result import ConeSearch
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
+from tightmargin.solvers.zero_one.cones import ConeSearch
+from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

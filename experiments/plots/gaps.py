@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tightmargin.experiments.gap_study.gap_table import Bound, Comparison
 from tightmargin.experiments.gap_study.study import GapStudy
 from tightmargin.experiments.gap_study.table import common_labels
 from tightmargin.experiments.plots.style import BLUE, DPI, folded
-from tightmargin.solvers.comparison.gap_table import Bound, Comparison
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,7 +20,7 @@ from tightmargin.experiments.plots.style import (
     tidy,
 )
 from tightmargin.experiments.statistics.capacity_report import RsvmReport
-from tightmargin.solvers.conic.path_result import ConicPath
+from tightmargin.solvers.conic.path import ConicPath
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

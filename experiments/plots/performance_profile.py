@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tightmargin.experiments.gap_study.comparing import Agreement
 from tightmargin.experiments.plots.style import (
     LARGE,
     LOOKS,
@@ -24,9 +25,8 @@ from tightmargin.experiments.plots.style import (
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.comparison.agreement import Agreement
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
 
 WIDTH = 5.0  # inches
 ROOM = 1.15  # times the largest ratio: where the axis ends

@@ -14,6 +14,7 @@ from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
 from tightmargin.experiments.data.preparation import prepare
 from tightmargin.experiments.estimators.fitted import Fitted, fitted
+from tightmargin.experiments.gap_study.gap_table import Comparison
 from tightmargin.experiments.plots.bounds import bound_figure, bound_trace
 from tightmargin.experiments.plots.catalogue import catalogue_figure
 from tightmargin.experiments.plots.cutting_planes import cut_figure
@@ -31,13 +32,12 @@ from tightmargin.formulations.catalogue import Catalogue
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import did_you_mean
-from tightmargin.solvers.comparison.gap_table import Comparison
-from tightmargin.solvers.conic.path_result import ConicPath
-from tightmargin.solvers.probability.binary_result import ClassProbabilities
+from tightmargin.solvers.conic.path import ConicPath
+from tightmargin.solvers.probability.binary import ClassProbabilities
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.rigorous_svm.path.path_result import RsvmPath
-from tightmargin.solvers.zero_one.cones.result import ConeSearch
-from tightmargin.solvers.zero_one.conflict_search.result import ConflictSearch
+from tightmargin.solvers.rigorous_svm.path import RsvmPath
+from tightmargin.solvers.zero_one.cones import ConeSearch
+from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.experiments.saved_results.verification import refuse_other_data, verification
 from tightmargin.experiments.saved_results.verification_verdict import Verification
 from tightmargin.formulations.catalogue import CATALOGUE
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.engines.running import checked_limits
 from tightmargin.solvers.result import SolveResult
 
 

@@ -40,24 +40,23 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.reliances import why_infeasible
 from tightmargin.number_words import short
 from tightmargin.printing import value_text
-from tightmargin.solvers.canonical_form.named_values import multipliers_by_name, point_with
-from tightmargin.solvers.certificates.case import Case
-from tightmargin.solvers.certificates.certify_point import certify_point
-from tightmargin.solvers.certificates.model_bound import BOUND_DUALS, BOUND_POINT
-from tightmargin.solvers.certificates.multiplier_search import larger
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
-from tightmargin.solvers.exact.unboundedness import ray_proof
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import closing_bound, saved_bounds
-from tightmargin.solvers.proofs.farkas import proven_infeasible
-from tightmargin.solvers.proofs.lemma import by_lemma
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound, Unbounded
-from tightmargin.solvers.proofs.subject import Subject
-from tightmargin.solvers.proofs.verdict import Verdict, judged_without_optimum
+from tightmargin.solvers.certify.case import Case
+from tightmargin.solvers.certify.certify import certify_point
+from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, larger
+from tightmargin.solvers.certify.rays import ray_proof
+from tightmargin.solvers.disjunctive import is_disjunctive, transformed
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.kernel.exact_bounds import proven_infeasible
+from tightmargin.solvers.kernel.lemma import by_lemma
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.kernel.statement import Infeasible, LowerBound, Unbounded
+from tightmargin.solvers.kernel.verdict import Verdict, judged_without_optimum
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.names import multipliers_by_name, point_with
+from tightmargin.solvers.model.restated import representable
+from tightmargin.solvers.model.rewrites import without_quotients
+from tightmargin.solvers.registry import closing_bound, saved_bounds
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.restated import representable
-from tightmargin.solvers.transformations.quotients import without_quotients
 
 MISSING = "with multipliers that are not in the file"
 # What a file raises whose arrays do not belong to its model.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.proofs.verdict import Judgement
-from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.kernel.verdict import Judgement
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.result import SolveResult, plain
 
 # Counts are equal; numbers may differ by what arithmetic on another machine does, and by what a
 # fact of a point lost that was repaired before it was saved.

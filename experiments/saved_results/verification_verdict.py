@@ -18,22 +18,21 @@ from tightmargin.formulations.catalogue import PaperCheck
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed, value_text
-from tightmargin.solvers.canonical_form.named_values import is_triangle, point_with, variables
-from tightmargin.solvers.certificates.case import (
+from tightmargin.solvers.certify.case import (
     CLAIM_TOLERANCE,
     FEASIBILITY_TOLERANCE,
     Case,
     onto_bounds,
 )
-from tightmargin.solvers.certificates.upper_end import upper_end
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.printing.tables import Framed
-from tightmargin.solvers.proofs.gap import CLOSED, unit
-from tightmargin.solvers.proofs.lemma import point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Judgement, Verdict, judged, weakest
+from tightmargin.solvers.certify.certify import upper_end
+from tightmargin.solvers.kernel.lemma import point_by_formula
+from tightmargin.solvers.kernel.statement import CLOSED, FeasiblePoint, LowerBound, unit
+from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged, weakest
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.names import is_triangle, point_with, variables
+from tightmargin.solvers.model.residuals import primal_residual
 from tightmargin.solvers.result import Certificate, SolveResult
-from tightmargin.solvers.standard_form.residuals import primal_residual
+from tightmargin.solvers.tables import Framed
 
 # Arithmetic repeated in double precision, perhaps on another machine: of the objective, and of the
 # sum of its absolute terms, which may cancel.

@@ -11,8 +11,8 @@ from tightmargin.experiments.statistics.structural_risk import ERROR_RATE, RiskT
 from tightmargin.experiments.statistics.vc_bound import VcBound
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.equivalence import Equivalence, equivalence
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import NormLimit
-from tightmargin.solvers.rigorous_svm.path.path_result import RsvmPath
+from tightmargin.solvers.rigorous_svm.norm_limit import NormLimit
+from tightmargin.solvers.rigorous_svm.path import RsvmPath
 
 # H^2 / n of the paper's Table 2.
 PAPER_RATIOS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

@@ -28,9 +28,9 @@ from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.printing.tables import Framed, table_page
-from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
+from tightmargin.solvers.rigorous_svm.path import RsvmRow
 from tightmargin.solvers.rigorous_svm.point import RsvmPoint
+from tightmargin.solvers.tables import Framed, table_page
 
 ERROR_RATE, MEAN_HINGE = "error_rate", "mean_hinge"
 RISKS = (ERROR_RATE, MEAN_HINGE)

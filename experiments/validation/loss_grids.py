@@ -9,21 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tightmargin.experiments.progress import Say
+from tightmargin.experiments.validation.cost_grid import HingeMachine, block_size, hinge_block
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.conic.path import conic_path
-from tightmargin.solvers.conic.path_result import LOW_RANK, ConicRow
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.execution.live_line import telling
-from tightmargin.solvers.hinge_batch.cost_grid import HingeMachine, block_size, hinge_block
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.conic.path import LOW_RANK, ConicRow, conic_path
+from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.engines.running import checked_limits
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.result import Certificate, SolveResult
+from tightmargin.solvers.solve import solve
 
 GRID = 100
 SYMBOLS = {"hinge": "beta", "conic": "kappa"}  # the hyperparameter in the paper
@@ -143,8 +142,8 @@ def fits(
         The paper's is penalised. The conic method takes that or none.
     solver : str
         For every hinge fit, and for conic fits that need an interior-point solver. By auto the
-        hinge fits are found many at once by `tightmargin.solvers.hinge_batch.cost_grid`, and only
-        those that are not close then, or are too large, by a solver of the model.
+        hinge fits are found many at once by `tightmargin.experiments.validation.cost_grid`, and
+        only those that are not close then, or are too large, by a solver of the model.
     time_limit : float, optional
         Seconds for each fit; fits that are found at once have theirs together.
     progress : callable(str), optional

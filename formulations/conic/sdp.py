@@ -263,7 +263,7 @@ def conic_sdp_eliminated(
     The least z_i of conic_sdp for given (w~, W) is (1 - u_i)_+^2 / T_i, at most 1 because
     T_i >= (1 - u_i)^2; where T_i = 0 the point is on the margin and z_i = 0. The objective is
     convex, a sum of quadratics over linear functions, for which solve() puts rotated cones
-    (solvers/transformations/quotients.py): a result holds the z_i as `quotients.value`. Parameters
+    (solvers/model/rewrites.py): a result holds the z_i as `quotients.value`. Parameters
     as for conic_sdp.
     """
     m = lifted_model(data, positive("penalty", penalty), intercept, intercept_bound)

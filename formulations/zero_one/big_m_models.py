@@ -67,7 +67,7 @@ def zero_one_big_m(
         number that is not proven valid is accepted, and results are upper bounds only.
     incumbent : (w, b), optional
         A known hyperplane, for "derived"; its objective is recomputed. The best closed-form point
-        otherwise (tightmargin.solvers.zero_one.enumeration.incumbent finds better ones).
+        otherwise (tightmargin.solvers.zero_one.heuristic finds better ones).
     slack_bounds : SlackBounds or "derived", optional
         What holds at some optimum (slack_bounds.py;
         tightmargin.cuts.bound_tightening.tighten.tighten proves it). "derived" then takes M_i from

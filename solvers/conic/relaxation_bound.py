@@ -13,13 +13,12 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
-from tightmargin.solvers.backends import clarabel
-from tightmargin.solvers.backends.registry import SOLVERS
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import named_values
-from tightmargin.solvers.execution.deadline import is_over, seconds_left
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.engines import clarabel
+from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.running import Limits, is_over, seconds_left
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.names import named_values
+from tightmargin.solvers.model.reader import standard_form
 
 # Of the SDP relaxation: beyond either it takes more than a second or two.
 POINT_LIMIT, FEATURE_LIMIT = 200, 30

@@ -6,13 +6,17 @@ loss with the user's rows, say, not its big-M form) is decided here, by the kind
 
 A relaxation stands for itself: what is proven of it is proven, and whether its bound is one of the
 edited problem is said beside that. An exact model stands for its problem: where a number does not
-hold there, and was not derived again (rederived.py), there is no bound. In both cases the
+hold there, and was not derived again (edits/rederive.py), there is no bound. In both cases the
 certificate names the rows and what to do.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -25,21 +29,23 @@ from tightmargin.formulations.reliances import (
     rests_on_something,
     stated_quantities,
 )
-from tightmargin.solvers.canonical_form.classification import CONVEX_CLASSES
-from tightmargin.solvers.certificates.case import GAP_TOLERANCE, Case, Certified
-from tightmargin.solvers.disjunctive.transformation import is_disjunctive, transformed
+from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case, Certified
+from tightmargin.solvers.disjunctive import is_disjunctive, transformed
 from tightmargin.solvers.edits.difference import Difference, difference
-from tightmargin.solvers.edits.kept_bounds import is_of_the_edited, with_kept_bound
-from tightmargin.solvers.edits.rederiving.switched_rows import costs_no_less, switched_rows
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.printing.results import COPY, OF_THE_PROBLEM
-from tightmargin.solvers.proofs import gap
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.standard_form.restated import representable
-from tightmargin.solvers.standard_form.standard_form import StandardForm
-from tightmargin.solvers.transformations.epigraphs import without_norms
-from tightmargin.solvers.transformations.quotients import without_quotients
+from tightmargin.solvers.edits.switched_rows import (
+    costs_no_less,
+    is_of_the_edited,
+    switched_rows,
+    with_kept_bound,
+)
+from tightmargin.solvers.kernel import statement as gap
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.convexity import CONVEX_CLASSES
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.model.restated import representable
+from tightmargin.solvers.model.rewrites import without_norms, without_quotients
+from tightmargin.solvers.result import COPY, OF_THE_PROBLEM, SolveResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +98,7 @@ def edit_of(
     origin : Origin or None
         Of a model that its builder wrote.
     established : bool
-        Whether its M was derived again for it as it stands (rederived.py).
+        Whether its M was derived again for it as it stands (edits/rederive.py).
     """
     itself = stands_for_itself(model)
     if origin is not None:
@@ -320,3 +326,112 @@ def _advice(reliance: Reliance, value: float | None) -> str:
     if argument == "incumbent":
         return "take the big-M form with a number for big_m"
     return f"rebuild without {argument}, or with one that is valid for the edited problem"
+
+
+# --- Whether a row of a gap table and its exact problem were edited alike ------------------------
+# The statements of an edit (rows, bounds, fixings, by names of variables and with their numbers)
+# that are added to a relaxation must be among those added to the exact problem: every point of the
+# edited exact problem then satisfies them, and the relaxation bounds it. A model that has lost
+# rows or got another objective, or an edit of variables that the exact problem does not have, is
+# another problem's, and nothing is said about the distance between the two.
+
+
+EditFunction = Callable[[pyo.ConcreteModel], Any]
+
+OTHER = "an edited model: its optimum is another problem's than that of the exact row"
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A row, or the exact problem, with the model it came from if that is at hand."""
+
+    model: pyo.ConcreteModel | None
+    result: SolveResult
+
+    @property
+    def name(self) -> str:
+        """Its entry in the catalogue, or the name of a foreign model."""
+        own = "" if self.model is None else str(self.model.name)
+        return self.result.formulation or own
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is no model of the catalogue: what it bounds is the user's word."""
+        return self.result.formulation not in CATALOGUE
+
+    @cached_property
+    def edited(self) -> bool:
+        """Whether a model of the catalogue is not what its builder writes."""
+        checked = not self.foreign and CATALOGUE[self.result.formulation].check is not None
+        unedited_without_point = (
+            self.result.status is Status.INFEASIBLE and self._is_as_built
+        )  # its level may be "model" because of a stated M
+        return checked and self.result.certificate.level == "model" and not unedited_without_point
+
+    @property
+    def _is_as_built(self) -> bool:
+        found = self.difference
+        return found is not None and found.is_restriction and not found.added
+
+    @cached_property
+    def difference(self) -> Difference | None:
+        """How its model differs from its builder's; None where there is none to ask."""
+        return None if self.model is None else difference_of(self.model)
+
+
+def edited_copy(model: pyo.ConcreteModel, edit: EditFunction, label: str) -> pyo.ConcreteModel:
+    """A model that is ours to change, after the user's edit.
+
+    Raises
+    ------
+    Exception
+        Whatever the edit raises, with a note that names the row.
+    """
+    try:
+        returned = edit(model)
+    except Exception as error:
+        error.add_note(f"raised by edit= on the row {label}")
+        raise
+    if returned is None:
+        return model
+    if not isinstance(returned, pyo.ConcreteModel) or not isinstance(
+        getattr(returned, "origin", None), Origin
+    ):
+        raise ValueError(f"edit= must change the model or return it, and returned {returned!r}")
+    return returned
+
+
+def why_no_gap(row: Side, exact: Side) -> str:
+    """Why a row says nothing about the exact problem because one was edited; empty if it does."""
+    if row.foreign or (exact.foreign and not row.edited):
+        return ""
+    if not row.edited and not exact.edited:
+        return ""
+    if exact.foreign:
+        return f"{OTHER}, which is no model of the catalogue"
+    if row.edited and not exact.edited:
+        return f"{OTHER}; edit= of compare edits both"
+    if exact.edited and exact.difference is None:
+        return "the exact row is a result of an edited model: give the model, or edit="
+    return _why_apart(row, exact)
+
+
+def _why_apart(row: Side, exact: Side) -> str:
+    ours = row.difference if row.edited else Difference()
+    theirs = exact.difference
+    assert theirs is not None
+    if ours is None:
+        return f"{OTHER}, and its model is not at hand"
+    for what, name in ((ours, "this row"), (theirs, "the exact row")):
+        if not what.is_restriction:
+            return f"{OTHER}: in {name} {what.loosened or what.objective}"
+    if any(part.statement is None for part in ours.added):
+        unread = ", ".join(part.name for part in ours.added if part.statement is None)
+        return f"{OTHER}, as far as can be told: {unread} cannot be compared"
+    missing = Counter(part.statement for part in ours.added) - Counter(
+        part.statement for part in theirs.added
+    )
+    if missing:
+        names = [part.name for part in ours.added if part.statement in missing]
+        return f"{OTHER}, which does not have {', '.join(dict.fromkeys(names))}"
+    return ""

@@ -15,13 +15,11 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.edits.difference import Difference, difference
-from tightmargin.solvers.edits.row_changes import column_names
-from tightmargin.solvers.edits.variables import Added
-from tightmargin.solvers.execution.limits import Limits
+from tightmargin.solvers.edits.difference import Added, Difference, column_names, difference
+from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.findings import refuse_other_options
-from tightmargin.solvers.methods import AUTO, Finding, Values, method_named
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.registry import AUTO, Finding, Values, method_named
 
 Statements: TypeAlias = Sequence[Added]
 

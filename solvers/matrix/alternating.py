@@ -30,12 +30,11 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.execution.deadline import deriving_time
-from tightmargin.solvers.execution.live_line import live_line
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.hinge_batch.binary import hinge_machines
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.engines.running import StopReason, deriving_time
+from tightmargin.solvers.hinge.batch import hinge_machines
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed
 
 SWEEPS = 100
 SETTLED = 1e-7  # relative decrease in a sweep below which a start has ended

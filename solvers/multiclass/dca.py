@@ -7,7 +7,7 @@ H_a(u) = [a - u]_+, and both are convex in (B, b). The algorithm replaces H_s by
 present point: where u_i < s the tangent of -u_i goes along one class k that attains the minimum.
 What is left is a convex quadratic program that is nowhere below V and equal to it at the present
 point, so that V never rises. It ends at a local solution at best: its value is an upper bound, and
-dca_gap.py says how far it is from what is proven.
+experiments/gap_study/gap_table.py says how far it is from what is proven.
 
 Source: Lee 2020, section 4.1; Wu, Zhang & Liu 2010.
 """
@@ -15,7 +15,7 @@ Source: Lee 2020, section 4.1; Wu, Zhang & Liu 2010.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +30,67 @@ from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.execution.limits import checked_limits
-from tightmargin.solvers.execution.live_line import live_line
-from tightmargin.solvers.hinge_batch.multiclass import hinge_batch
-from tightmargin.solvers.hinge_batch.multiclass_space import Space, machine_space, slope_of
-from tightmargin.solvers.multiclass.dca_starts import start_batches
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed, record_of
+from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.engines.running import checked_limits
+from tightmargin.solvers.hinge.batch_multiclass import Space, hinge_batch, machine_space, slope_of
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed, record_of
+
+# --- Where the d.c. algorithm for the truncated hinge loss begins: hinge machines on changed data
+
+
+HINGE, NOISE, SUBSET, RANDOM = "hinge", "label noise", "subset", "random"
+KINDS = (NOISE, SUBSET, RANDOM)
+BATCH = 32  # starts that go on together
+KEPT = (0.3, 0.9)  # share of the points that a subset keeps
+NOISY = (0.1, 0.5)  # share of the points that take another class
+LEADS = (0.3, 3.0)  # typical lead of a random start
+
+
+def start_batches(
+    space: Space, costs: Array, starts: int, seed: int, deadline: float | None
+) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """Names and points A of the starts, the hinge machine first and by itself.
+
+    Parameters
+    ----------
+    costs : array (n,)
+        Cost of each point.
+    """
+    yield (HINGE,), hinge_batch(space, costs[None], deadline=deadline)
+    rng = np.random.default_rng(seed)
+    for first in range(1, starts, BATCH):
+        numbers = range(first, min(first + BATCH, starts))
+        names = tuple(KINDS[(number - 1) % len(KINDS)] for number in numbers)
+        yield names, _starts(space, costs, names, rng, deadline)
+
+
+def _starts(
+    space: Space,
+    costs: Array,
+    names: tuple[str, ...],
+    rng: np.random.Generator,
+    deadline: float | None,
+) -> Array:
+    n, K = len(costs), len(space.Q)
+    prices, labels = np.tile(costs, (len(names), 1)), np.tile(space.y, (len(names), 1))
+    random = np.zeros((len(names), K - 1, space.X.shape[1]))
+    for row, name in enumerate(names):
+        if name == NOISE:
+            changed = rng.random(n) < rng.uniform(*NOISY)
+            labels[row, changed] = rng.integers(K, size=int(changed.sum()))
+        elif name == SUBSET:
+            prices[row, rng.random(n) > rng.uniform(*KEPT)] = 0.0
+        else:
+            random[row] = rng.standard_normal(random.shape[1:])
+    found = hinge_batch(space, prices, y=labels, deadline=deadline)
+    drawn = np.array([name == RANDOM for name in names])
+    size = np.abs(space.scores(random[drawn])).mean(axis=(1, 2))
+    lead = rng.uniform(*LEADS, size=int(drawn.sum()))
+    factor = np.where(size > 0, lead / np.where(size > 0, size, 1.0), 0.0)
+    found[drawn] = random[drawn] * factor[:, None, None]
+    return found
+
 
 ITERATIONS = 100
 STILL = 1e-8  # relative decrease of V below which a search has ended

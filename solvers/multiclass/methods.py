@@ -7,16 +7,29 @@ is that of a short branch and bound on the exact problem.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-from tightmargin.formulations.catalogue import Entry, Origin
+import numpy as np
+import pyomo.environ as pyo
+
+from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.hinge_batch.multiclass import LARGEST
-from tightmargin.solvers.methods import (
+from tightmargin.formulations.multiclass.big_m import cap_of
+from tightmargin.formulations.multiclass.hinge import (
+    classes_and_intercepts,
+    multiclass_hinge,
+    smallest_leads,
+)
+from tightmargin.formulations.multiclass.truncated_hinge import Machine
+from tightmargin.solvers.engines.running import Limits, StopReason, deriving_time
+from tightmargin.solvers.hinge.batch_multiclass import LARGEST
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.multiclass.dca import truncated_dca
+from tightmargin.solvers.multiclass.search import AT_ONCE, GAP, TruncatedSearch, truncated_search
+from tightmargin.solvers.registry import (
     ClosingBounds,
     Finding,
     IncumbentHeuristic,
@@ -25,15 +38,108 @@ from tightmargin.solvers.methods import (
     register_incumbents,
     register_method,
 )
-from tightmargin.solvers.multiclass.branch_and_bound import TruncatedSearch, truncated_search
-from tightmargin.solvers.multiclass.closing_bounds import (
-    BRANCHES,
-    TREE,
-    affordable_nodes,
-    truncated_bound,
-)
-from tightmargin.solvers.multiclass.dca import truncated_dca
-from tightmargin.solvers.multiclass.incumbent import WORDS, start_classes, truncated_incumbent
+from tightmargin.solvers.solve import solve
+
+# --- The bound that a certificate of multiclass_truncated asks for, by our own branch and bound --
+
+
+BRANCHES = "branch and bound over"
+TREE = {"no leaf of the tree, open ones included, holds a better machine": True}
+# Nodes that take a few seconds: the number of a machine's products sets the time of each.
+MOST_NODES, PRODUCTS, POINT_LIMIT, CLOSING_STARTS = 5_000, 20_000_000, 200, 10
+
+
+def affordable_nodes(data: MulticlassData) -> int:
+    """Nodes of a branch and bound that takes a few seconds; 0 where it is not worth a start."""
+    unknowns = (data.n_classes - 1) * (data.d + 1)
+    limit = min(MOST_NODES, PRODUCTS // (data.n * data.n_classes * unknowns**2))
+    return 0 if limit < AT_ONCE or data.n > POINT_LIMIT else limit
+
+
+def truncated_bound(origin: Origin) -> Lemma | None:
+    """Lower bound on a model of multiclass_truncated; None without one."""
+    data, words = origin.data, origin.parameters
+    limit = affordable_nodes(data)
+    if not limit:
+        return None
+    weight = words["class_weight"]
+    found = _remembered(
+        data,
+        float(words["ridge"]),
+        float(words["truncation"]),
+        None if weight is None else tuple(float(c) for c in weight),
+        words["intercept"],
+        limit,
+    )
+    # A machine that was solved badly may leave a gap where no node is left.
+    closed = found.objective - found.bound <= 2 * GAP * found.objective
+    finished = "" if closed else "unfinished "
+    return Lemma(found.bound, f"{finished}{BRANCHES} {found.nodes:,} nodes", TREE)
+
+
+@lru_cache(maxsize=4)
+def _remembered(
+    data: MulticlassData,
+    ridge: float,
+    truncation: float,
+    class_weight: tuple[float, ...] | None,
+    intercept: str,
+    limit: int,
+) -> TruncatedSearch:
+    """One certificate asks more than once; the same bound every time, whatever the solver found."""
+    words: dict[str, Any] = {"ridge": ridge, "truncation": truncation,
+                             "class_weight": class_weight, "intercept": intercept}  # fmt: skip
+    start = truncated_dca(data, **words, starts=CLOSING_STARTS)
+    known = (start.B, start.b)
+    found = truncated_search(data, **words, incumbent=known, node_limit=limit)
+    if found.stop is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found
+
+
+# --- A good point of the truncated hinge loss of several classes, and models started from it -----
+
+
+WORDS = ("ridge", "truncation", "class_weight", "intercept")
+INCUMBENT_STARTS, MANY_POINTS = 10, 200  # from there on the hinge machine is the only start
+
+
+def truncated_incumbent(
+    entry: str, data: MulticlassData, parameters: Mapping[str, Any]
+) -> tuple[Array, Array]:
+    """Scores (B, b) with a small truncated loss, by the d.c. algorithm from a few starts.
+
+    With more unknowns than that algorithm takes, those of multiclass_hinge.
+
+    Raises
+    ------
+    ValueError
+        A hyperparameter that the builder refuses.
+    """
+    declared = CATALOGUE[entry].parameters
+    words = {word: parameters.get(word, declared[word].default) for word in WORDS}
+    cap_of(words["truncation"])
+    if (data.n_classes - 1) * (data.d + 1) <= LARGEST:
+        starts = INCUMBENT_STARTS if data.n < MANY_POINTS else 1
+        found = truncated_dca(data, **words, starts=starts, time_limit=deriving_time())
+        return found.B, found.b
+    words.pop("truncation")
+    model = multiclass_hinge(data, **words)
+    return classes_and_intercepts(model.origin, solve(model).values, {})
+
+
+def start_classes(model: pyo.ConcreteModel, data: MulticlassData, incumbent: Machine) -> None:
+    """Give the variables of a truncated model the incumbent's values."""
+    B, b = (np.asarray(part, dtype=float) for part in incumbent)
+    loss = np.maximum(0.0, 1 - smallest_leads(data, B, b))
+    z = loss > cap_of(model.origin.parameters["truncation"])
+    numbers = {"B": B.ravel(), "b": b, "v": loss, "z": z.astype(float)}
+    for name, values in (numbers | {"xi": np.where(z, 0.0, loss)}).items():
+        component = model.find_component(name)
+        if component is not None:
+            for variable, number in zip(component.values(), values.tolist(), strict=True):
+                variable.set_value(number, skip_validation=True)
+
 
 ENTRY = "multiclass_truncated"
 TRUNCATED_SEARCH, DCA = "truncated-search", "dca"

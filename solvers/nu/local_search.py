@@ -38,12 +38,12 @@ from tightmargin.formulations.nu.support_function import (
 from tightmargin.formulations.parameters import one_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.live_line import live_line
+from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.live_lp import LiveLP
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.printing.results import search_page
-from tightmargin.solvers.printing.tables import Framed
+from tightmargin.solvers.result import search_page
+from tightmargin.solvers.tables import Framed
 
 UPDATES = ("algorithm_7", "damped")
 DAMPING = 0.9  # the gamma of Perez-Cruz et al.

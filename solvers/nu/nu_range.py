@@ -1,6 +1,6 @@
 """Ranges of hyperparameters that take a solve to know, reported before the main solve.
 
-The range of the rigorous SVM's norm bound, (0, H_lim], is rigorous_svm/norm_limit/norm_limit.py's:
+The range of the rigorous SVM's norm bound, (0, H_lim], is rigorous_svm/norm_limit.py's:
 to find H_lim takes about as long as to solve the model, and solutions above it are right, so
 nothing asks for it beforehand. What a solution says about itself is enough: gamma = 0 in the facts
 of the duals, no norm_active in those of the primal.
@@ -9,22 +9,28 @@ of the duals, no norm_active in those of the primal.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
+from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
+from scipy.sparse.linalg import LinearOperator, lsqr
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.common.hyperplane import add_hyperplane, augmented, signed_score
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import (
+    Points,
+    is_sparse,
     largest_in_columns,
     scaled_columns,
     scaled_rows,
+    squared_lengths,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
@@ -33,19 +39,134 @@ from tightmargin.formulations.nu.slope_bound import proven_slope
 from tightmargin.formulations.nu.support_function import reduced_hulls
 from tightmargin.formulations.nu.weights import loss_weights, nu_max
 from tightmargin.printing import Printed
-from tightmargin.solvers.backends import highs
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.named_values import named_values
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.nu.small_loss import small_loss
-from tightmargin.solvers.nu.tiny_coefficients import (
-    ORDINARY,
-    even_columns,
-    powers_of_two,
-    without_tiny,
-)
-from tightmargin.solvers.proofs.exact_lp import exact_lp_bound
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.engines import highs
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.names import named_values
+from tightmargin.solvers.model.reader import StandardForm, standard_form
+from tightmargin.solvers.model.residuals import TINY
+from tightmargin.solvers.registry import register_remark
+
+# --- A hyperplane of small mean hinge loss within milliseconds: nu_min is not above its loss -----
+# max(0, u) = (u + |u|) / 2 is below (u + delta)^2 / (4 delta) with equality at |u| = delta, so
+# that weighted least squares, again and again, lower the loss (Hunter & Lange, A tutorial on MM
+# algorithms, The American Statistician 58, 2004).
+
+
+ROUNDS = 20
+WIDEST = 300  # columns: the equations of more take longer than they save
+NEAREST = 1e-3  # least delta
+STEPS = 50  # of conjugate directions, where the points are sparse
+RIDGE = 1e-9  # of the trace
+
+
+def small_loss(
+    data: TrainingData | GramData, weights: Array, intercept: str, enough: float
+) -> float:
+    """Weighted mean hinge loss of some hyperplane; the first that is below `enough`."""
+    points = scaled_rows(data.y, augmented(data, intercept))
+    found, delta = float(weights.sum()), np.ones(data.n)
+    sparse = is_sparse(points)
+    if not sparse and points.shape[1] > WIDEST:
+        return found
+    units = np.maximum(largest_in_columns(points), 1e-300)  # any unit will do
+    points = scaled_columns(points, 1 / units)
+    least_squares = _by_steps if sparse else _by_equations
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(ROUNDS):
+            try:
+                w = least_squares(points, weights / delta, 1 + delta)
+            except LinAlgError:
+                return found
+            short = 1 - points @ w
+            loss = float(weights @ np.maximum(short, 0.0))
+            if not loss < found:
+                return found
+            found = loss
+            if found < enough:
+                return found
+            delta = np.maximum(np.abs(short), NEAREST)
+    return found
+
+
+def _by_equations(points: Array, weights: Array, sides: Array) -> Array:
+    """The w of least sum of c_i (<w, x_i> - s_i)^2."""
+    scaled = points.T * weights
+    matrix = scaled @ points
+    matrix += RIDGE * np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+    return np.asarray(np.linalg.solve(matrix, scaled @ sides), dtype=np.float64)
+
+
+def _by_steps(points: Points, weights: Array, sides: Array) -> Array:
+    """The same from products alone; wherever the steps end, w is some hyperplane."""
+    roots = np.sqrt(weights)
+    damping = RIDGE * float(weights @ squared_lengths(points)) / points.shape[1]
+    rows = LinearOperator(
+        points.shape,
+        matvec=lambda w: roots * (points @ w),
+        rmatvec=lambda u: points.T @ (roots * u),
+        dtype=np.float64,
+    )
+    found: Array = lsqr(rows, roots * sides, damp=math.sqrt(damping), iter_lim=STEPS)[0]
+    return found
+
+
+# --- Columns of a linear program on one scale, and what HiGHS would drop of them left out --------
+# A neighbour of the program is good enough to find a point and multipliers, as long as both are
+# then judged by the program itself.
+
+
+ORDINARY = 2.0**-20, 2.0**20  # largest entries of columns that are left as they are
+
+
+def powers_of_two(largest: Array) -> Array:
+    """Numbers 2^k that bring these into [1/2, 1); 1 for 0."""
+    power = np.where(largest > 0, -np.frexp(largest)[1], 0)
+    return np.ldexp(1.0, np.clip(power, -1000, 1000))
+
+
+def even_columns(form: StandardForm) -> tuple[StandardForm, Array]:
+    """The same linear program with the free columns that cost nothing on one scale.
+
+    With x_j = s_j x'_j, s_j a power of two, the rows A x become (A S) x' in exact arithmetic, so
+    that both programs have the same activities of the rows, the same multipliers and optimum.
+
+    Returns
+    -------
+    form : StandardForm
+        The program in x'; the given one where no coefficient is tiny and all those columns have an
+        ordinary scale, or where a product A_ij s_j is not exact.
+    scale : array (n,)
+        s.
+    """
+    A = form.columnwise
+    size, owner = np.abs(A.data), np.repeat(np.arange(form.n), np.diff(A.indptr))
+    largest = np.zeros(form.n)
+    np.maximum.at(largest, owner, size)
+    free = ~np.isfinite(form.lower) & ~np.isfinite(form.upper) & (form.objective.a == 0)
+    low, high = ORDINARY
+    odd = free & (largest > 0) & ((largest < low) | (largest > high))
+    scale = powers_of_two(np.where(free, largest, 0.0))
+    scaled = A.copy()
+    scaled.data = A.data * scale[owner]
+    exact = np.array_equal(scaled.data / scale[owner], A.data)
+    if not exact or not (odd.any() or (size <= TINY).any()):
+        return form, np.ones(form.n)
+    return replace(form, matrix=scaled), scale
+
+
+def without_tiny(form: StandardForm) -> StandardForm:
+    """A neighbour of the program: coefficients that HiGHS would drop are 0."""
+    A = form.columnwise
+    tiny = np.abs(A.data) <= TINY
+    if not tiny.any():
+        return form
+    kept = A.copy()
+    kept.data[tiny] = 0.0
+    kept.eliminate_zeros()
+    return replace(form, matrix=kept)
+
 
 CLEARLY = 1e-6  # relative: more than rounding makes of a mean loss
 AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
@@ -309,3 +430,9 @@ def remark(origin: Origin) -> str:
         nu = parameters["nu"] if "nu" in parameters else 1 - parameters["beta"]
         return found.place_extended(origin.entry, nu)
     return found.place(parameters["nu"])
+
+
+# --- What is known of nu before a model is solved ------------------------------------------------
+
+
+register_remark(("nu_svc", "nu_svc_dual", *EXTENDED), remark)

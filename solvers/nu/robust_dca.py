@@ -23,9 +23,9 @@ from tightmargin.formulations.nu.extended_robust import (
 )
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import checked_limits
+from tightmargin.solvers.engines.running import checked_limits
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.solve import solve
 
 STEPS = 100
 LESS = 1e-9  # of the size of the risk: a step that gains no more is the last one

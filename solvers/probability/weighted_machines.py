@@ -2,7 +2,7 @@
 
     min  ridge ||w||^2 + (1/n) [(1 - pi) sum_{y_i = 1} xi_i + pi sum_{y_i = -1} xi_i]     Lee (10)
 
-is 2 ridge times F(c) of hinge_batch/binary.py, c_i = (1 - pi or pi) / (2 ridge n): machines of a
+is 2 ridge times F(c) of hinge/batch.py, c_i = (1 - pi or pi) / (2 ridge n): machines of a
 whole grid differ in c alone and go through the interior point method together. Kernels of many
 points are faster one by one in libsvm. The entry weighted_svc, re-solved in place with its Param
 pi, is what both are checked against, and the way out where a gap stays open. Whoever finds (w, b),
@@ -35,14 +35,13 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.soft_margin import weighted_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.path_result import Proven
-from tightmargin.solvers.hinge_batch.binary import bounding_lemmas, hinge_machines
-from tightmargin.solvers.proofs.gap import closes
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.hinge.batch import bounding_lemmas, hinge_machines
+from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound, closes
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.path_result import Proven
+from tightmargin.solvers.solve import solve
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
 METHODS = ("auto", INTERIOR, LIBSVM, MODEL)
@@ -120,7 +119,7 @@ class Problem:
         return np.where(self.data.y > 0, 1 - pi, pi)
 
     def caps(self, pis: Array) -> Array:
-        """c of hinge_batch/binary.py, (B, n)."""
+        """c of hinge/batch.py, (B, n)."""
         weights = np.array([self.weights(pi) for pi in pis.tolist()])
         found: Array = weights / (2 * self.ridge * self.data.n)
         return found

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Decides a proof file in exact arithmetic: python checker.py FILE. Nothing but Python is needed.
 
 Leaves with 0 where all that the file claims is proven, with 1 where it is not, with 2 where there
@@ -151,6 +150,9 @@ from functools import cached_property
 from math import ceil, floor, gcd, isqrt, lcm
 from operator import mul
 from typing import Any
+
+#!/usr/bin/env python3
+
 
 SCHEMA = "tightmargin-proof/1"
 LARGEST_FILE, LONGEST_NUMBER = 1 << 28, 1 << 16  # bytes once unpacked, characters

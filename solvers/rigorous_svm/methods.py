@@ -21,12 +21,17 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.rigorous_svm.checks import OPTIMAL, loss_at_most
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.methods import AUTO, Finding, Method, register_method
-from tightmargin.solvers.rigorous_svm.path.path import solve_rsvm
-from tightmargin.solvers.rigorous_svm.path.path_result import LIMIT, METHODS, RsvmRow
-from tightmargin.solvers.rigorous_svm.path.path_rows import INTERRUPTED, TIME_LIMIT
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.registry import AUTO, Finding, Method, register_method
+from tightmargin.solvers.rigorous_svm.path import (
+    INTERRUPTED,
+    LIMIT,
+    METHODS,
+    TIME_LIMIT,
+    RsvmRow,
+    solve_rsvm,
+)
 from tightmargin.solvers.rigorous_svm.point import PROOF, RsvmPoint
 
 PRIMAL = "rsvm"

@@ -27,11 +27,11 @@ from tightmargin.formulations.common.rounded_sums import excess, most_hinge, sco
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.exact_arithmetic import dot_integers, dyadic, rounded_up, scaled
-from tightmargin.solvers.execution.path_result import Proven
-from tightmargin.solvers.proofs import gap as gaps
-from tightmargin.solvers.proofs.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.proofs.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
+from tightmargin.solvers.kernel import statement as gaps
+from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.path_result import Proven
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of
@@ -84,7 +84,7 @@ class RsvmPoint(Proven):
 
     @property
     def allowed(self) -> float:
-        """GAP and what rounding may leave, and at most what gap.py allows."""
+        """GAP and what rounding may leave, and at most what kernel/statement.py allows."""
         unit = gaps.unit(self.upper, self.bound)
         if not 0 < unit < math.inf:
             return GAP

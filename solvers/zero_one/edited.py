@@ -20,8 +20,8 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.edits.variables import Added
-from tightmargin.solvers.proofs.packings.side_rows import Count, SideRows
+from tightmargin.solvers.edits.difference import Added
+from tightmargin.solvers.kernel.signed_points import Count, SideRows
 
 ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"
 LARGEST = 1e100  # of numbers whose products are neither 0 nor infinity

@@ -286,7 +286,7 @@ def test_solvers_of_other_classes_refuse_with_those_that_can(name: str) -> None:
 
 LONG_LOG = """
 from tightmargin.formulations.zero_one.big_m_models import zero_one_big_m
-from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.solve import solve
 from tests.references.reference_solutions import points
 import pyomo.environ as pyo
 

@@ -21,9 +21,7 @@ PENALTY = 0.7
 @pytest.fixture
 def without_our_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """No enumeration: what is left is what HiGHS itself says."""
-    monkeypatch.setattr(
-        "tightmargin.solvers.certificates.certify_point.closing_bound", lambda *words: None
-    )
+    monkeypatch.setattr("tightmargin.solvers.certify.certify.closing_bound", lambda *words: None)
 
 
 @pytest.mark.parametrize("intercept", reference_solutions.INTERCEPTS)

@@ -842,7 +842,7 @@ def test_it_is_refused_by_name(
     def never(*given: Any, **more: Any) -> Any:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("tightmargin.solvers.isolated.parent.subprocess.Popen", never)
+    monkeypatch.setattr("tightmargin.solvers.isolated.subprocess.Popen", never)
     with pytest.raises(error) as caught:
         call()
     message = str(caught.value)

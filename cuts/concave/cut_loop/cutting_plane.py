@@ -3,7 +3,7 @@
 At a vertex of what is left that no linear step improves, a concavity cut removes a simplex in which
 the function is nowhere below the level; the loop ends when linear programming finds no point any
 more. Each cut, and the emptiness at the end, is checked in rational arithmetic by the kernel
-(solvers/proofs/cover/concavity_cuts.py). The number of cuts is exponential in the dimension.
+(cuts/proofs.py). The number of cuts is exponential in the dimension.
 
 Strategy "literal" is Algorithm 10 of Takeda & Sugiyama for any polytope: from each vertex an
 extreme face is sought, and a proper one gets a facial cut. It stops, in its own words, when no face
@@ -30,12 +30,9 @@ from tightmargin.cuts.concave.points.incumbent import Incumbent
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.cuts.problem import cut_at, local_vertex
+from tightmargin.cuts.proofs import COLUMN, ROW, ConcavityCut, CutSequence, FacialCut
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, CutSequence
-from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
-from tightmargin.solvers.proofs.cover.sides import COLUMN, ROW
+from tightmargin.solvers.engines.running import CtrlC, StopReason
 
 MOST_CUTS = 1500
 ROOM = 1e-9  # of the terms of a reverse convex row: by so much it stays below 0 at the cuts

@@ -15,9 +15,9 @@ import numpy as np
 from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.problem import Cone, simplicial_cone, step_of_parabola
+from tightmargin.cuts.proofs import COLUMN, CUT, CUTOFF, ROW, Side
 from tightmargin.cuts.simplex import dual_ray, new_highs
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs.cover.sides import COLUMN, CUT, CUTOFF, ROW, Side
 
 
 @dataclass(frozen=True, eq=False)

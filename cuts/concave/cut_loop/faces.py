@@ -18,10 +18,9 @@ import numpy as np
 
 from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.problem import TIGHT
+from tightmargin.cuts.proofs import CUT, FacialCut
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
-from tightmargin.solvers.proofs.cover.facial_cuts import FacialCut
-from tightmargin.solvers.proofs.cover.sides import CUT
 
 DEPENDENT = 1e-9  # relative: singular values below it are 0
 LEAST_DEPTH = 1e-6  # of the sum of the rows' sizes: a facial cut that is shallower is none

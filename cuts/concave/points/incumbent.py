@@ -13,8 +13,8 @@ from tightmargin.cuts.concave.points.vertices import VertexSearch, exact_vertex
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.proofs import gap
-from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.kernel import statement as gap
+from tightmargin.solvers.kernel.statement import FeasiblePoint
 
 TOLERANCE = gap.CLOSED / 2  # the other half is for what exact points and roundings cost
 STARTS = 4  # random vertices for each direction

@@ -17,7 +17,7 @@ from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.concave.root_box import RootBox
 from tightmargin.cuts.simplex import new_highs
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.reader import StandardForm
 
 STEPS = 60
 REACHES = (0.15, 1e-9)  # of the width of the box: the first step at most, and one that ends it

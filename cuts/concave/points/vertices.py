@@ -17,9 +17,9 @@ from tightmargin.cuts.concave.node_program import pass_rows
 from tightmargin.cuts.concave.reading import ConcaveProgram
 from tightmargin.cuts.simplex import new_highs
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.solvers.exact_arithmetic import dyadic, scaled, solve_exactly
-from tightmargin.solvers.proofs.feasible_point import proven_point
-from tightmargin.solvers.proofs.statement import FeasiblePoint
+from tightmargin.solvers.exact import dyadic, scaled, solve_exactly
+from tightmargin.solvers.kernel.points import proven_point
+from tightmargin.solvers.kernel.statement import FeasiblePoint
 
 STEPS = 100
 SAME = 1e-13  # relative: a smaller fall is none

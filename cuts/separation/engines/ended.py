@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.proofs.statement import Infeasible, LowerBound
+from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.kernel.statement import Infeasible, LowerBound
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.conic import Multipliers
 
 
 @dataclass(frozen=True, eq=False)

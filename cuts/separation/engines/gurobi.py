@@ -12,15 +12,13 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow
 from tightmargin.cuts.separation.incumbent import Accepted
-from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.backends.pyomo_interface import refuse_unknown_options
-from tightmargin.solvers.canonical_form.classification import classify
+from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.pyomo_interface import refuse_unknown_options
+from tightmargin.solvers.engines.running import Limits, StopReason, supervised
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.interrupts import supervised
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.standard_form.standard_form import StandardForm
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.reader import StandardForm
 
 NARROW = 1e-9
 

@@ -10,14 +10,12 @@ from tightmargin.cuts.separation.asking import Asking
 from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
-from tightmargin.solvers.attempts import outer_approximation
-from tightmargin.solvers.backends import highs
-from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import SHORTEST, Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
+from tightmargin.solvers import attempts as outer_approximation
+from tightmargin.solvers.engines import highs
+from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.running import SHORTEST, CtrlC, Limits, StopReason
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.convexity import classify
 
 NARROW = 1e-9
 PRIMAL = "primal_feasibility_tolerance"

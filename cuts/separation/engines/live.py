@@ -10,15 +10,12 @@ from tightmargin.cuts.separation.asking import Asking
 from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import Multipliers
+from tightmargin.solvers.engines.running import SHORTEST, CtrlC, Limits, StopReason
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import SHORTEST, Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.persistent.live_lp import LiveLP
-from tightmargin.solvers.persistent.result import LiveResult
+from tightmargin.solvers.live_lp import LiveLP, LiveResult
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.conic import Multipliers
+from tightmargin.solvers.model.convexity import classify
 
 NARROW = 1e-9
 TOLERANCES = {"primal_feasibility_tolerance": NARROW, "dual_feasibility_tolerance": NARROW}

@@ -12,12 +12,11 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.backends import scip
-from tightmargin.solvers.backends.choice import choose
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.execution.claim import Claim, Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines import scip
+from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.running import Limits, StopReason
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.convexity import classify
 
 # Points are asked about after everything else has found nothing wrong with them.
 LAST = -5_000_000

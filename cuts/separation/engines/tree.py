@@ -1,6 +1,6 @@
 """Our own branch and bound with rows that are found at its nodes.
 
-As solvers/branch_and_bound/search.py, without what is derived from a cutoff: a point counts once
+As solvers/tree/search.py, without what is derived from a cutoff: a point counts once
 the separators accept it, and a bound of a box stays one when rows join the model. Where some do,
 the multipliers of all leaves get the numbers that their rows have now, so that the kernel replays
 the whole tree over the model with all rows.
@@ -19,24 +19,25 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.solvers.backends.options import unknown_option
-from tightmargin.solvers.branch_and_bound.boxes import Boxes
-from tightmargin.solvers.branch_and_bound.branching import PseudoCosts, Urgency
-from tightmargin.solvers.branch_and_bound.growing_tree import GrowingTree, Known, OpenNode
-from tightmargin.solvers.branch_and_bound.node_solver import NodeSolver
-from tightmargin.solvers.branch_and_bound.points import GAP, WHOLE, rounded
-from tightmargin.solvers.branch_and_bound.splitting import Splitting
-from tightmargin.solvers.canonical_form.classification import classify
-from tightmargin.solvers.canonical_form.conic_form import ConicForm
+from tightmargin.solvers.engines.live_line import LiveLine, live_line
+from tightmargin.solvers.engines.registry import unknown_option
+from tightmargin.solvers.engines.running import MEMORY, CtrlC, Limits, StopReason
 from tightmargin.solvers.errors import ProblemClassError
-from tightmargin.solvers.execution.claim import Status
-from tightmargin.solvers.execution.limits import Limits
-from tightmargin.solvers.execution.live_line import LiveLine, live_line
-from tightmargin.solvers.execution.stop_reason import StopReason
-from tightmargin.solvers.execution.stop_request import CtrlC
-from tightmargin.solvers.execution.work import MEMORY
-from tightmargin.solvers.proofs.tree.derived import first_rows
-from tightmargin.solvers.proofs.tree.tree import lattice, tree_bound
+from tightmargin.solvers.kernel.tree import first_rows, lattice, tree_bound
+from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.conic import ConicForm
+from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.tree.node import NodeSolver
+from tightmargin.solvers.tree.points import GAP, WHOLE, rounded
+from tightmargin.solvers.tree.search import (
+    Boxes,
+    GrowingTree,
+    Known,
+    OpenNode,
+    PseudoCosts,
+    Splitting,
+    Urgency,
+)
 
 OPTIONS = ("node_limit",)
 EVERY = 10  # nodes between two roundings

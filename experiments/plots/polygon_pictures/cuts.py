@@ -11,13 +11,11 @@ from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
 from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
 from tightmargin.cuts.concave.reading import ConcaveProgram, read_concave
 from tightmargin.cuts.concave.root_box import root_box
+from tightmargin.cuts.proofs import CUT, ConcavityCut, cuts_bound
 from tightmargin.experiments.plots.plane_polygons import clipped
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
-from tightmargin.solvers.proofs.cover.concavity_cuts import ConcavityCut, cuts_bound
-from tightmargin.solvers.proofs.cover.sides import CUT
-from tightmargin.solvers.standard_form.readable import refuse_other_objects
-from tightmargin.solvers.standard_form.standard_form import standard_form
+from tightmargin.solvers.model.reader import refuse_other_objects, standard_form
 
 SAME = 1e-9  # of the width of the polygon: corners nearer to one another are one
 ON_SIDE = 1e-7  # relative: a point so near to a row lies on it

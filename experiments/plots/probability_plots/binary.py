@@ -17,8 +17,7 @@ from tightmargin.experiments.plots.style import (
     new_figure,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.solvers.probability.binary_result import ClassProbabilities
-from tightmargin.solvers.probability.sign_rule import SignReading
+from tightmargin.solvers.probability.binary import ClassProbabilities, SignReading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -35,7 +35,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
 from tightmargin.experiments.reproduce.framework.runs import run_tasks
-from tightmargin.solvers.rigorous_svm.norm_limit.norm_limit import norm_limit
+from tightmargin.solvers.rigorous_svm.norm_limit import norm_limit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

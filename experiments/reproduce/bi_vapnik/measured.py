@@ -11,9 +11,8 @@ import numpy as np
 from tightmargin.experiments.reproduce.bi_vapnik.samples import Sample
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
-from tightmargin.solvers.proofs.verdict import Verdict
-from tightmargin.solvers.rigorous_svm.path.path import rsvm_path
-from tightmargin.solvers.rigorous_svm.path.path_result import RsvmRow
+from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.rigorous_svm.path import RsvmRow, rsvm_path
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tightmargin.experiments.reproduce.framework.comparison import Cell, Column,
 from tightmargin.experiments.validation.cross_validation import cross_validate
 from tightmargin.experiments.validation.error_rates import Samples, synthetic_samples
 from tightmargin.experiments.validation.result import CrossValidation
-from tightmargin.solvers.proofs.verdict import weakest
+from tightmargin.solvers.kernel.verdict import weakest
 
 APART = 1000  # seeds between two tries of a replication
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tightmargin.solvers.proofs.verdict import Verdict, weakest
+from tightmargin.solvers.kernel.verdict import Verdict, weakest
 
 TIE = 1e-9  # of the last printed digit: a number half way between two of them rounds to either
 

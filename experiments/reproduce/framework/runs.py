@@ -12,9 +12,9 @@ import pyomo.environ as pyo
 from tightmargin.experiments.reproduce.framework.printed import printed_files
 from tightmargin.experiments.reproduce.framework.registry import Effort
 from tightmargin.experiments.studies.runner import Study, run_study
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.execution.claim import Status
+from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.solve import solve
 
 
 def optimum(

@@ -24,10 +24,10 @@ from tightmargin.formulations.matrix.convex_models import (
 )
 from tightmargin.formulations.matrix.shapes import numerical_rank, singular_values
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
-from tightmargin.solvers.dispatch import solve
 from tightmargin.solvers.matrix.alternating import matrix_alternating
-from tightmargin.solvers.matrix.branch_and_bound import GAP, matrix_search
+from tightmargin.solvers.matrix.search import GAP, matrix_search
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.solve import solve
 
 CHECKS, FIT = "checks", "fit"
 RIDGE, TAU = 0.5, 1.0

@@ -26,9 +26,9 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
-from tightmargin.solvers.dispatch import solve
-from tightmargin.solvers.multiclass.branch_and_bound import GAP, truncated_search
 from tightmargin.solvers.multiclass.dca import truncated_dca
+from tightmargin.solvers.multiclass.search import GAP, truncated_search
+from tightmargin.solvers.solve import solve
 
 CHECKS, FIT = "checks", "fit"
 CLASSES, TRUNCATION, RIDGE = 3, -0.5, 0.02

@@ -27,8 +27,12 @@ from tightmargin.experiments.reproduce.lee.probability_runs import (
 )
 from tightmargin.experiments.reproduce.lee.published import BINARY, PAPER
 from tightmargin.experiments.reproduce.lee.statements.statements import with_statements
-from tightmargin.solvers.probability.multiclass import EXACT, HINGE_MACHINE, TRUNCATED
-from tightmargin.solvers.probability.multiclass_result import DirectProbabilities
+from tightmargin.solvers.probability.multiclass import (
+    EXACT,
+    HINGE_MACHINE,
+    TRUNCATED,
+    DirectProbabilities,
+)
 from tightmargin.solvers.probability.simplex_grid import simplex_grid
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from tightmargin.experiments.data.preparation import in_two
 from tightmargin.experiments.reproduce.lee.statements.statements import Finding, finding
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
-from tightmargin.solvers.probability.binary import class_probabilities
+from tightmargin.solvers.probability.binary import SignReading, class_probabilities
 from tightmargin.solvers.probability.multiclass import EXACT, direct_probabilities
-from tightmargin.solvers.probability.sign_rule import SignReading
 from tightmargin.solvers.probability.simplex_grid import (
     border_weights,
     probabilities_at,

@@ -27,8 +27,7 @@ from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.soft_margin.sgd import sgd
-from tightmargin.solvers.soft_margin.sgd_rate import sgd_rate
+from tightmargin.solvers.soft_margin.sgd import sgd, sgd_rate
 
 Draws = NDArray[np.int64]
 

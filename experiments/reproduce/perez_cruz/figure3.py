@@ -22,7 +22,7 @@ from tightmargin.experiments.reproduce.perez_cruz.solved import (
     row_of,
     solved,
 )
-from tightmargin.solvers.proofs.verdict import Verdict
+from tightmargin.solvers.kernel.verdict import Verdict
 
 NAME = "perez-cruz-figure3"
 BLOCK = 10  # samples of one task

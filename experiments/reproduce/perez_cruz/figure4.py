@@ -33,8 +33,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernel_pca import KernelPca, fit_kernel_pca
 from tightmargin.formulations.data.kernels import kernel_matrix
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.solvers.kernel.verdict import weakest
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.proofs.verdict import weakest
 
 NAME = "perez-cruz-figure4"
 SAMPLES, QUICK = 40, 4

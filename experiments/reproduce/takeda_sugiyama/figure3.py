@@ -30,7 +30,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import (
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 from tightmargin.solvers.nu.nu_range import nu_range
 
 NAME = "takeda-sugiyama-figure3"

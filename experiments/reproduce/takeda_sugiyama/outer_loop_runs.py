@@ -13,7 +13,7 @@ from tightmargin.cuts.outer_loop.result import CuttingPlaneResult, Round
 from tightmargin.cuts.search.result import Incumbent
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.execution.stop_reason import StopReason
+from tightmargin.solvers.engines.running import StopReason
 
 SAME = 1e-9  # relative: a corner that near to a cut is on it, a side that short is none
 

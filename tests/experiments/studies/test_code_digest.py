@@ -21,7 +21,7 @@ from tightmargin.formulations import c_svc
 THEIRS = "from their_helpers import helped\ndef work(n):\n    return helped(n)\n"
 FILES = {
     "formulations/svc/c_svc.py": "def build(n):\n    return n\n",
-    "solvers/backends/highs.py": "x = 1\n",
+    "solvers/engines/highs.py": "x = 1\n",
     "cuts/loop.py": "x = 1\n",
     "experiments/plots/pictures.py": '"""Words."""\n',
     "experiments/reproduce/lee/prints.toml": "x = 1\n",

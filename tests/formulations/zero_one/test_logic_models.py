@@ -167,7 +167,7 @@ def test_scip_and_gurobi_get_indicators_and_not_products(monkeypatch: pytest.Mon
         found = honest(form, row)
         return type(found)(found.binary, found.columns, found.a, found.side - 1.0)
 
-    monkeypatch.setattr("tightmargin.solvers.backends.scip.implication", wrong)
+    monkeypatch.setattr("tightmargin.solvers.engines.scip.implication", wrong)
     model = tm.zero_one_disjunctive(points(4), penalty=PENALTY, transformation="indicator")
     result = tm.solve(model, "scip")
     assert len(moved) >= 6

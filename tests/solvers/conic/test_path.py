@@ -361,7 +361,7 @@ def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
 
 @pytest.mark.parametrize(
     ("entry", "intercept", "penalty"),
-    covering(document.ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
+    covering(document.WRITTEN_ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
 )
 def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
     entry: str, intercept: str, penalty: float, tmp_path: Path

@@ -160,7 +160,7 @@ def test_more_memory_than_allowed_is_a_named_error() -> None:
 PARENT = """
 import json, sys, threading, time
 from pathlib import Path
-from tightmargin.solvers.isolated.parent import solve_isolated
+from tightmargin.solvers.isolated import solve_isolated
 from tests.support.lying_solver import SUBJECTS, telling
 mark = Path(sys.argv[1])
 def announce():

@@ -24,7 +24,6 @@ from tightmargin.solvers import (
     SolveResult,
     Verdict,
     build,
-    certified_gap,
     truncated_dca,
     truncated_search,
 )
@@ -78,8 +77,8 @@ def test_the_hinge_start_misses_the_proven_optimum_by_5_percent(proven: SolveRes
     data = wrong_labels(MISSED)
     assert proven.certificate.verdict is Verdict.CERTIFIED
     words: dict[str, Any] = {"ridge": 0.01, "truncation": -0.5}
-    one = certified_gap(truncated_dca(data, **words), proven)
-    many = certified_gap(truncated_dca(data, **words, starts=40), proven)
+    one = tm.search.certified_gap(truncated_dca(data, **words), proven)
+    many = tm.search.certified_gap(truncated_dca(data, **words, starts=40), proven)
     assert one.hinge_excess > 0.05
     assert one.gap > 0.05
     # One is V of (B, b) point by point, the other V in the coordinates of the search.
@@ -101,10 +100,10 @@ def test_a_gap_to_another_machine_is_refused(proven: SolveResult) -> None:
         ({"objective": 0.1}, "exceeds the value"),
     ):
         with pytest.raises(ValueError, match=word):
-            certified_gap(replace(found, **change), proven)
+            tm.search.certified_gap(replace(found, **change), proven)
     with pytest.raises(ValueError, match="multiclass_truncated"):
-        certified_gap(found, replace(proven, formulation="multiclass_hinge"))
-    open_gap = certified_gap(found, replace(proven, bound=None))
+        tm.search.certified_gap(found, replace(proven, formulation="multiclass_hinge"))
+    open_gap = tm.search.certified_gap(found, replace(proven, bound=None))
     assert open_gap.gap is None
     assert open_gap.hinge_excess is not None
 

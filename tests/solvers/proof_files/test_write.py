@@ -33,6 +33,7 @@ from tests.inside.solvers import (
     TreeSearch,
     checker,
     classify,
+    dispatch,
     infeasible_document,
     multipliers_by_name,
     standard_form,
@@ -365,7 +366,7 @@ def test_a_bad_path_is_refused_before_any_solver_starts(
 ) -> None:
     (tmp_path / "folder.json").mkdir()
     started = itertools.count()
-    monkeypatch.setattr("tightmargin.solvers.dispatch.run_attempts", lambda *_, **__: next(started))
+    monkeypatch.setattr(dispatch, "run_attempts", lambda *_, **__: next(started))
     with pytest.raises(ValueError, match=name.split("/")[0]):
         solve(BY_NAME["lp_maximised"].build(), proof=tmp_path / name)
     assert next(started) == 0

@@ -234,13 +234,13 @@ def test_a_neighbour_saves_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ctrl_c_keeps_the_rows_of_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     data, bounds = kernel("rbf"), (2.0, 2.5, 3.0)
-    calls = []
+    calls, real = [], path_rows.by_segments
 
     def pressed(*given: Any, **named: Any) -> PointFound:
         calls.append(given)
         if len(calls) > 2:
             raise KeyboardInterrupt
-        return single_bound.by_segments(*given, **named)
+        return real(*given, **named)
 
     monkeypatch.setattr(path_rows, "by_segments", pressed)
     path = rsvm_path(data, bounds, method="segments")

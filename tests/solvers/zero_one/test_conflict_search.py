@@ -92,7 +92,9 @@ def test_wrong_multipliers_prove_no_more(noise: float, intercept: str, monkeypat
 
 
 def test_a_bound_that_rounding_keeps_open_is_not_called_proven(monkeypatch: Any) -> None:
-    monkeypatch.setattr(incumbents, "NEAR", -1.0)  # no hyperplane of the search's is ever taken
+    monkeypatch.setattr(
+        incumbents, "NEAR_SIDE", -1.0
+    )  # no hyperplane of the search's is ever taken
     data = overlapping(16, 2, 15)
     found = conflict_search(data, penalty=1.0, intercept="free", incumbent=(np.zeros(2), 1.0))
     assert found.stop is StopReason.NUMERICAL

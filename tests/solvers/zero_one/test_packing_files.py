@@ -17,7 +17,6 @@ from tests.inside.solvers import Case, Subject, plain, standard_form, zero_one_e
 from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import packings_document as packing_document
-from tests.inside.solvers import packings_parts as parts_of_files
 from tests.inside.solvers import tree as trees
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import clustered
@@ -51,14 +50,18 @@ def opened(data: TrainingData, intercept: str, entry: str = BIG_M) -> tuple[Case
     return case, replace(found, bound=0.0, certificate=nothing)
 
 
-def stopping(patch: pytest.MonkeyPatch, module: Any, go_on: Callable[..., Any]) -> None:
-    """The trees that a module records ask `go_on(tree, words)` whether they go on."""
-    recorded = module.recorded
+def stopping(
+    patch: pytest.MonkeyPatch, go_on: Callable[..., Any], *, of_parts: bool = False
+) -> None:
+    """Trees of all points, or of their parts, ask `go_on(tree, words)` whether they go on."""
+    recorded = packing_document.recorded
 
     def asked(data: Any, **words: Any) -> Any:
+        if of_parts != ("until" in words):  # a part has its share of the time
+            return recorded(data, **words)
         return recorded(data, **words | {"go_on": lambda tree: go_on(tree, words)})
 
-    patch.setattr(module, "recorded", asked)
+    patch.setattr(packing_document, "recorded", asked)
 
 
 # --- files of all points -------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def test_a_stopped_search_has_a_file_of_what_it_proves(
             raise KeyboardInterrupt
         return len(asked) < 2
 
-    stopping(monkeypatch, packing_document, few)
+    stopping(monkeypatch, few)
     proof = accepted(written(model, tmp_path / "proof.json"))
     assert len(asked) == 2
     assert proof.kind == "bounds"
@@ -123,7 +126,7 @@ def test_of_a_result_that_is_open_a_file_proves_more_or_as_much(monkeypatch: Any
     weak = replace(found, bound=0.5 * found.objective)
     proof = accepted(packing_document.packing_document(case, weak, None))
     assert proof.kind == "optimum"
-    stopping(monkeypatch, packing_document, lambda tree, words: np.isfinite(words["cutoff"]))
+    stopping(monkeypatch, lambda tree, words: np.isfinite(words["cutoff"]))
     strong = replace(weak, bound=0.95 * found.objective)
     proof = accepted(packing_document.packing_document(case, strong, None))
     assert 0.949 * found.objective < proof.lower <= found.objective
@@ -133,8 +136,8 @@ def test_files_too_long_or_of_weighted_points_are_trees(tmp_path: Any, monkeypat
     data = awkward(0)
     model = built(BIG_M, data, 2.0, "free")
     weighted = TrainingData(data.X, data.y, sample_weight=np.arange(1.0, data.n + 1))
-    assert packing_document.suits_a_file(model.origin)
-    assert not packing_document.suits_a_file(built(BIG_M, weighted, 2.0, "free").origin)
+    assert packing_document.packings_suit_a_file(model.origin)
+    assert not packing_document.packings_suit_a_file(built(BIG_M, weighted, 2.0, "free").origin)
     for name in ("LONGEST", "MULTIPLIERS"):
         with monkeypatch.context() as patch:
             patch.setattr(packing_document, name, 2)
@@ -160,7 +163,7 @@ def optimum_of(data: TrainingData, penalty: float, intercept: str) -> float:
 def in_parts(monkeypatch: pytest.MonkeyPatch, case: Case, result: Any) -> Any:
     """The document where the tree of all points stops at once."""
     with monkeypatch.context() as patch:
-        stopping(patch, packing_document, lambda tree, words: False)
+        stopping(patch, lambda tree, words: False)
         return packing_document.packing_document(case, result, None)
 
 
@@ -204,7 +207,7 @@ def test_an_interrupt_leaves_a_file_of_what_was_proven(monkeypatch: pytest.Monke
         return words is None or bool(words["go_on"](tree))
 
     with monkeypatch.context() as patch:
-        stopping(patch, parts_of_files, second_call_is_ctrl_c)
+        stopping(patch, second_call_is_ctrl_c, of_parts=True)
         part = accepted(in_parts(patch, case, result))
     assert 0 < part.lower < whole.lower
     assert len(seen) < 6

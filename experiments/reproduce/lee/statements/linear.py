@@ -21,7 +21,7 @@ from tightmargin.formulations.svc.hard_margin import (
     hard_margin_svc_dual,
     max_margin_svc,
 )
-from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.solve import solve
 
 SMALL = 1e-9  # of numbers of size 1 that only rounding moves away from 0
 ON_MARGIN = 1e-4

@@ -21,7 +21,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.rigorous_svm.primal import rsvm
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
-from tightmargin.solvers.dispatch import solve
+from tightmargin.solvers.solve import solve
 
 RIDGE = 0.05
 SAMPLE, SAMPLES, NORM = 1000, 20, 5.0  # points, how often they are drawn, and B

@@ -1,1 +1,0 @@
-"""One file for each solver, what each can take, and which one is preferred."""

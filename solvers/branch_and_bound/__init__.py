@@ -1,1 +1,0 @@
-"""Branch and bound with proofs, for any mixed-integer model that is convex once relaxed."""

@@ -1,0 +1,1 @@
+"""The search for multipliers, points and rays that the kernel then checks."""

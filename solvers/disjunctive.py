@@ -1,0 +1,188 @@
+"""Disjunctive models become mixed-integer ones on a copy; values travel back by name."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.log import LoggingIntercept
+from pyomo.contrib.fbbt.fbbt import compute_bounds_on_expr
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.gdp import Disjunct, Disjunction, GDP_Error
+from pyomo.repn import generate_standard_repn
+
+from tightmargin.formulations.catalogue import Origin
+from tightmargin.solvers.attempts import run_attempts
+from tightmargin.solvers.certify.case import Case
+from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.pyomo_plugins import register
+from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.errors import SolverNotInstalledError
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.model.reader import standard_form
+from tightmargin.solvers.model.rewrites import to_indicators
+
+# --- Pyomo's cutting plane transformation with every cut proven again, by a bound of our own -----
+
+
+CUTS = "hull_cuts"
+
+
+def cut_towards_hull(model: pyo.ConcreteModel) -> None:
+    """Replace disjunctions by their big-M rows and cuts of their hull relaxation, in place.
+
+    The cuts come from convex separation problems that a solver ends with an error of its own. Each
+    is a linear row over variables that the hull relaxation has too, so its least (or largest)
+    value over that linear relaxation, a proven bound, is the side it gets; a cut without a bound
+    is left out.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        Without ipopt and without Clarabel, one of which solves the separation problems.
+    """
+    helper = _separating_solver()
+    hull = pyo.TransformationFactory("gdp.hull").create_using(model)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(hull)
+    hull.origin = None  # a model of its own: nothing of the formulation is asked of it
+    with LoggingIntercept(io.StringIO(), "pyomo"):  # it reports every step as a warning
+        pyo.TransformationFactory("gdp.cuttingplane").apply_to(
+            model, solver=helper, cuts_name=CUTS, bigM=None
+        )
+    cuts = model.find_component(CUTS)
+    for k in list(cuts):
+        _prove(hull, cuts, k)
+
+
+def _separating_solver() -> str:
+    if pyo.SolverFactory("ipopt").available(exception_flag=False):
+        return "ipopt"
+    if SOLVERS["clarabel"].installed:
+        register()
+        return "clarabel"
+    raise SolverNotInstalledError(
+        "transformation=cuttingplane needs ipopt or clarabel for its separation problems; "
+        "bigm and hull need neither"
+    )
+
+
+def _proven_bound(model: pyo.ConcreteModel) -> float | None:
+    """Bound on the optimum of a linear program, in the model's own sense."""
+    form = standard_form(model)
+    case = Case(model, Subject(form), None, Limits())
+    choice = choose("auto", case.classification.problem_class, form)
+    bound = run_attempts(choice, case, automatic=True).found.certificate.bound
+    return None if bound is None else form.sense * bound
+
+
+def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
+    """Move the side of a cut to where it is proven, or delete the cut."""
+    low, body, high = cuts[k].to_bounded_expression(evaluate_bounds=True)
+    sense = pyo.minimize if low is not None else pyo.maximize
+    for objective in list(hull.component_objects(pyo.Objective)):
+        hull.del_component(objective)
+    terms = generate_standard_repn(body)
+    pairs = zip(terms.linear_coefs, terms.linear_vars, strict=True)
+    same = sum(a * hull.find_component(x.name) for a, x in pairs)
+    hull.cut = pyo.Objective(expr=same, sense=sense)
+    bound = _proven_bound(hull)
+    if bound is None:
+        del cuts[k]
+        return
+    bound += terms.constant
+    side = min(low, bound) if low is not None else max(high, bound)
+    written = body >= side if low is not None else body <= side
+    cuts[k].set_value(written)
+
+
+def is_disjunctive(model: pyo.ConcreteModel) -> bool:
+    """Whether the model holds an active disjunction."""
+    return any(True for _ in model.component_data_objects(Disjunction, active=True))
+
+
+def transformation_of(model: pyo.ConcreteModel) -> str:
+    """How the disjunctions of a model are to be replaced: as its builder was told, or by big-M."""
+    origin = getattr(model, "origin", None)
+    if not isinstance(origin, Origin):
+        return "bigm"
+    # A disjunction that a user added to an entry without any has no word of its own.
+    return str(origin.parameters.get("transformation", "bigm"))
+
+
+def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
+    """Copy of a disjunctive model with the disjunctions replaced.
+
+    Parameters
+    ----------
+    method : "bigm", "hull", "mbigm", "cuttingplane" or "indicator"
+        Names of Pyomo's gdp transformations. The constants of "bigm" come from the bounds of the
+        variables; "mbigm" solves small problems for them, with HiGHS; "cuttingplane" needs ipopt
+        or Clarabel. "indicator" is our own and keeps every row as an implication.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        The solver that the transformation itself needs is missing.
+    ValueError
+        A variable of a Disjunction has no bound, or Pyomo cannot replace it for another reason.
+    """
+    copy = model.clone()
+    if method == "indicator":
+        to_indicators(copy)
+        return copy
+    if method == "cuttingplane":
+        cut_towards_hull(copy)
+        return copy
+    options: dict[str, Any] = {}
+    if method == "mbigm":
+        if not SOLVERS["highs"].installed:
+            raise SolverNotInstalledError(
+                "transformation=mbigm needs highs for its small problems; bigm, hull and indicator "
+                "need no solver"
+            )
+        options = {"solver": pyo.SolverFactory("highs"), "threads": 1}
+    try:
+        pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
+    except GDP_Error as why:
+        told = str(why).partition("\n")[0].rstrip(".")
+        raise ValueError(
+            _unlimited_row(model) or f"gdp.{method} refuses the model: {told}"
+        ) from why
+    return copy
+
+
+def _unlimited_row(model: pyo.ConcreteModel) -> str:
+    """The row of a Disjunction that has no M, and which bounds are missing; nothing for none."""
+    parts = (
+        (row, disjunction)
+        for disjunction in model.component_data_objects(Disjunction, active=True)
+        for part in disjunction.disjuncts
+        for row in part.component_data_objects(
+            pyo.Constraint, active=True, descend_into=(pyo.Block, Disjunct)
+        )
+    )
+    for row, disjunction in parts:
+        low, high = compute_bounds_on_expr(row.body)
+        if (low is None and row.has_lb()) or (high is None and row.has_ub()):
+            missing = [
+                f"{v.name} has no {side} bound"
+                for v in identify_variables(row.body, include_fixed=False)
+                for side, end in (("lower", v.lb), ("upper", v.ub))
+                if end is None
+            ]
+            said = " and ".join(missing[:2]) or "the bounds of its variables do not limit it"
+            return (
+                f"row {row.name} of Disjunction {disjunction.name} cannot be switched off, since "
+                f"{said}: give its variables bounds that some optimum meets"
+            )
+    return ""
+
+
+def copy_values(source: pyo.ConcreteModel, target: pyo.ConcreteModel) -> None:
+    """Set the variables of a model from the variables of the same names in another."""
+    for variable in target.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
+        found = source.find_component(variable.name)
+        if found is not None and found.value is not None:
+            variable.set_value(found.value, skip_validation=True)

@@ -1,1 +1,0 @@
-"""Disjunctive models written as mixed-integer ones."""

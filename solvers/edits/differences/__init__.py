@@ -1,1 +1,0 @@
-"""What an edit did to a model, change by change, decided by proofs and points."""

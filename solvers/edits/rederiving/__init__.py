@@ -1,1 +1,0 @@
-"""M of an edited big-M model, derived again from a feasible point of it."""

@@ -1,0 +1,274 @@
+"""Gurobi, and SCIP for models beyond degree two, through Pyomo's solver interfaces.
+
+Both hear Ctrl-C themselves and return what they have; Gurobi says so in a line of its own.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.common.collections import ComponentSet
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.visitor import identify_variables, replace_expressions
+
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.engines.registry import refuse_huge_bounds, refused_option, unknown_option
+from tightmargin.solvers.engines.running import Limits, reported, supervised, within_deadline
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.conic import Multipliers
+from tightmargin.solvers.model.convexity import curvature
+from tightmargin.solvers.model.expressions import nodes_of
+from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.model.rewrites import gurobi_with_indicators, is_held, is_implied
+
+INTERFACES = {"scip": "scip_direct", "gurobi": "gurobi_persistent"}
+
+# Where each solver hides what Pyomo's common settings lack.
+_SEED = {"scip": "randomization/randomseedshift", "gurobi": "Seed"}
+_NODES = {"scip": "limits/totalnodes", "gurobi": "NodeLimit"}
+_DUALS = {"gurobi"}
+# Interfaces that cannot walk all that was read: they get the model as it was read.
+_AS_READ = {"scip", "gurobi"}
+
+# A log of SCIP fills the pipe Pyomo captures it with, and the solve never ends: no log here.
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "scip": {"numerics/feastol": 1e-8, "display/verblevel": 0},
+    "gurobi": {},
+}
+
+
+def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits) -> Claim:
+    """Solve any model the interface can read; returns what the solver claims, loads nothing."""
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    refuse_huge_bounds(name, form)
+    impossible = form.impossible_row()
+    if impossible:
+        return Claim(Status.INFEASIBLE, message=impossible)
+    implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
+    solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
+    refuse_unknown_options(name, limits.options)
+    limits = within_deadline(limits)
+    options = _DEFAULTS[name] | dict(limits.options)
+    if limits.seed is not None:
+        options.setdefault(_SEED[name], limits.seed)
+    if limits.nodes is not None:
+        options.setdefault(_NODES[name], limits.nodes)
+    settings: dict[str, Any] = {
+        "load_solutions": False,
+        "raise_exception_on_nonoptimal_result": False,
+        "tee": limits.log,
+        "solver_options": options,
+        "rel_gap": 0.0 if name == "scip" else 1e-9,
+        "warmstart_discrete_vars": any(v.value is not None for v in form.columns),
+    }
+    if limits.time_limit is not None:
+        settings["time_limit"] = float(limits.time_limit)
+    if limits.threads is not None:
+        settings["threads"] = int(limits.threads)
+
+    as_read = name in _AS_READ and not implied
+    handed, rows = _as_read(form) if as_read else (model, list(form.rows) if name in _DUALS else [])
+
+    def work() -> Claim:
+        try:
+            return _claim(name, solver.solve(handed, **settings), form, rows)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a foreign interface raises is what came of the solve
+            told = f"{name} raised {type(error).__name__}: {error}"
+            return Claim(Status.ERROR, message=told, log=traceback.format_exc())
+
+    finished = supervised(work, log=limits.log, name=name)
+    claim = reported(finished.value, finished)
+    return replace(claim, log=claim.log + finished.value.log)
+
+
+def _as_read(form: StandardForm) -> tuple[pyo.ConcreteModel, list[Any]]:
+    """A model of plain sums over the same variables, and its linear rows; None for an empty one.
+
+    Named parts of rows, which may be objectives, are written out, and rows without variables gone.
+    """
+    m, x, A = pyo.ConcreteModel(), list(form.columns), form.A
+    m.rows = pyo.ConstraintList()
+    rows: list[Any] = [None] * len(form.rows)
+    for k, (low, high) in enumerate(zip(form.row_lower, form.row_upper, strict=True)):
+        span = slice(A.indptr[k], A.indptr[k + 1])
+        if span.stop > span.start:
+            rows[k] = _add(m.rows, low, _linear(x, A.indices[span], A.data[span]), high)
+    for row in form.quadratic:
+        part = row.body
+        product = _curved(x, part.index, part.i, part.j, part.v, part.a)
+        _add(m.rows, row.lower - part.constant, product, row.upper - part.constant)
+    for row in form.nonlinear:
+        if row.ctype is pyo.Constraint:
+            _add(m.rows, row.lb, _written_out(row.body), row.ub)
+    goal = form.objective
+    Q = goal.Q.tocoo()
+    expression = (
+        _written_out(form.goal.expr)
+        if form.goal is not None
+        else form.sense
+        * (_curved(x, np.arange(form.n), Q.row, Q.col, Q.data, goal.a) + goal.constant)
+    )
+    m.goal = pyo.Objective(expr=expression, sense=pyo.minimize if form.sense == 1 else pyo.maximize)
+    return m, rows
+
+
+def _linear(x: list[Any], index: NDArray[np.int64], a: Array) -> Any:
+    return LinearExpression(
+        constant=0.0, linear_coefs=a.tolist(), linear_vars=[x[k] for k in index.tolist()]
+    )
+
+
+def _curved(x: list[Any], index: NDArray[np.int64], i: Any, j: Any, v: Any, a: Array) -> Any:
+    """A sum of v_k x_i x_j over all k, and a linear part."""
+    terms = zip(index[i].tolist(), index[j].tolist(), v.tolist(), strict=True)
+    used = np.flatnonzero(a)
+    return sum((c * x[s] * x[t] for s, t, c in terms), _linear(x, index[used], a[used]))
+
+
+def _add(rows: Any, low: float | None, body: Any, high: float | None) -> Any:
+    """A row between two sides; two rows where they cross, which Pyomo does not write as one."""
+    first, last = (None if end is None or np.isinf(end) else float(end) for end in (low, high))
+    if first is None or last is None:
+        return None if first is last else rows.add((first, body, last))
+    if first > last:
+        rows.add(body >= first)
+        return rows.add(body <= last)
+    return rows.add(body == first if first == last else (first, body, last))
+
+
+def _written_out(expression: Any) -> Any:
+    """An expression without names, its parts that are numbers at present as numbers."""
+    numbers = {id(part): pyo.value(part) for part in nodes_of(expression) if is_held(part)}
+    return replace_expressions(expression, numbers)
+
+
+def refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for an option of SCIP or Gurobi that is none, or a value it cannot have."""
+    if not options:
+        return
+    if name == "scip":
+        import pyscipopt
+
+        known = set(pyscipopt.Model().getParams())
+    else:
+        import gurobipy
+
+        known = {word for word in dir(gurobipy.GRB.Param) if not word.startswith("_")}
+    for word, value in options.items():
+        if word not in known:
+            raise unknown_option(name, word, known)
+        if name == "gurobi":
+            _refuse_bad_value(word, value, known)
+
+
+def _refuse_bad_value(word: str, value: Any, known: set[str]) -> None:
+    """Try the value on an environment that starts nothing."""
+    import gurobipy
+
+    with gurobipy.Env(empty=True) as env:
+        try:
+            env.setParam(word, value)
+        except (TypeError, ValueError, gurobipy.GurobiError):
+            raise refused_option("gurobi", word, value, known) from None
+
+
+def _claim(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Claim:
+    condition, solution = results.termination_condition.name, results.solution_status.name
+    status = _status(condition, solution)
+    version = _version(name, results)
+    message = f"{condition}, {solution}"
+    bound = results.objective_bound
+    bound = None if bound is None else form.sense * float(bound)
+    if solution not in ("optimal", "feasible") or status is Status.UNBOUNDED:
+        # The point from which Gurobi saw the objective fall is no answer, and its bound none.
+        bound = None if status is Status.UNBOUNDED else bound
+        return Claim(status, bound=bound, message=message, version=version)
+    found = results.solution_loader.get_vars()
+    told = np.array([v in found for v in form.columns], dtype=bool)
+    # A column that no row mentions never reaches the solver; any value in its bounds will do.
+    missing = np.flatnonzero(~told & _occurs(form))
+    if missing.size:
+        said = f"no value for {form.columns.name(int(missing[0]))}"
+        more = f" and {missing.size - 1} others" if missing.size > 1 else ""
+        words = f"{message}; the solver returned {said}{more}"
+        return Claim(Status.ERROR, bound=bound, message=words, version=version)
+    x = np.array([
+        float(found[v]) if there else float(np.clip(0.0, low, high))
+        for v, there, low, high in zip(form.columns, told, form.lower, form.upper, strict=True)
+    ])  # fmt: skip
+    objective = results.incumbent_objective
+    return Claim(
+        status, x=x, duals=_duals(name, results, form, rows), bound=bound, message=message,
+        version=version, objective=None if objective is None else form.sense * float(objective),
+    )  # fmt: skip
+
+
+def _occurs(form: StandardForm) -> NDArray[np.bool_]:
+    """Columns that the objective or a row mentions."""
+    used = ComponentSet(v for row in form.nonlinear for v in identify_variables(_body(row)))
+    mentioned = (form.objective.a != 0) | (np.diff(form.columnwise.indptr) > 0)
+    mentioned[form.objective.Q.nonzero()[0]] = True
+    for row in form.quadratic:
+        mentioned[row.body.index] = True
+    for matrix in form.psd:
+        mentioned[matrix.F.nonzero()[1]] = True
+    if used:
+        mentioned |= np.array([v in used for v in form.columns], dtype=bool)
+    return mentioned
+
+
+def _body(component: Any) -> Any:
+    """Expression of a row or of an objective."""
+    return component.body if component.ctype is pyo.Constraint else component.expr
+
+
+def _version(name: str, results: Any) -> str:
+    """Version of the solver itself; what Pyomo reports for SCIP is that of its Python interface."""
+    interface = ".".join(map(str, results.solver_version or ()))
+    if name != "scip":
+        return interface
+    import pyscipopt
+
+    return f"{pyscipopt.Model().version():.1f} (pyscipopt {interface})"
+
+
+def _status(condition: str, solution: str) -> Status:
+    has_point = solution in ("optimal", "feasible")
+    match condition:
+        case "convergenceCriteriaSatisfied":
+            return Status.OPTIMAL if solution == "optimal" else Status.FEASIBLE
+        case "provenInfeasible":
+            return Status.INFEASIBLE
+        case "unbounded":
+            return Status.UNBOUNDED
+        case "infeasibleOrUnbounded":
+            return Status.INFEASIBLE_OR_UNBOUNDED
+        case "interrupted":
+            return Status.INTERRUPTED
+        case "maxTimeLimit" | "iterationLimit" | "objectiveLimit" | "minStepLength":
+            return Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
+    return Status.FEASIBLE if has_point else Status.ERROR
+
+
+def _duals(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Multipliers | None:
+    curved = form.quadratic or form.psd or form.nonlinear
+    if name not in _DUALS or form.integer.any() or curved:
+        return None
+    if not curvature(form.objective.Q).convex:
+        return None
+    told: Mapping[Any, float] = results.solution_loader.get_duals()
+    reduced: Mapping[Any, float] = results.solution_loader.get_reduced_costs()
+    return Multipliers(
+        form.sense * np.array([float(told.get(row, 0.0)) for row in rows]),
+        form.sense * np.array([float(reduced.get(v, 0.0)) for v in form.columns]),
+        {},
+    )

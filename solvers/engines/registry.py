@@ -1,0 +1,414 @@
+"""What each solver can take, under which limits, and how to get it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.parameters import did_you_mean
+from tightmargin.printing import Printed
+from tightmargin.solvers.engines.running import Limits, default_threads
+from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.model.dual import worthwhile
+from tightmargin.solvers.model.reader import PsdRow, StandardForm
+
+UNSUPPORTED: tuple[tuple[str, str], ...] = (
+    (
+        "osqp, proxqp, daqp",
+        "QP only; OSQP and ProxQP need tens of times as long as PIQP for six digits, DAQP is for "
+        "small dense ones",
+    ),
+    ("ecos, qoco", "what Clarabel takes but for semidefinite rows; PIQP is faster on QP"),
+    ("cvxopt, csdp, sdpa", "SDP, as Clarabel and SCS; GPL, or an executable that reads a file"),
+    (
+        "highs hipo, pdlp",
+        "methods of HiGHS for large LP and QP; HiPO needs highspy[extras], and neither was faster "
+        "than Clarabel at ten thousand points",
+    ),
+    (
+        "copt, xpress, cplex",
+        "commercial; free up to 2000, 200 and 1000 variables, COPT and Xpress call a local "
+        "optimum of a non-convex model a solution; Gurobi covers the same classes",
+    ),
+    ("knitro, ipopt, baron", "a licence or an executable; Knitro and Ipopt find local optima"),
+    ("glpk, cbc, scip-sdp", "HiGHS replaces the first two; SCIP-SDP has no wheel"),
+    ("cuopt, cupdlpx", "need a GPU of one maker"),
+)
+
+# They start from values of integer variables; no solver of ours takes a start of anything else.
+TAKE_STARTS = ("scip", "highs", "gurobi")
+
+LP, QP, SOCP, SDP = ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemClass.SDP
+MILP, MIQP, MISOCP = ProblemClass.MILP, ProblemClass.MIQP, ProblemClass.MISOCP
+EXP, LRCP, NONCONVEX = ProblemClass.EXP, ProblemClass.LRCP, ProblemClass.NONCONVEX
+
+
+@dataclass(frozen=True, repr=False)
+class SolverInfo(Printed):
+    """Capabilities of one solver.
+
+    Attributes
+    ----------
+    package : str
+        Module to import.
+    distribution : str
+        Name to install.
+    classes : frozenset
+    coefficients : (float, float)
+        Row coefficients outside this open interval are silently dropped or rejected by the
+        solver, so the model is refused.
+    licence : str
+    tolerance : float
+        How far its optimum may be from the true one, relative to max(1, |optimum|).
+    tolerance_because : str
+        Where that comes from.
+    tolerance_on_cones : float or None
+        The same for SOCP and MISOCP models, where it is larger.
+    limits : callable(form) -> str
+        Sentence naming the exceeded limit, or an empty string.
+    unlicensed : callable() -> str
+        Why the solver finds no licence here, or an empty string.
+    by_name : frozenset
+        Classes of which it takes some models only, when it is named; not asked where all solvers
+        of a class are. HiGHS gets the squares of mixed-integer models as tangents.
+    """
+
+    name: str
+    package: str
+    distribution: str
+    classes: frozenset[ProblemClass]
+    coefficients: tuple[float, float]
+    licence: str
+    tolerance: float
+    tolerance_because: str
+    tolerance_on_cones: float | None = None
+    limits: Callable[[StandardForm], str] = lambda form: ""
+    unlicensed: Callable[[], str] = lambda: ""
+    by_name: frozenset[ProblemClass] = frozenset()
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package can be imported here."""
+        try:
+            return importlib.util.find_spec(self.package) is not None
+        except ImportError:  # an import hook that keeps it away
+            return False
+
+    @property
+    def broken(self) -> str:
+        """Why an installed package cannot be imported, or an empty string."""
+        try:
+            importlib.import_module(self.package)
+        except Exception as error:  # whatever a damaged installation raises is the answer
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    @property
+    def free(self) -> bool:
+        """Whether it solves models of any size without a licence."""
+        return "free" in self.licence
+
+    def tolerance_for(self, problem_class: str) -> float:
+        """Tolerance on models of a class."""
+        if self.tolerance_on_cones is not None and problem_class in (SOCP, MISOCP):
+            return self.tolerance_on_cones
+        return self.tolerance
+
+    @property
+    def version(self) -> str:
+        """Installed version, or an empty string."""
+        return version(self.distribution) if self.installed else ""
+
+
+@cache
+def gurobi_is_restricted() -> bool:
+    """Whether Gurobi runs under the size-limited licence of its wheel: asked by a probe model."""
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
+        model.addMVar(2001)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError:
+            return True
+    return False
+
+
+@cache
+def mosek_unlicensed() -> str:
+    """Why MOSEK finds no licence, in its own words; an empty string when it does."""
+    import mosek
+
+    with mosek.Env() as env:
+        try:
+            env.checkoutlicense(mosek.feature.pts)
+        except mosek.Error as error:
+            return mosek.Env.getcodedesc(error.errno)[1].rstrip(".")
+    return ""
+
+
+def _gurobi_limits(form: StandardForm) -> str:
+    """Limits of the wheel's licence, found by trying models on both sides of each of them.
+
+    Linear and quadratic rows count together; a row with two different sides costs a column more.
+    """
+    rows = len(form.rows) + len(form.quadratic)
+    most = 200 if form.is_quadratic else 2000
+    if max(form.n, rows) <= most // 2 or not gurobi_is_restricted():
+        return ""
+    two_sided = np.isfinite(form.row_lower) & np.isfinite(form.row_upper)
+    columns = form.n + int((two_sided & (form.row_lower != form.row_upper)).sum())
+    if columns > most:
+        kind = "quadratic models" if form.is_quadratic else "linear models"
+        extra = "" if columns == form.n else f" ({columns - form.n} of them for two-sided rows)"
+        return f"{columns} variables{extra}, and its restricted licence takes {most} in {kind}"
+    return f"{rows} rows, and its restricted licence takes 2000" if rows > 2000 else ""
+
+
+SOLVERS = {
+    info.name: info
+    for info in (
+        SolverInfo(
+            "highs", "highspy", "highspy", frozenset({LP, QP, MILP}), (1e-9, 1e15), "MIT, free",
+            1e-6, "rows and reduced costs within 1e-7, integers within 1e-6",
+            by_name=frozenset({MIQP}),
+        ),
+        SolverInfo(
+            "clarabel", "clarabel", "clarabel", frozenset({LP, QP, SOCP, SDP, EXP}), (0.0, np.inf),
+            "Apache 2.0, free", 1e-6, "it stops at a gap and residuals of 1e-8 of its scaled model",
+        ),
+        SolverInfo(
+            "scip", "pyscipopt", "pyscipopt",
+            frozenset({LP, QP, SOCP, EXP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-9, 1e15),
+            "Apache 2.0, free", 1e-5,
+            "a quadratic objective becomes a row, and rows are met by cuts to 1e-8; the square "
+            "root in a cone makes 1e-4 of that",
+            1e-4,
+        ),
+        SolverInfo(
+            "gurobi", "gurobipy", "gurobipy",
+            frozenset({LP, QP, SOCP, MILP, MIQP, MISOCP, LRCP, NONCONVEX}), (1e-13, 1e15),
+            "commercial; the wheel solves small models", 1e-6,
+            "rows within 1e-6, and the barrier method to 1e-6 of a norm where rows are quadratic",
+            1e-5,
+            limits=_gurobi_limits,
+        ),
+        SolverInfo(
+            "scs", "scs", "scs", frozenset({LP, QP, SOCP, SDP}), (0.0, np.inf), "MIT, free",
+            1e-5, "operator splitting: the last digits come slowly",
+        ),
+        SolverInfo(
+            "piqp", "piqp", "piqp", frozenset({QP}), (0.0, np.inf), "BSD 2-clause, free",
+            1e-6, "it stops at absolute residuals of 1e-8 of its scaled model",
+        ),
+        SolverInfo(
+            "mosek", "mosek", "mosek", frozenset({LP, QP, SOCP, SDP, MILP, MIQP, MISOCP}),
+            (1e-12, 1e20), "commercial; exports without one", 1e-6,
+            "it stops at a gap and residuals of 1e-8 of its scaled model",
+            unlicensed=mosek_unlicensed,
+        ),
+    )
+}  # fmt: skip
+
+
+def solver_named(name: str) -> SolverInfo:
+    """Look a solver up; ValueError, with the nearest name, when there is none."""
+    if isinstance(name, str) and name in SOLVERS:
+        return SOLVERS[name]
+    hint = did_you_mean(name, SOLVERS)
+    raise ValueError(f"unknown solver {name!r}; choose auto, {', '.join(SOLVERS)}{hint}")
+
+
+# --- What a back end is given and what it returns: claims, to be checked by certify --------------
+
+
+# Every solver here reads a bound of this size as no bound, and then calls the model unbounded.
+INFINITE = 1e20
+
+
+def unused(solver: str, limits: Limits, *names: str) -> str:
+    """Sentence on the settings a solver does not have; empty when none of them is set."""
+    asked = {name: getattr(limits, name) for name in names}
+    if asked.get("threads") == default_threads():
+        asked["threads"] = None  # nobody asked for it here
+    missing = [name for name, value in asked.items() if value is not None]
+    return f"{solver} has no {' and no '.join(missing)} to set" if missing else ""
+
+
+def refuse_huge_bounds(solver: str, form: StandardForm) -> None:
+    """Raise for a bound or a side of a row that the solver would read as infinite.
+
+    Raises
+    ------
+    NumberError
+        Naming the variable or the row.
+    """
+    sides = (
+        ("lower bound", form.lower, form.columns), ("upper bound", form.upper, form.columns),
+        ("lower side", form.row_lower, form.rows), ("upper side", form.row_upper, form.rows),
+    )  # fmt: skip
+    for kind, numbers, owners in sides:
+        huge = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= INFINITE))
+        if huge.size:
+            k = int(huge[0])
+            raise NumberError(
+                f"{solver} would read the {kind} {numbers[k]:g} of {owners[k].name} as infinite: "
+                "leave it out (None) if there is none, or scale the model"
+            )
+
+
+# --- Options passed through to a solver: a misspelt name is an error, never ignored --------------
+
+
+def unknown_option(solver: str, name: str, known: Iterable[str]) -> ValueError:
+    """Error for an option the solver does not have, with the nearest names."""
+    return ValueError(f"{solver} has no option {name!r}{did_you_mean(name, known, 3)}")
+
+
+def refused_option(solver: str, name: str, value: Any, known: Iterable[str]) -> ValueError:
+    """Error for an option that the solver did not accept: its name, or else its value."""
+    names = list(known)
+    if name not in names:
+        return unknown_option(solver, name, names)
+    return ValueError(f"{solver} cannot take {value!r} for its option {name}")
+
+
+def set_highs_options(lp: Any, options: Mapping[str, Any]) -> None:
+    """Set options of a HiGHS object, refusing names and values it does not take."""
+    for name, value in options.items():
+        try:
+            taken = lp.setOptionValue(name, value).name == "kOk"
+        except TypeError:
+            taken = False
+        if not taken:
+            known = [word for word in dir(lp.getOptions()) if word[0] != "_"]
+            raise refused_option("highs", name, value, known)
+
+
+def apply_options(solver: str, settings: Any, options: Mapping[str, Any]) -> None:
+    """Set attributes of a settings object, refusing names and values it does not take."""
+    for name, value in options.items():
+        known = [word for word in dir(settings) if word[0] != "_"]
+        if not hasattr(settings, name):
+            raise unknown_option(solver, name, known)
+        try:
+            setattr(settings, name, value)
+        except (TypeError, ValueError, OverflowError):
+            raise refused_option(solver, name, value, known) from None
+
+
+# --- Which solver goes first when the user names none, by class and size, and why ----------------
+# Only free solvers are chosen: those that need a licence run when they are named. Size is the
+# larger of the numbers of rows and columns, so that a problem and its dual count alike. The
+# evidence beside each number is CPU seconds of one thread until the objective is right to 1e-6, on
+# linear and C-SVC machines of n overlapping normal points with d features.
+
+
+# nu machine with |w_j| <= 1: simplex on the dual form 0.17 s where Clarabel takes 0.46 s at
+# n=1e4, d=10; 0.48 and 4.7 s at n=2e4, d=30; 4.1 and 6.8 s at n=1e5, d=10; 6.6 and 21.7 s at
+# n=1e5, d=30.
+DUAL_SIMPLEX_SIZE = 200_000
+# The same as it is written, where the dual form has nothing to save: 0.07 s and 0.04 s at n=1e3,
+# d=10; 1.4 and 0.35 s at n=3e3, d=30; 3.9 and 0.46 s at n=1e4, d=10.
+SIMPLEX_SIZE = 20_000
+# C-SVC: Clarabel 0.27 s, PIQP 0.17 s at n=3e3, d=30; 1.46 and 0.81 s at n=1e4, d=30. Below, the
+# difference is a few hundredths of a second, and Clarabel also proves that a QP is infeasible.
+PIQP_SIZE = 3_000
+# Entries of a dense matrix: at order 120 (7,381 of them) Clarabel takes 3 GB, and its memory grows
+# with the fourth power of the order. Patterns with fewer entries it splits.
+PSD_ENTRIES, PSD_SHARE = 7_500, 0.3
+
+ORDER: dict[ProblemClass, tuple[str, ...]] = {
+    ProblemClass.LP: ("highs", "clarabel", "scip", "scs", "gurobi", "mosek"),
+    # HiGHS last: its active-set method needs 0.4 s at n=1e3, d=10, and more than 40 s at d=100.
+    ProblemClass.QP: ("clarabel", "piqp", "scs", "scip", "gurobi", "mosek", "highs"),
+    ProblemClass.SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
+    ProblemClass.SDP: ("clarabel", "scs", "mosek"),
+    ProblemClass.EXP: ("clarabel", "scip"),
+    ProblemClass.MILP: ("highs", "scip", "gurobi", "mosek"),
+    ProblemClass.MIQP: ("scip", "gurobi", "mosek"),
+    ProblemClass.MISOCP: ("scip", "gurobi", "mosek"),
+    ProblemClass.LRCP: ("scip", "gurobi"),
+    ProblemClass.NONCONVEX: ("scip", "gurobi"),
+}
+CLOCKLESS = ("piqp",)  # no time limit can stop them
+
+
+_REASONS = {
+    (ProblemClass.QP, "highs"): "the last resort for a QP, slow from a thousand points on",
+    (ProblemClass.SOCP, "clarabel"): "an interior point method is accurate on cones",
+    (ProblemClass.SDP, "clarabel"): "an interior point method is accurate on cones",
+    (ProblemClass.EXP, "clarabel"): "it has an exponential cone for exp and log",
+    (ProblemClass.EXP, "scip"): "it encloses exp and log",
+    (ProblemClass.MILP, "highs"): "branch and cut for linear models",
+    (ProblemClass.MIQP, "scip"): "branch and cut for quadratic models too",
+    (ProblemClass.MISOCP, "scip"): "branch and cut for quadratic models too",
+    (ProblemClass.LRCP, "scip"): "it proves global bounds on models that are not convex",
+    (ProblemClass.NONCONVEX, "scip"): "it proves global bounds on models that are not convex",
+}
+_SIZED_REASONS = {
+    (ProblemClass.LP, "highs", False): "simplex ends at a vertex, and is fast at this size",
+    (ProblemClass.LP, "clarabel", True): "an interior point method is faster at this size",
+    (ProblemClass.QP, "clarabel", False): (
+        f"reliable, and quick up to {PIQP_SIZE} rows or columns"
+    ),
+    (ProblemClass.QP, "clarabel", True): "reliable at any size",
+    (ProblemClass.SDP, "scs", True): "an interior point method needs gigabytes for such a matrix",
+    (ProblemClass.QP, "piqp", True): f"the fastest above {PIQP_SIZE} rows or columns",
+}
+
+
+def size_of(form: StandardForm) -> int:
+    """The larger of the numbers of rows and columns."""
+    return max(form.n, len(form.rows) + len(form.quadratic) + len(form.psd))
+
+
+def is_large(problem_class: ProblemClass, form: StandardForm) -> bool:
+    """Whether a model is beyond the size at which another method takes over."""
+    match problem_class:
+        case ProblemClass.LP:
+            return size_of(form) > (DUAL_SIMPLEX_SIZE if worthwhile(form) else SIMPLEX_SIZE)
+        case ProblemClass.QP:
+            return size_of(form) > PIQP_SIZE
+        case ProblemClass.SDP:
+            return needs_gigabytes(form)
+    return False
+
+
+def needs_gigabytes(form: StandardForm) -> bool:
+    """Whether a semidefinite row takes an interior-point method more memory than there may be."""
+    return any(len(row.g) > PSD_ENTRIES and _is_dense(row) for row in form.psd)
+
+
+def _is_dense(row: PsdRow) -> bool:
+    """Whether a matrix has too many entries that are not 0 to be split along its pattern."""
+    used = int(np.count_nonzero((np.diff(row.F.indptr) > 0) | (row.g != 0)))
+    return used > PSD_SHARE * len(row.g)
+
+
+def order(problem_class: ProblemClass, form: StandardForm) -> tuple[str, ...]:
+    """Solvers for a model, first choice first."""
+    names = ORDER[problem_class]
+    if not is_large(problem_class, form):
+        return names
+    first = {
+        ProblemClass.LP: "clarabel",
+        ProblemClass.QP: "piqp",
+        ProblemClass.SDP: "scs",
+    }[problem_class]
+    return (first, *(name for name in names if name != first))
+
+
+def reason(name: str, problem_class: ProblemClass, form: StandardForm) -> str:
+    """What speaks for a solver, to follow its name and a colon."""
+    key = (problem_class, name)
+    said = _REASONS.get(key) or _SIZED_REASONS.get((*key, is_large(problem_class, form)))
+    return said or f"it takes {problem_class} models without a licence"

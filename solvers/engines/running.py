@@ -1,0 +1,656 @@
+"""The limits and switches of a solve, checked before anything starts."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import ctypes
+import io
+import math
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, redirect_stdout, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from numbers import Integral, Real
+from queue import SimpleQueue
+from threading import Lock, Thread, current_thread, get_ident, main_thread
+from typing import Any, Generic, TextIO, TypeVar
+
+from tightmargin.printing import Printed
+from tightmargin.solvers.engines.live_line import live_line, standard_error_at, terminal
+from tightmargin.solvers.model.claim import Claim, Status
+
+SHORTEST = 1e-3  # seconds: less is not worth starting for
+_LARGEST = 2**31 - 1  # solvers keep threads and seeds in 32 bits, and wrap or refuse the rest
+
+
+def checked_limits(
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    log: bool = False,
+    options: Mapping[str, Any] | None = None,
+    absolute_gap: float = 0.0,
+) -> Limits:
+    """Limits as plain numbers.
+
+    Where no threads are asked for, the environment variable TIGHTMARGIN_THREADS says how many; a
+    study that runs one task a core sets it to 1.
+
+    Raises
+    ------
+    ValueError
+        A number that no solver can follow, naming the argument.
+    """
+    if time_limit is not None:
+        number = float(time_limit) if _is(time_limit, Real) else math.nan
+        if not 0 < number < math.inf:
+            raise ValueError(
+                f"time_limit must be positive and finite, in seconds, got {time_limit!r}"
+            )
+        time_limit = number
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options must map the solver's own option names to values: {options!r}")
+    for name in options or {}:
+        if not isinstance(name, str):
+            raise ValueError(f"options: a name is a string, got {name!r}")
+    gap = float(absolute_gap) if _is(absolute_gap, Real) else math.nan
+    if not 0 <= gap < math.inf:
+        raise ValueError(f"absolute_gap must be at least 0 and finite, got {absolute_gap!r}")
+    threads = default_threads() if threads is None else _whole("threads", threads, 1)
+    return Limits(time_limit, threads, _whole("seed", seed, 0), log, dict(options or {}), gap)
+
+
+def _whole(argument: str, value: int | None, least: int) -> int | None:
+    if value is None:
+        return None
+    if not _is(value, Integral) or not least <= value <= _LARGEST:
+        raise ValueError(
+            f"{argument} must be a whole number from {least} to {_LARGEST}, got {value!r}"
+        )
+    return int(value)
+
+
+def _is(value: Any, kind: type) -> bool:
+    """Whether a value is a number of a kind; True and False are none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, repr=False)
+class Limits(Printed):
+    """Limits and switches common to all solvers; None leaves the solver's own default.
+
+    `absolute_gap` is for certificates, not for the solver: a proven gap of so much is closed too.
+    `nodes` ends a run of our own that asks a solver for a point: a count, the same on any machine.
+    """
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    log: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    absolute_gap: float = 0.0
+    nodes: int | None = None
+
+    def without(self, spent: float) -> Limits:
+        """The same with some seconds less, and a moment at least."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - spent, SHORTEST))
+
+
+def default_threads() -> int | None:
+    """Threads of a solve that names none: TIGHTMARGIN_THREADS, or the solver's own choice.
+
+    Raises
+    ------
+    ValueError
+        The variable is no whole number from 1 on.
+    """
+    word = os.environ.get("TIGHTMARGIN_THREADS", "").strip()
+    if not word:
+        return None
+    if not word.isdecimal() or not 1 <= int(word) < 2**31:
+        raise ValueError(f"TIGHTMARGIN_THREADS must be a whole number from 1 on, got {word!r}")
+    return int(word)
+
+
+# --- Until when a solve may work at its proof: the time limit and a little more ------------------
+# The solver gets the whole limit. What it leaves is checked all the same, and steps of a proof
+# that may take long are not begun once the time is over. Every solver that is called meanwhile,
+# for a proof or for a point, is stopped by the same end. What it cannot be stopped in is one call
+# of a library; a result that is late names it.
+
+
+GRACE, SHARE = 1.0, 0.1  # seconds, or of the limit where that is more
+DERIVING = 0.25  # of what is left of a limit, for a point that a model is derived from
+
+
+def clock() -> float:
+    """Seconds on the clock that all limits are kept by."""
+    return time.perf_counter()
+
+
+@dataclass(eq=False)
+class Deadline:
+    """The ends of a piece of work.
+
+    Attributes
+    ----------
+    limit : float
+        When the time limit is over, on `clock`.
+    end : float
+        When the proof is: a little later.
+    passed : list of str
+        Calls that were begun before the end and ended after it.
+    """
+
+    limit: float = math.inf
+    end: float = math.inf
+    passed: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """By how much the limit was passed, and in what; empty where it was kept."""
+        now = clock()
+        if not now > self.end:
+            return ""
+        what = " and ".join(dict.fromkeys(self.passed)) or "one step of the proof"
+        return f"the time limit was passed by {now - self.limit:.1f} s: {what} cannot be stopped"
+
+
+_NONE = Deadline()
+_DEADLINE: ContextVar[Deadline] = ContextVar("deadline")
+
+
+@contextmanager
+def ends_within(time_limit: float | None) -> Iterator[Deadline]:
+    """Set the ends for whatever the block does; of two blocks the earlier end counts."""
+    outer, now = _DEADLINE.get(_NONE), clock()
+    own = Deadline(outer.limit, outer.end)
+    if time_limit is not None:
+        own.limit = min(outer.limit, now + time_limit)
+        own.end = min(outer.end, now + time_limit + max(GRACE, SHARE * time_limit))
+    token = _DEADLINE.set(own)
+    try:
+        yield own
+    finally:
+        _DEADLINE.reset(token)
+        if math.isfinite(outer.end) and clock() > outer.end:
+            outer.passed += own.passed
+
+
+@contextmanager
+def uninterrupted(name: str) -> Iterator[None]:
+    """A call that nothing stops: a deadline that passes meanwhile remembers its name."""
+    deadline = _DEADLINE.get(_NONE)
+    before = clock() < deadline.end
+    try:
+        yield
+    finally:
+        if before and clock() > deadline.end:
+            deadline.passed.append(name)
+
+
+def limit_left() -> float | None:
+    """Seconds of the time limit that are left, none below 0; None where there is no limit."""
+    return _left(_DEADLINE.get(_NONE).limit)
+
+
+def deriving_time() -> float | None:
+    """Seconds that a heuristic may take before a model is built; None where there is no limit."""
+    left = limit_left()
+    return None if left is None else max(DERIVING * left, SHORTEST)
+
+
+def seconds_left() -> float | None:
+    """Seconds that are left for the proof, none below 0; None where there is no limit."""
+    return _left(_DEADLINE.get(_NONE).end)
+
+
+def _left(end: float) -> float | None:
+    return None if math.isinf(end) else max(end - clock(), 0.0)
+
+
+def is_over() -> bool:
+    """Whether nothing that takes long should be begun."""
+    return seconds_left() == 0.0
+
+
+def within_deadline(limits: Limits) -> Limits:
+    """Limits of a solver's call, which ends with the proof at the latest."""
+    return _shortened(limits, seconds_left())
+
+
+def within_limit(limits: Limits) -> Limits:
+    """Limits of a solve, which shares the time limit of what it is a part of."""
+    return _shortened(limits, limit_left())
+
+
+def _shortened(limits: Limits, left: float | None) -> Limits:
+    own = math.inf if limits.time_limit is None else limits.time_limit
+    if left is None or own <= max(left, SHORTEST):
+        return limits
+    return replace(limits, time_limit=max(left, SHORTEST))
+
+
+# --- What a solver prints, from C code too: passed on to sys.stdout as it comes, or dropped ------
+
+
+@contextmanager
+def transcript(wanted: bool) -> Iterator[Callable[[], str]]:
+    """Keep what is printed on standard output while the block runs.
+
+    A file takes it: a pipe would fill up while a solver holds the interpreter, and then stop it.
+    Standard output belongs to the whole process, so only the main thread does this; elsewhere the
+    log goes wherever standard output leads, and nothing is kept.
+
+    Yields
+    ------
+    callable() -> str
+        Passes on what is new to sys.stdout, and returns all there is so far.
+    """
+    if not wanted or current_thread() is not main_thread():
+        yield lambda: ""
+        return
+    sys.stdout.flush()
+    flush_c = ctypes.CDLL(None).fflush
+    flush_c(None)
+    descriptor = os.dup(1)
+    outside = _beyond_the_descriptor(sys.stdout, descriptor)
+    with tempfile.TemporaryFile() as kept:
+        text: list[str] = []
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        at = 0
+
+        def pass_on() -> str:
+            nonlocal at
+            inside.flush()
+            flush_c(None)
+            new = os.pread(kept.fileno(), os.fstat(kept.fileno()).st_size - at, at)
+            at += len(new)
+            if new:
+                text.append(decode(new))
+                outside.write(text[-1])
+                outside.flush()
+            return "".join(text)
+
+        os.dup2(kept.fileno(), 1)
+        inside = open(os.dup(1), "w", buffering=1)  # noqa: SIM115
+        try:
+            with redirect_stdout(inside):
+                yield pass_on
+        finally:
+            pass_on()
+            inside.close()
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+
+
+def _beyond_the_descriptor(stream: TextIO, descriptor: int) -> TextIO:
+    """The stream itself, or one of its kind where it would write into descriptor 1."""
+    with suppress(io.UnsupportedOperation, AttributeError):
+        if stream.fileno() == 1:
+            return open(descriptor, "w", buffering=1, closefd=False)
+    return stream
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Drop what this thread writes to sys.stdout while the block runs.
+
+    For a solver that reports a failure there whatever its switches say. What other threads write
+    passes, so that a solve in the background takes nothing from the program around it.
+    """
+    if sys.stdout is None:
+        yield
+        return
+    with _changing:
+        stream = sys.stdout
+        if not isinstance(stream, _Filtered):
+            stream = sys.stdout = _Filtered(sys.stdout)
+        stream.silent.add(get_ident())
+    try:
+        yield
+    finally:
+        with _changing:
+            stream.silent.remove(get_ident())
+            if not stream.silent and sys.stdout is stream:
+                sys.stdout = stream.outside
+
+
+class _Filtered:
+    """A stream without what some threads write."""
+
+    def __init__(self, outside: TextIO) -> None:
+        self.outside = outside
+        self.silent: set[int] = set()
+
+    def write(self, text: str) -> int:
+        return len(text) if get_ident() in self.silent else self.outside.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.outside, name)
+
+
+_changing = Lock()
+
+
+_BANNER = Lock()
+
+
+@contextmanager
+def dropped() -> Iterator[None]:
+    """Drop what C code writes to standard output while the block runs.
+
+    For a moment, of a banner that no option keeps back.
+    """
+    with _BANNER:
+        sys.stdout.flush()
+        flush_c = ctypes.CDLL(None).fflush
+        flush_c(None)
+        descriptor, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        try:
+            yield
+        finally:
+            flush_c(None)
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+            os.close(nowhere)
+
+
+# --- A solve that Ctrl-C stops without losing what was found -------------------------------------
+# The solver runs in a thread of its own, with the interpreter released, and the caller's thread
+# waits. The first Ctrl-C asks the solver to stop, and what it has found is returned; the second
+# gives up waiting and raises KeyboardInterrupt. Python hands signals to the main thread only: in
+# any other thread solve() runs the same way and Ctrl-C is left to whoever holds the main one.
+# Threads are used again: SCIP numbers every thread that ever called its automatic differentiation,
+# has room for few, and crashes beyond.
+
+
+T = TypeVar("T")
+
+POLL = 0.05  # seconds between two looks at Ctrl-C and at the log
+
+State = tuple[float | None, float | None, str]  # bound, best, what else there is to say
+Jobs = SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
+
+_idle: list[Jobs] = []  # of threads that wait for work
+_abandoned: list[Future[Any]] = []
+
+os.register_at_fork(after_in_child=_idle.clear)  # a child process has none of the threads
+
+
+@dataclass(frozen=True)
+class Finished(Generic[T]):
+    """What came of a supervised call.
+
+    Attributes
+    ----------
+    value : T
+        What the call returned.
+    interrupted : bool
+        Whether Ctrl-C was pressed meanwhile.
+    log : str
+        What was printed meanwhile, if that was asked for.
+    """
+
+    value: T
+    interrupted: bool = False
+    log: str = ""
+
+
+def reported(claim: Claim, finished: Finished[Any]) -> Claim:
+    """The claim of a supervised solve, with its log and what Ctrl-C did to it."""
+    claim = replace(claim, log=finished.log)
+    if not finished.interrupted:
+        return claim
+    stopped = (Status.FEASIBLE, Status.INACCURATE, Status.LIMIT_NO_SOLUTION, Status.ERROR)
+    status = Status.INTERRUPTED if claim.status in stopped else claim.status
+    word = "" if "interrupt" in claim.message.lower() else "interrupted, "
+    return replace(claim, status=status, message=word + claim.message)
+
+
+def supervised(
+    work: Callable[[], T],
+    stop: Callable[[], None] | None = None,
+    *,
+    log: bool = False,
+    name: str = "",
+    state: Callable[[], State] | None = None,
+) -> Finished[T]:
+    """Run a solver so that Ctrl-C can stop it and its log is seen while it grows.
+
+    Parameters
+    ----------
+    work : callable() -> T
+        The solve. One that holds the interpreter is neither stopped nor shown before its end.
+    stop : callable(), optional
+        Asks `work` to return soon; called again and again from another thread until it does.
+        Without it the first Ctrl-C is remembered, and reported when `work` has returned.
+    log : bool
+        Pass on what is printed to sys.stdout as it comes, and keep it.
+    name : str
+        What is shown to be working on a terminal, after two seconds; nothing by default.
+    state : callable() -> (bound, best, words), optional
+        How far it has come; called in this thread, while the work goes on in another.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second Ctrl-C; the solver is left to itself.
+    """
+    quiet = log or not name
+    with (
+        _presses() as presses,
+        transcript(log) as printed,
+        live_line(name, quiet=quiet) as line,
+        uninterrupted(name or "a library's call"),
+    ):
+        outcome = _begin(work)
+        while wait([outcome], POLL).not_done:
+            if len(presses) > 1:
+                _abandoned.append(outcome)
+                raise KeyboardInterrupt
+            if presses and stop is not None:
+                stop()
+            printed()
+            if line.is_due:
+                line.show(*(state() if state is not None else ()))
+        return Finished(outcome.result(), bool(presses), printed())
+
+
+def _begin(work: Callable[[], T]) -> Future[T]:
+    """Start the work on an idle thread, or on a new one."""
+    outcome: Future[T] = Future()
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue()
+        Thread(target=_serve, args=(jobs,), daemon=True).start()
+    jobs.put((work, outcome))
+    return outcome
+
+
+def _serve(jobs: Jobs) -> None:
+    while True:
+        work, outcome = jobs.get()
+        try:
+            value = work()
+        except BaseException as error:
+            _idle.append(jobs)
+            outcome.set_exception(error)
+        else:
+            _idle.append(jobs)
+            outcome.set_result(value)
+        # Nothing of a finished solve stays alive here while the thread waits.
+        work = outcome = value = None  # type: ignore[assignment]
+
+
+@contextmanager
+def _presses() -> Iterator[list[int]]:
+    """Signals of Ctrl-C while the block runs; none where they are ignored or not ours to hear."""
+    presses: list[int] = []
+    if current_thread() is not main_thread():
+        yield presses
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    if previous in (None, signal.SIG_IGN):
+        yield presses
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: presses.append(number))
+    try:
+        yield presses
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+@atexit.register
+def _leave() -> None:
+    """End the process at once while an abandoned solver runs: unwinding its thread would abort."""
+    if not all(outcome.done() for outcome in _abandoned):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)
+
+
+# --- Lines of a solver's own that no switch of its log keeps off standard error, left out --------
+
+
+PATIENCE = 1.0  # seconds for what is left in the pipe; a process started meanwhile may hold it
+
+
+@contextmanager
+def without_lines(pattern: str) -> Iterator[None]:
+    """Leave lines whose beginning fits a pattern out of standard error while the block runs.
+
+    Everything else is passed on at once, line by line. The block must release the interpreter
+    while it writes. Standard error belongs to the whole process, so only the main thread does this.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    try:
+        outside = os.dup(2)
+    except OSError:  # a process without standard error
+        yield
+        return
+    shown_at = None if terminal() is None else outside
+    reading, writing = os.pipe()
+    passing = Thread(
+        target=_pass_on, args=(reading, outside, re.compile(pattern.encode())), daemon=True
+    )
+    passing.start()
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        with standard_error_at(shown_at):
+            yield
+    finally:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        os.dup2(outside, 2)
+        passing.join(PATIENCE)
+
+
+def _pass_on(reading: int, outside: int, pattern: re.Pattern[bytes]) -> None:
+    with open(reading, "rb") as lines, open(outside, "wb", buffering=0) as kept:
+        for line in lines:
+            if not pattern.match(line):
+                kept.write(line)
+
+
+# --- Ctrl-C as a wish: the first one is noted for whoever looks, the second ends the run as usual
+
+
+class CtrlC:
+    """Whether a stop was asked for.
+
+    Attributes
+    ----------
+    asked : bool
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Have the first Ctrl-C set `asked`, and the second raise KeyboardInterrupt.
+
+        Nothing is changed outside of the main thread, or where Ctrl-C is ignored.
+        """
+        previous = signal.getsignal(signal.SIGINT)
+        if current_thread() is not main_thread() or previous in (None, signal.SIG_IGN):
+            yield
+            return
+
+        def ask(number: int, frame: Any) -> None:
+            if self.asked:
+                raise KeyboardInterrupt
+            self.asked = True
+
+        signal.signal(signal.SIGINT, ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+
+# --- Work that a stage of a search may take: counted, so that no clock decides when it ends ------
+# A relaxation counts the numbers that its solver reads in every step, and a little for the call. A
+# million of them take about two seconds, with what is proven between the relaxations.
+
+
+CALL = 100  # numbers that a call is worth, however small the relaxation
+STAGE = 3_000_000  # numbers for a stage of bound tightening: a minute of larger relaxations
+MEMORY = 2**29  # numbers that a search keeps at most: 4 GB
+
+NODE = 200  # numbers that a node takes in memory beside its arrays
+
+
+@dataclass
+class WorkCount:
+    """The work that is done so far."""
+
+    done: int = 0
+
+    def add(self, size: int) -> None:
+        """Count a relaxation of so many numbers."""
+        self.done += CALL + size
+
+
+# --- Why anything ended that searches, iterates or follows a path: one word for each reason ------
+
+
+class StopReason(StrEnum):
+    """Why a search, a heuristic or a path ended.
+
+    PROVEN says that the gap is closed, FINISHED that everything asked for was done, and CONVERGED
+    that an iteration met its own test; STALLED and NUMERICAL that rounding left no way on. The
+    others are limits, and what came before them is kept.
+    """
+
+    PROVEN = "proven"
+    FINISHED = "finished"
+    CONVERGED = "converged"
+    STALLED = "stalled"
+    NUMERICAL = "numerical"
+    INTERRUPTED = "interrupted"
+    TIME_LIMIT = "time_limit"
+    STEP_LIMIT = "step_limit"
+    NODE_LIMIT = "node_limit"
+    MEMORY_LIMIT = "memory_limit"
+    CELL_LIMIT = "cell_limit"
+    ROUND_LIMIT = "round_limit"

@@ -1,1 +1,0 @@
-"""Rational arithmetic: bounds of linear programs, Farkas proofs and rays."""

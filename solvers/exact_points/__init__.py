@@ -1,1 +1,0 @@
-"""From a point that is nearly feasible to one that is feasible in exact arithmetic."""

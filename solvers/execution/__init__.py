@@ -1,1 +1,0 @@
-"""What surrounds a run: limits, Ctrl-C, captured output, the trace, the claim that comes back."""

@@ -1,1 +1,0 @@
-"""Why a model has no feasible point."""

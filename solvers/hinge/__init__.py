@@ -1,0 +1,1 @@
+"""Machines with the hinge loss, many at once and with proven ends."""

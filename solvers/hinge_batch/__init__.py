@@ -1,1 +1,0 @@
-"""Many hinge machines at once by one batched interior point method."""

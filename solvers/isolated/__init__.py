@@ -1,1 +1,0 @@
-"""The same solve in a process of its own."""

@@ -1,0 +1,1 @@
+"""What is proven of a model: statements, bounds, points, limits, trees, cones, packings."""

@@ -1,0 +1,1 @@
+"""A Pyomo model as two forms, and the steps between them; knows no solver."""

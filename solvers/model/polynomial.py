@@ -1,0 +1,432 @@
+"""Polynomials of degree two as lists of terms that add up exactly.
+
+A number is a float where one holds it exactly and a Fraction otherwise, and a product that no
+double holds enters a list as two, its double and what that lacks (Dekker, Numerische Mathematik 18,
+1971). `merge` adds up without rounding; what the double nearest to a sum lacks is kept beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.printing import Printed
+from tightmargin.solvers.exact import rounded_down, rounded_up
+
+Number = float | Fraction
+Key = tuple[int, ...]  # () of the constant, (j,) of x_j, (i, j) with i <= j of x_i x_j
+
+SMALLEST = 2.0**-1022  # of doubles with all their digits
+LARGEST_WHOLE = 2**53  # up to which every integer is a double
+SPLITTER = 2.0**27 + 1
+SAFE = (2.0**-480, 2.0**480)  # factors whose product and its error are doubles
+PARTS = 8  # doubles that a number is tried to be the sum of
+
+
+@dataclass
+class Polynomial:
+    """One expression as it is read; `read` merges duplicates.
+
+    Attributes
+    ----------
+    constants : list
+        Whose exact sum is the constant.
+    index, coefficient : lists
+        Linear terms.
+    products : list of (column, column, coefficient)
+    arrays : list of (columns, coefficients)
+        Linear terms that came as arrays.
+    fractions : list of (key, Fraction)
+        Terms that no few doubles add up to, such as a third.
+    exact : mapping
+        Coefficients that no double is, once merged: the lists have the nearest ones.
+    """
+
+    constants: list[float] = field(default_factory=list)
+    index: list[int] = field(default_factory=list)
+    coefficient: list[float] = field(default_factory=list)
+    products: list[tuple[int, int, float]] = field(default_factory=list)
+    arrays: list[tuple[Index, Array]] = field(default_factory=list)
+    fractions: list[tuple[Key, Fraction]] = field(default_factory=list)
+    exact: dict[Key, Fraction] = field(default_factory=dict)
+
+    @property
+    def constant(self) -> float:
+        """The constant term, to the nearest double."""
+        return math.fsum(self.constants)
+
+    def numbers(self) -> dict[Key, Fraction]:
+        """All coefficients other than 0, once merged."""
+        index, a = self.linear()
+        found: dict[Key, float] = {(): self.constant}
+        found |= {(j,): v for j, v in zip(index.tolist(), a.tolist(), strict=True)}
+        found |= {(i, j): v for i, j, v in self.products}
+        return {key: Fraction(v) for key, v in found.items() if v} | self.exact
+
+    @staticmethod
+    def of(doubles: Mapping[Key, float]) -> Polynomial:
+        """The polynomial with these coefficients."""
+        found = Polynomial()
+        for key, value in doubles.items():
+            if value:
+                found.add(key, value)
+        return found
+
+    def add(self, key: Key, value: Number) -> None:
+        """Add a term."""
+        if value.__class__ is not Fraction:
+            self._add_float(key, value)  # type: ignore[arg-type]
+            return
+        for _ in range(PARTS):
+            part = float(value)
+            if not part or abs(part) < SMALLEST * 2.0**53:
+                break
+            self._add_float(key, part)
+            value -= Fraction(part)
+            if not value:
+                return
+        self.fractions.append((key, Fraction(value)))
+
+    def _add_float(self, key: Key, value: float) -> None:
+        if not key:
+            if value:
+                self.constants.append(value)
+        elif len(key) == 1:
+            self.index.append(key[0])
+            self.coefficient.append(value)
+        else:
+            self.products.append((key[0], key[1], value))
+
+    def linear(self) -> tuple[Index, Array]:
+        """All linear terms as arrays."""
+        columns = np.array(self.index, dtype=np.int64)
+        numbers = np.array(self.coefficient, dtype=np.float64)
+        if not self.arrays:
+            return columns, numbers
+        return (
+            np.concatenate([columns, *(at for at, _ in self.arrays)]),
+            np.concatenate([numbers, *(a for _, a in self.arrays)]),
+        )
+
+
+def merge(found: Polynomial) -> None:
+    """Add duplicates up without rounding: 1e16 x - x - 1e16 x is -x."""
+    index, numbers = found.linear()
+    beside: dict[Key, list[Fraction]] = {}
+    for key, value in found.fractions:
+        beside.setdefault(key, []).append(value)
+    found.fractions = []
+    if len(found.constants) > 1 or () in beside:
+        total = _sums([((), found.constants)], beside, found.exact)
+        found.constants = [total.get((), 0.0)]
+    if len(np.unique(index)) < len(index) or any(len(key) == 1 for key in beside):
+        parts: dict[Key, list[float]] = {}
+        for k, a in zip(index.tolist(), numbers.tolist(), strict=True):
+            parts.setdefault((k,), []).append(a)
+        total = _sums(parts.items(), beside, found.exact)
+        found.index, found.arrays = [k for (k,) in total], []
+        found.coefficient = list(total.values())
+    if found.products or any(len(key) == 2 for key in beside):
+        parts = {}
+        for i, j, a in found.products:
+            parts.setdefault((i, j) if i <= j else (j, i), []).append(a)
+        total = _sums(parts.items(), beside, found.exact)
+        found.products = [(*key, a) for key, a in total.items() if a]  # type: ignore[misc]
+
+
+def _sums(
+    parts: Iterable[tuple[Key, list[float]]],
+    beside: dict[Key, list[Fraction]],
+    exact: dict[Key, Fraction],
+) -> dict[Key, float]:
+    """Sums of the numbers of each key, to the nearest double, and the others in `exact`."""
+    found = {}
+    for key, several in parts:
+        total = several[0] if len(several) == 1 else math.fsum(several)
+        more = beside.get(key)
+        if more or (len(several) > 1 and math.fsum([*several, -total]) != 0):
+            whole = sum(map(Fraction, several), sum(more or (), Fraction(0)))
+            total = float(whole)
+            if Fraction(total) != whole:
+                if abs(total) < SMALLEST:
+                    raise ArithmeticError("a sum of numbers that is too small for a double")
+                exact[key] = whole
+        found[key] = total
+    return found
+
+
+def known(value: Any) -> Number:
+    """A number that Python or numpy holds, exactly: integers above 2^53 too."""
+    if value.__class__ is float:
+        return value
+    number = float(value)
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE and int(number) != value:
+        return Fraction(value)
+    return number
+
+
+def product_error(a: float, b: float, product: float) -> float | None:
+    """What a product of two doubles lacks; None where that may be no double."""
+    low, high = SAFE
+    if not (low < abs(a) < high and low < abs(b) < high):
+        return None
+    t = SPLITTER * a
+    a_high = t - (t - a)
+    t = SPLITTER * b
+    b_high = t - (t - b)
+    a_low, b_low = a - a_high, b - b_high
+    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def times(a: Number, b: Number) -> Number:
+    """A product; an ArithmeticError where it is too small for a double."""
+    if a.__class__ is float and b.__class__ is float:
+        product: float = a * b
+        if abs(a) == 1.0 or abs(b) == 1.0 or not (a and b):
+            return product
+        if product_error(a, b, product) == 0.0:
+            return product
+        if not math.isfinite(product):
+            return product
+    return _exactly(Fraction(a) * Fraction(b), "product")
+
+
+def plus(a: Number, b: Number) -> Number:
+    """A sum."""
+    if a.__class__ is float and b.__class__ is float:
+        total: float = a + b
+        if not math.isfinite(total):
+            return total
+        part: float = total - a
+        if (a - (total - part)) + (b - part) == 0.0:
+            return total
+    return _exactly(Fraction(a) + Fraction(b), "sum")
+
+
+def quotient(factor: Number, divisor: Number) -> Number:
+    """A quotient; an ArithmeticError where it is too small for a double."""
+    if not math.isfinite(divisor):
+        raise ArithmeticError(f"a division by {divisor}")
+    if not math.isfinite(factor):
+        return float(factor) / float(divisor)
+    return _exactly(Fraction(factor) / Fraction(divisor), "quotient")
+
+
+def exact_or_float(value: Fraction) -> Number:
+    """A rational number as a float where that is what it is."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) == value else value
+
+
+def _exactly(value: Fraction, what: str) -> Number:
+    """A number as a float where that is what it is."""
+    found = exact_or_float(value)
+    if found.__class__ is Fraction and abs(found) < SMALLEST:
+        raise ArithmeticError(f"a {what} of numbers that is too small for a double")
+    return found
+
+
+def products(numbers: Array, factor: Array | float) -> tuple[Array, Array | None]:
+    """Products to the nearest doubles, and what they lack; None where some of that is no double."""
+    found = numbers * factor
+    if (np.abs(np.frexp(factor)[0]) == 0.5).all() and _no_smaller(found, numbers):
+        return found, np.zeros_like(found)
+    sizes = np.abs(numbers), np.abs(np.broadcast_to(factor, found.shape))
+    low, high = SAFE
+    if any(((size > 0) & ((size <= low) | (size >= high))).any() for size in sizes):
+        return found, None
+    t = SPLITTER * numbers
+    a_high = t - (t - numbers)
+    u = SPLITTER * factor
+    b_high = u - (u - factor)
+    a_low, b_low = numbers - a_high, factor - b_high
+    return found, a_low * b_low - (((found - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _no_smaller(found: Array, numbers: Array) -> bool:
+    """Whether no product lost digits by being small, nor was too large."""
+    size = np.abs(found)
+    return not (((size < SMALLEST) & (numbers != 0)) | ~np.isfinite(size)).any()
+
+
+# --- Quadratic functions of the columns of a model, as arrays ------------------------------------
+
+
+Sides = tuple[Fraction | None, Fraction | None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quadratic(Printed):
+    """x'Qx + a'x + constant, with Q symmetric and both over all columns.
+
+    Attributes
+    ----------
+    lost : mapping
+        What a number of the model exceeds the double here by, where no double is that number. The
+        doubles are chosen so that the sum of what is lost is at least 0 at every point.
+    rest : Fraction
+        What the constant exceeds the double by.
+    """
+
+    Q: sp.csr_matrix
+    a: Array
+    constant: float
+    lost: Mapping[Key, Fraction] = field(default_factory=dict)
+    rest: Fraction = Fraction(0)
+
+    @property
+    def exact_constant(self) -> Any:
+        """The constant that proofs leave out: the double, or with what it lacks a Fraction."""
+        return self.constant if not self.rest else Fraction(self.constant) + self.rest
+
+    def at(self, x: Array) -> float:
+        """Value at a point."""
+        return self.varying(x) + self.constant
+
+    def varying(self, x: Array) -> float:
+        """Value at a point without the constant, beside which small numbers are lost."""
+        return float(x @ (self.Q @ x)) + float(self.a @ x)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalQuadratic(Printed):
+    """x'Qx + a'x + constant over few columns: rows are many and short.
+
+    Attributes
+    ----------
+    index : array (k,)
+        Columns that occur, ascending.
+    i, j, v : arrays
+        Entries of Q in local positions, both halves, no duplicates.
+    a : array (k,)
+    """
+
+    index: Index
+    i: Index
+    j: Index
+    v: Array
+    a: Array
+    constant: float
+
+    def at(self, x: Array) -> float:
+        """Value at a point of all columns."""
+        y = x[self.index]
+        return float(self.v @ (y[self.i] * y[self.j])) + float(self.a @ y) + self.constant
+
+    def magnitude(self, x: Array) -> float:
+        """Sum of the absolute terms at a point, the constant left out."""
+        y = np.abs(x[self.index])
+        return float(np.abs(self.v) @ (y[self.i] * y[self.j])) + float(np.abs(self.a) @ y)
+
+    def shifted(self, sign: float, side: float) -> LocalQuadratic:
+        """sign * (body - side)."""
+        return LocalQuadratic(
+            self.index, self.i, self.j, sign * self.v, sign * self.a, sign * (self.constant - side)
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuadraticRow(Printed):
+    """lower <= body <= upper with a quadratic body.
+
+    Attributes
+    ----------
+    lost : mapping
+        As of a Quadratic, by columns of the model: every point of the model's row is one of these
+        doubles' row.
+    sides : (Fraction or None, Fraction or None)
+        Sides of the model that no double is; those here are next to them, outwards.
+    inside : LocalQuadratic, optional
+        A body on the other side of the model's, where `lost` says something.
+    """
+
+    body: LocalQuadratic
+    lower: float
+    upper: float
+    data: Any
+    lost: Mapping[Key, Fraction] = field(default_factory=dict)
+    sides: Sides = (None, None)
+    inside: LocalQuadratic | None = None
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the row of the model is another one."""
+        return bool(self.lost) or self.sides != (None, None)
+
+
+def lost_at(lost: Mapping[Key, Fraction], at: Callable[[int], Fraction]) -> Fraction:
+    """What the numbers of a model add at a point to those of the doubles."""
+    return sum((value * math.prod(map(at, key)) for key, value in lost.items()), Fraction(0))
+
+
+def doubles_below(
+    read: Polynomial, sign: int, low: Array, high: Array, *, squares: bool = False
+) -> tuple[Polynomial, dict[Key, Fraction], list[int]]:
+    """A polynomial in doubles that is nowhere above another one, or nowhere below it.
+
+    A linear coefficient is rounded by the sign of its variable; of x_i x_j the nearest double is
+    wrong by no more than d, and d |x_i x_j| <= d / 2 (x_i^2 + x_j^2), which the squares give up.
+
+    Parameters
+    ----------
+    sign : int
+        1 for nowhere above, -1 for nowhere below.
+    low, high : arrays (n,)
+        Bounds of the variables.
+    squares : bool
+        Whether the constant gives up what the coefficient of a variable that has a bound is wrong
+        by there, and with a square the two together: d |x| <= d (t x^2 + 1 / (4 t)).
+
+    Returns
+    -------
+    doubles : Polynomial
+    lost : mapping
+        What the former exceeds it by.
+    stuck : list of int
+        Columns of linear terms whose sign is not known.
+    """
+    down, up = (rounded_down, rounded_up) if sign > 0 else (rounded_up, rounded_down)
+    numbers = read.numbers()
+    doubles, taken = dict.fromkeys(numbers, 0.0), dict[int, Fraction]()
+    stuck: list[int] = []
+    beside = Fraction(0)
+    for key, value in numbers.items():
+        doubles[key] = float(value)
+        if key not in read.exact:
+            continue
+        signs = [1 if low[j] >= 0 else -1 if high[j] <= 0 else 0 for j in key]
+        if len(key) == 1 and not signs[0]:
+            j, square = key[0], abs(numbers.get((key[0], key[0]), Fraction(0)))
+            end = next((end for end in (low[j], high[j]) if math.isfinite(end)), None)
+            if not squares or (end is None and not square):
+                stuck.append(j)
+            elif end is not None:
+                doubles[key] = down(value) if end == low[j] else up(value)
+                beside += abs((value - Fraction(doubles[key])) * Fraction(float(end)))
+            else:
+                off, t = abs(value - Fraction(doubles[key])), square / abs(value)
+                taken[j] = taken.get(j, Fraction(0)) + off * t
+                beside += off / (4 * t)
+            continue
+        if (
+            len(key) == 2
+            and key[0] != key[1]
+            and not (all(signs) and any((j, j) not in numbers for j in key))
+        ):
+            for j in key:
+                taken[j] = taken.get(j, Fraction(0)) + abs(value - Fraction(doubles[key])) / 2
+        else:
+            doubles[key] = down(value) if math.prod(signs) >= 0 else up(value)
+    for j, short in taken.items():
+        doubles[(j, j)] = down(numbers.get((j, j), Fraction(0)) - sign * short)
+    if beside:  # else the constant is exact with what it lost
+        doubles[()] = down(numbers.get((), Fraction(0)) - sign * beside)
+    lost = {key: numbers.get(key, Fraction(0)) - Fraction(a) for key, a in doubles.items()}
+    return Polynomial.of(doubles), {key: value for key, value in lost.items() if value}, stuck

@@ -1,1 +1,0 @@
-"""Methods of ours for any model of a kind, whoever built it."""

@@ -1,1 +1,0 @@
-"""The kernel: what alone can make a proof, and the verdict that follows from proofs."""

@@ -1,1 +1,0 @@
-"""Bounds on concave parts from boxes that cover all points, each closed by weak duality."""

@@ -1,1 +1,0 @@
-"""Sums of products without rounding, or with a proven radius, of many numbers at a time."""

@@ -1,1 +1,0 @@
-"""Proofs about exp, log and entropy: rational enclosures, and affine functions below them."""

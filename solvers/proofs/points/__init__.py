@@ -1,1 +1,0 @@
-"""Statements about points whose coordinates are not known."""

@@ -1,1 +1,0 @@
-"""Bi and Vapnik's decomposition, equations (19) to (21)."""

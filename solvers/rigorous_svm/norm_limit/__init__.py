@@ -1,1 +1,0 @@
-"""The largest bound on the norm that matters, between proven ends."""

@@ -1,1 +1,0 @@
-"""How a Pyomo model becomes the arrays of tightmargin.solvers.standard_form.standard_form."""

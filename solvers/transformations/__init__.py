@@ -1,1 +1,0 @@
-"""Standard form to standard form, with solutions carried back."""

@@ -1,1 +1,0 @@
-"""Branch and bound over cones of directions, for few features."""

@@ -1,1 +1,0 @@
-"""Bounds of nodes for numba, which is optional."""

@@ -1,1 +1,0 @@
-"""Active sets at the margin: enumeration, heuristic incumbents, least norms."""
