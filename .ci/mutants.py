@@ -97,7 +97,7 @@ def variants(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:  # noqa: C901, one
     if isinstance(name, ast.Attribute) and name.attr in CALLS:
         called = ast.Attribute(name.value, CALLS[name.attr])
         yield "function", ast.Call(called, node.args, node.keywords)
-    if isinstance(node, ast.Return) and node.value is not None:
+    if isinstance(node, ast.Return) and ast.unparse(node) not in ("return", "return None"):
         yield "return", ast.Return(ast.Constant(None))
     if isinstance(node, ast.AugAssign) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
@@ -140,11 +140,17 @@ def written(node: ast.AST) -> str:
     return f"({text})" if isinstance(node, ast.expr) else text
 
 
+def held(text: str, mutant: dict[str, Any]) -> str:
+    """What stands in a file where a mutant changes it; columns of Python count bytes."""
+    line = "".join(text.splitlines()[mutant["line"] - 1 : mutant["line"]]).encode()
+    return line[mutant["start"] : mutant["end"]].decode(errors="replace")
+
+
 def changed(text: str, mutant: dict[str, Any]) -> str:
-    """A file with its mutant in; columns of Python count bytes."""
+    """A file with its mutant in."""
+    assert held(text, mutant) == mutant["old"], mutant
     lines = text.splitlines(keepends=True)
     line = lines[mutant["line"] - 1].encode()
-    assert line[mutant["start"] : mutant["end"]].decode() == mutant["old"], mutant
     new = line[: mutant["start"]] + mutant["new"].encode() + line[mutant["end"] :]
     lines[mutant["line"] - 1] = new.decode()
     return "".join(lines)
@@ -216,7 +222,10 @@ def draw(seed: int, count: int) -> int:
     others = [site for site in sites if site not in set(chosen)]
     chosen += rng.sample(others, min(len(others), count - len(chosen)))
     mutants = [rng.choice(sites[site]) for site in sorted(chosen)]
-    head = {"seed": seed, "lines": len(sites), "kernel": len(kernel)}
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout.strip()
+    head = {"seed": seed, "commit": commit, "lines": len(sites), "kernel": len(kernel)}
     DRAWN.write_text(json.dumps({**head, "mutants": mutants}, indent=1) + "\n")
     print(f"{len(mutants)} mutants of {len(sites)} covered lines, into {DRAWN.relative_to(ROOT)}")
     return 0
@@ -370,7 +379,13 @@ def outcome(place: Place, mutant: dict[str, Any], tests: dict[str, float]) -> st
 def run(workers: int, only_survivors_of: str | None) -> int:
     """Run every mutant that has no outcome yet, those with little to run first."""
     kept = KEPT / "killed.jsonl"
-    mutants = json.loads(DRAWN.read_text())["mutants"]
+    drawn = json.loads(DRAWN.read_text())
+    mutants = drawn["mutants"]
+    files = {m["file"]: ROOT / m["file"] for m in mutants}
+    texts = {name: path.read_text("utf-8") for name, path in files.items() if path.exists()}
+    if any(held(texts.get(m["file"], ""), m) != m["old"] for m in mutants):
+        print(f"these mutants are of commit {drawn['commit']}: check that out, or draw others")
+        return 1
     done = {}
     if kept.exists():
         done = {row["mutant"]: row for row in map(json.loads, kept.read_text().splitlines())}

@@ -1,9 +1,9 @@
 """A tree of boxes over directions that covers all points, each leaf closed by multipliers.
 
-The root box is what rows imply of z = V'x (below), for a linear objective together with
+The root box is what rows imply of z = V'x, for a linear objective together with
 a cutoff, above which nothing has to be covered; a branch splits a box into
 z_j <= at and z_j >= at, so that the leaves cover it by the way they are made; and in every leaf
-this file says how low the objective can be, or that there is no point. The least of the leaves
+multipliers say how low the objective can be, or that there is no point. The least of the leaves
 is a lower bound for all feasible points, and where no leaf has a point the model has none.
 
 Boxes of this kind are those of Falk & Soland, An algorithm for separable nonconvex programming
@@ -186,7 +186,7 @@ def _excess(form: StandardForm, claimed: Directions, support: NDArray[np.int64])
 
 
 # --- Bounds on boxes from any multipliers, many at a time, with every rounding counted -----------
-# Let z = V'x lie in a box, and f, h_k be as in squares.py. For mu >= 0, y with the signs of the
+# Let z = V'x lie in a box, and f, h_k be as above. For mu >= 0, y with the signs of the
 # sides of rows A x that are there, w >= 0 and any slopes t, every feasible x has
 #     mu f(x) >= sum_i y_i side_i - sum_k w_k const_k
 #                + sum_i min over limits of x_i of  rho_i x_i
@@ -1125,9 +1125,9 @@ def _held(program: StandardForm, side: tuple[str, int, int]) -> StandardForm:
 #     objective    f >= gamma on the polytope: gamma is a lower bound
 #     row h >= 0   h < 0 on the part of the polytope where the linear objective is at most gamma:
 #                  then gamma is a lower bound too
-# The function is the squares of squares.py, which is concave as it is written whatever the
+# The function is the sum of weighted squares, which is concave as it is written whatever the
 # numbers; what the model has besides is bounded over the limits of the columns and taken off.
-# Facial cuts among them remove no corner of the polytope (below), and the function is
+# Facial cuts among them remove no corner of the polytope, and the function is
 # least at a corner: at one that a concavity cut removed, since none is left.
 # After Tuy, Concave programming under linear constraints (Soviet Mathematics 5, 1964).
 

@@ -632,7 +632,7 @@ def register_solver(
     info : SolverInfo
         What it is called, where its package is, which classes it takes and within which numbers.
     run : callable(form, classification, limits) -> Claim
-        Hands the arrays over and reports what the solver said: no judgement. See solvers/backends.
+        Hands the arrays over and reports what the solver said: no judgement. See solvers/engines.
 
     Raises
     ------

@@ -1059,7 +1059,7 @@ class Bound:
     ----------
     proof : LowerBound or None
     residuals : mapping
-        The conditions of this file at the multipliers it comes from, as they were given.
+        Of the KKT conditions at the multipliers it comes from, as they were given.
     reason : str
         Why there is no bound.
     origin : str

@@ -455,7 +455,7 @@ def strengthened_bound(origin: Origin, values: Values | None) -> Lemma | None:
 # --- The proof of the SDP relaxation as a file, from the multipliers at the end of the central
 #     path
 # Where a conic solver's multipliers leave a gap, as at several hundred points, those that belong
-# to alpha and gamma of the dual prove the bound (sdp_dual.py, with Q and c as in this file):
+# to alpha and gamma of the dual prove the bound (sdp_dual.py, with Q and c as above):
 #     lifted  gamma_i                    inside  ((penalty + gamma_i) / 2, (penalty - gamma_i) / 2,
 #     hinge   2 alpha_i                           -alpha_i), p_i^2 <= T_i z_i as a cone,
 #                                               with the penalty of the point's weight

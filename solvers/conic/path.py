@@ -4,7 +4,7 @@ Cepeda, Gomez & Han 2024, Theorem 2 and appendix C. A value is found in low-rank
 neighbour (conic/low_rank.py), bounded from below by the closed form of the strengthening that its
 point implies (conic/closed_form_bound.py), and found again by an interior-point solver where the
 two are further apart than the tolerance. Large penalties on separable points end at the hard-margin
-machine (below). With V(penalty) the value of the SDP,
+machine. With V(penalty) the value of the SDP,
 
     V is nondecreasing      multipliers for a penalty are multipliers for every larger one
     V is concave            with the slope sum z: a larger penalty spends less

@@ -2,7 +2,7 @@
 
 A feasible point of the edited problem gives a cutoff V. M_i then follows from the family's own
 statement about every point of objective at most V, where its hypotheses hold for the edited model,
-and else from the least that the row's body can be below the cutoff (below). The written
+and else from the least that the row's body can be below the cutoff. The written
 model with such M has the same points of objective at most V as the edited problem, and one of them
 is known: what is proven of it is proven of the problem.
 """

@@ -16,7 +16,7 @@ too.
 
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.
 3.1). Where that much on a variable without a limit would cost everything, r_j is computed exactly
-or nearly so, and made 0 exactly by moving as many multipliers that have room (below):
+or nearly so, and made 0 exactly by moving as many multipliers that have room:
 what is left of stationarity there is never called rounding. A product that underflows is off by up
 to 2^-1075, and is charged with that.
 """

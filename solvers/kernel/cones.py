@@ -462,7 +462,7 @@ def _machine(problem: ConeProblem, part: Caps, capped: NDArray[np.bool_]) -> Fra
     return sum(alpha, Fraction(0)) - _beside(problem, rows) - curved + 2 * paid
 
 
-# --- Lower bounds on the ramp loss in cells; the notation is that of this file --------------
+# --- Lower bounds on the ramp loss in cells; the notation is that of the cells below -------------
 # The loss of point i is at least l(t U_i), l(u) = min(2, max(0, 1 - u)), so that the cost is at
 # least the least over t >= 0 of  m t^2 + sum prices_i l(t U_i).  Between two of the 1 / |U_i| the
 # sum is linear in t: l is 1 - u for |u| <= 1, 0 above and 2 below, and points with |U_i| < 1 / t
@@ -584,15 +584,14 @@ def _pieces(problem: ConeProblem, U: Array, m: Array, factors: tuple[Array, Arra
 # classes, two points of different classes that are kept have t (U_i + U_j) >= 2. What is left is
 # one-dimensional:
 # RAY   Points are kept from the largest U down. The cost is at least the least, over numbers of
-# kept
-#      points, of m max(t, t_low)^2 + prices of the others, with t = 1 / U of the last one kept and
-#       t <= t_high; nobody kept costs m t_low^2 + all prices.
+#       kept points, of m max(t, t_low)^2 + prices of the others, with t = 1 / U of the last one
+#       kept and t <= t_high; nobody kept costs m t_low^2 + all prices.
 # BAND  Each class is kept from its largest U down. With the a smallest U of one class and the b
-#      smallest of the other one given up, t = 2 / (U_a + U_b); a class that is given up whole costs
-#       m t_low^2 and its prices.
-# The ramp loss is in this file. All U are rounded up by `blur`, and m, costs and lower ends
-# of t downwards.
-# A conflict is a set D of points that no hyperplane keeps whole at a square below N (below).
+#       smallest of the other one given up, t = 2 / (U_a + U_b); a class that is given up whole
+#       costs m t_low^2 and its prices.
+# The ramp loss has bounds of its own, above. All U are rounded up by `blur`, and m, costs and lower
+# ends of t downwards.
+# A conflict is a set D of points that no hyperplane keeps whole at a square below N.
 # Where no point of D is among those that thresholds give up, a hyperplane keeps D whole, and its
 # square is at least N, or it gives up one more point. Of side rows alone D is empty, and every
 # square is at least N. That closes cells around an optimum where it is smooth in some direction,
@@ -949,7 +948,7 @@ COVERED = "the halved boxes are all faces of the cube, and every cell was bounde
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConeCover(Printed):
-    """Faces of the cube, halved as bits say (below); any bits, which are checked.
+    """Faces of the cube, halved as bits say; any bits, which are checked.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """What is proven: four statements about a subject, which the kernel alone can make.
 
-Everything outside `solvers/proofs` may be wrong without a false verdict, as in the provers that
+Everything outside `solvers/kernel` may be wrong without a false verdict, as in the provers that
 keep their theorems behind a type (Gordon, Milner & Wadsworth, Edinburgh LCF, 1979). A statement is
 therefore made by the functions of this folder and by nothing else: its constructor asks for a seal
 that they alone hold, `dataclasses.replace` has none, and a test looks for others who do.
@@ -68,7 +68,7 @@ class Proof(Printed):
         """Refuse everybody who does not hold the seal."""
         if seal is not SEAL:
             raise TypeError(
-                f"{type(self).__name__} is made by the functions of tightmargin.solvers.proofs, "
+                f"{type(self).__name__} is made by the functions of tightmargin.solvers.kernel, "
                 "which prove it, and by nothing else"
             )
 

@@ -1,4 +1,4 @@
-"""A tree of boxes that covers all points, each leaf closed by the inequality of this file.
+"""A tree of boxes that covers all points, each leaf closed by one inequality.
 
 The proof has a cutoff U (without the constant of the objective), rounds of derived limits and rows
 (derived.py) that hold wherever f(x) <= U, and a tree: a branch on an integer column splits a box
@@ -424,12 +424,12 @@ def _excess(rows: Rows, z: Array) -> float:
 
 
 # --- Limits and rows that every point of objective at most U meets, each proven by the ones before
-# A step is a use of the inequality of this file with a direction g:
+# A step is a use of the inequality above with a direction g:
 #     limit     g = +-e_j: a limit of one column, rounded to a whole number where it is integer
 #     row       g = -a: a row a'x <= b
-#     switch    a row a'x + c s <= b with a binary s, proven end by end: at one value of s by a row
-#              that is there already, at the other by the inequality in that half of the box. So the
-#               large M of a row that s switches off becomes as small as the cutoff allows
+#     switch    a row a'x + c s <= b with a binary s, proven end by end: at one value of s by a
+#               row that is there already, at the other by the inequality in that half of the box.
+#               So the large M of a row that s switches off becomes as small as the cutoff allows
 # The steps of one round rest on what was there before the round, so that their order does not
 # matter.
 

@@ -1,6 +1,6 @@
 """Branch and bound for the matrix SVM of rank 1, or one below full rank: the optimum, enclosed.
 
-Such a B is given by one unit vector u (below), and u and -u are the same. All
+Such a B is given by one unit vector u, and u and -u are the same. All
 directions come first, which is the projection SDP, then the cones of the 2^(m-1) orthants, up to
 sign; the cone with the least bound is halved at the middle of its longest edge until no cone is
 left whose bound is below the best point by more than the gap. For a fixed u the problem is a plain

@@ -232,8 +232,8 @@ def _by_eigenvectors(q: Array, a: Array) -> Squares | None:
 # --- Which quadratic rows are convex, and as which second-order cone -----------------------------
 # A row g(x) = x'Qx + a'x + c <= 0 is one of
 #     convex     Q is semidefinite
-#    cone       one product k f_1 f_2 of two affine factors that the bounds keep nonnegative exceeds
-#                a sum of squares (rotated cone), or one square does (norm cone)
+#     cone       one product k f_1 f_2 of two affine factors that the bounds keep nonnegative
+#                exceeds a sum of squares (rotated cone), or one square does (norm cone)
 #     reverse    -Q is semidefinite: the feasible side is outside a convex set
 #     nonconvex  anything else
 # and the first two are {x : (A x + b) in a second-order cone}. Signs are decided exactly: a factor

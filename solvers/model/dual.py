@@ -11,8 +11,7 @@ the multipliers -x. Three things keep it small:
 
 - a side that is infinite has no multiplier, and both sides of an equation share one without sign;
 - the multiplier of a bound at zero costs nothing: it turns its row into an inequality;
-- a column of a single row (the slack of a margin) becomes a bound on that row's multiplier,
-  see below.
+- a column of a single row (the slack of a margin) becomes a bound on that row's multiplier.
 
 So the nu-LP and C-SVC with n points in d dimensions, which have n rows, get d + 2 and d + 1 rows
 and n boxed columns. v has an entry for each column with a quadratic term; v = x at the optimum.

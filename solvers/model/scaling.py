@@ -3,9 +3,9 @@
     x = C x',   rows times R,   second-order cones times one factor,   semidefinite rows S (.) S,
     objective divided by F
 
-The factors are those of this file, the method of Curtis & Reid with the
-objective and the sides as a further row and column: data in other units give other factors, and up
-to a factor of two the same scaled model. Scaling towards rows and columns whose largest entry is 1
+The factors are those of Curtis & Reid with the objective and the sides as a further row and
+column: data in other units give other factors, and up to a factor of two the same scaled model.
+Scaling towards rows and columns whose largest entry is 1
 (Ruiz's method) would not do that: rows (1e-8 w, b, rho) are content with 1e-8.
 
 All factors are powers of two, so that the scaled model is the model, exactly, and a bound or a
@@ -229,8 +229,9 @@ def _in_cones(conic: ConicForm) -> int:
 # nu_min), where no arithmetic in double precision reaches it. The 1 must be a quantity in the
 # units of the objective that the data determine. It is the one that scales all coefficients
 # towards 1:
-#    minimise over column scales D, row scales E and the size of the objective F the sum of squares
-#     of log|E A D|, log|D P D|, log|D q|, log|E b|, log|bounds / D|, ..., for x = sqrt(F) D x'
+#     minimise over column scales D, row scales E and the size of the objective F the sum of
+#     squares of log|E A D|, log|D P D|, log|D q|, log|E b|, log|bounds / D|, ..., for
+#     x = sqrt(F) D x'
 # the least-squares scaling of Curtis & Reid (On the automatic scaling of matrices for Gaussian
 # elimination, IMA Journal of Applied Mathematics 10, 1972), with the objective and the sides as a
 # further row and column. Writing the data in other units moves its solution along and nothing

@@ -1,6 +1,6 @@
 """Class probabilities from a grid of weighted machines, every machine proven.
 
-Lee 2020, section 3.1 with (10); the rule that reads the signs is in this file. Between
+Lee 2020, section 3.1 with (10). Between
 two neighbours of the grid no sign tells more: the estimate is within half a step of what the signs
 of all pi would give where they are monotone.
 """

@@ -2,13 +2,13 @@
 
     min  W(alpha) = H sqrt(alpha'Q alpha) - e'alpha     over y'alpha = 0,  0 <= alpha <= 1     (12)
 
-Bi & Vapnik 2003, section 5, (19)-(21); two variables have a closed form (below).
+Bi & Vapnik 2003, section 5, (19)-(21); two variables have a closed form.
 It ends when the loss of a hyperplane and the bound of the multipliers, both recomputed, are as
 close as was asked; 1e-9 of the loss is within reach as a rule. Three things stand in the way:
 
     alpha = 0       looks stationary unless H is small, because W has a corner where S = 0: a start
                     there, or one worse than ours, is replaced; other corners are met on the way,
-                    and left with the help of a floor under S (below)
+                    and left with the help of a floor under S
     H too large     at and above norm_limit the optimum is such a corner, S = 0, where W has no
                     gradient: unless the gap closes all the same, the end is called stalled
     rounding        f and S are computed anew from time to time

@@ -318,7 +318,7 @@ def sgd(
     the left sides of two assignments are missing, the test on w^(j) lacks y, beta starts at index
     0, all of beta moves, and the output has alpha for alpha-bar. Its text has
     w_t = theta_t / (lambda (t - 1)), `rule="update"`, and Algorithm 3 lambda t, "printed": gradient
-    steps of sizes 1 / (lambda t) and 1 / (lambda (t + 1)), see below.
+    steps of sizes 1 / (lambda t) and 1 / (lambda (t + 1)).
 
     Parameters
     ----------

@@ -407,7 +407,7 @@ def grown(
     return GAVE_UP, proven(space, working, room.s), first, steps
 
 
-# --- Points that cannot be kept, as in probing.py, for a compiler --------------------------------
+# --- Points that cannot be kept, as in node_bounds.py, for a compiler ----------------------------
 
 
 @compiled

@@ -938,7 +938,7 @@ def _solve(rows: list[list[Fraction]], right: list[Any]) -> list[Fraction] | Non
 #     F(S) = 2 C |S| + min  1/2 norm2 + C sum over i not in S of max(0, 1 - u_i),
 # and F(S) is at least the optimum for every S (a capped loss is no larger), with equality for S* =
 # {i : u_i < -1} at an optimum. So the optimum is the least F(S) over any family that holds S*,
-# such as that of this file. Sets with 2 C |S| above a known objective are left out, and F(S)
+# such as the one searched here. Sets with 2 C |S| above a known objective are left out, and F(S)
 # is bounded from below by weak duality (hinge/batch.py).
 
 

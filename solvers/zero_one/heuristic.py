@@ -6,7 +6,7 @@ where # counts a point as often as it weighs.
 
 The search runs over active sets (local_search.py). It starts from the best sets of a random sample
 and from directions of hinge-loss fits, each stretched as well as possible. From there a population
-of sets is bred by descents on a smoothed count of the violated points (below). In the
+of sets is bred by descents on a smoothed count of the violated points. In the
 end some points of the best set are replaced at random, over and over.
 """
 
