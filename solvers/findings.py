@@ -41,15 +41,9 @@ from tightmargin.solvers.model.names import (
     point_with,
 )
 from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.registry import OWN, Finding, Method, automatic_method, remark_on
-from tightmargin.solvers.result import (
-    EXACT_BOUND,
-    EXACT_UPPER,
-    Certificate,
-    SolveResult,
-    plain,
-    versions,
-)
+from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate, SolveResult, versions
 
 # --- A claim that was checked, as the result that a user gets ------------------------------------
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
-import os
 import platform
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -21,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import (
     bound_text,
     count_text,
@@ -34,61 +30,7 @@ from tightmargin.printing import Drawn, Page, Printed, value_text
 from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
-
-# --- Numbers and arrays as plain JSON, whole or not at all, with a checksum ----------------------
-
-
-def plain(value: Any) -> Any:
-    """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    return str(value)
-
-
-def checksum(document: Mapping[str, Any]) -> str:
-    """Digest of a document as JSON, by which a file that was altered is known."""
-    text = json.dumps(document, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def companion_arrays(path: Path, document: Mapping[str, Any]) -> dict[str, Array]:
-    """Arrays of the file that a document names beside it; a ValueError where that was changed."""
-    if "arrays" not in document:
-        return {}
-    companion = path.parent / Path(document["arrays"]["file"]).name
-    content = companion.read_bytes()
-    if hashlib.sha256(content).hexdigest() != document["arrays"]["sha256"]:
-        raise ValueError(f"{companion.name} does not match its checksum")
-    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
-        return {key: loaded[key] for key in loaded.files}
-
-
-def write_atomically(path: Path, write: Any) -> None:
-    """Write beside the target and rename, so that a reader never sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
+from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 
 # --- What a solved model prints: five lines, from what it is to what to look at next -------------
 

@@ -13,8 +13,9 @@ from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.saved_results.training_data import certify
 from tightmargin.experiments.saved_results.verification_verdict import Verification
 from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.plain_json import plain
 from tightmargin.solvers.proof_files.checker import BY_ALLOWANCE
-from tightmargin.solvers.result import SolveResult, plain
+from tightmargin.solvers.result import SolveResult
 
 Saved = Annotated[Path, typer.Argument(metavar="FILE.json", help="Written by solve --out.")]
 

@@ -26,7 +26,7 @@ from tightmargin.experiments.paths.family import (
 from tightmargin.experiments.plots.style import SUFFIXES
 from tightmargin.formulations.catalogue import entry_named
 from tightmargin.formulations.data.multiclass_data import points_or_kernel
-from tightmargin.solvers.result import plain
+from tightmargin.solvers.plain_json import plain
 
 __all__ = ["ARRAYS", "FAMILIES", "path_command"]
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tightmargin.solvers.result import SCHEMA, plain
+from tightmargin.solvers.plain_json import plain
+from tightmargin.solvers.result import SCHEMA
 
 
 def emit(command: str, document: Mapping[str, Any]) -> None:

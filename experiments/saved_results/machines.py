@@ -16,8 +16,9 @@ from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilitie
 from tightmargin.experiments.saved_results.training_data import training_data
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.solvers.plain_json import checksum
 from tightmargin.solvers.probability.binary import ENTRY, ClassProbabilities
-from tightmargin.solvers.result import SCHEMA, SolveResult, checksum
+from tightmargin.solvers.result import SCHEMA, SolveResult
 
 
 def read_fitted(file: str | Path) -> Fitted | FittedProbabilities:

@@ -10,7 +10,8 @@ import numpy as np
 
 from tightmargin.solvers.kernel.verdict import Judgement
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.result import SolveResult, plain
+from tightmargin.solvers.plain_json import plain
+from tightmargin.solvers.result import SolveResult
 
 # Counts are equal; numbers may differ by what arithmetic on another machine does, and by what a
 # fact of a point lost that was repaired before it was saved.

@@ -40,7 +40,7 @@ from tightmargin.solvers.model.convexity import Classification
 from tightmargin.solvers.model.names import named_duals, named_values
 from tightmargin.solvers.model.polynomial import LocalQuadratic
 from tightmargin.solvers.model.reader import StandardForm
-from tightmargin.solvers.result import plain
+from tightmargin.solvers.plain_json import plain
 
 # --- Multipliers moved a little towards the middle of all that are stationary in a few columns ---
 # At a degenerate optimum too few multipliers of a solver have room on both sides to make a

@@ -62,6 +62,7 @@ from tightmargin.solvers.model.exponential import ExponentialForm, Term, exponen
 from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.model.polynomial import QuadraticRow
 from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.checker import (
     CLOSED,
     SCHEMA,
@@ -76,7 +77,7 @@ from tightmargin.solvers.proof_files.checker import (
     check,
 )
 from tightmargin.solvers.proof_files.checker import semidefinite as prove_semidefinite
-from tightmargin.solvers.result import SolveResult, write_atomically
+from tightmargin.solvers.result import SolveResult
 
 # --- Numbers and a model as the text of a proof file; the format is in checker.py ----------------
 

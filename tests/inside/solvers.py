@@ -324,6 +324,7 @@ from tightmargin.solvers.nu import local_search, nu_range, robust_dca
 from tightmargin.solvers.nu.local_search import LocalSearch
 from tightmargin.solvers.nu.nu_range import nu_bar_bounds, remark, small_loss
 from tightmargin.solvers.path_result import PathResult
+from tightmargin.solvers.plain_json import checksum, plain
 from tightmargin.solvers.probability import multiclass, weighted_machines
 from tightmargin.solvers.probability.binary import ClassProbabilities, SignReading
 from tightmargin.solvers.probability.simplex_grid import (
@@ -346,15 +347,7 @@ from tightmargin.solvers.proof_files.write import (
     write_tree,
 )
 from tightmargin.solvers.registry import automatic_method
-from tightmargin.solvers.result import (
-    DERIVED,
-    FACTS,
-    INLINE_LIMIT,
-    SCHEMA,
-    checksum,
-    is_tiny,
-    plain,
-)
+from tightmargin.solvers.result import DERIVED, FACTS, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.result_proof import write_proof
 from tightmargin.solvers.rigorous_svm import decomposition as decomposition_run
 from tightmargin.solvers.rigorous_svm import decomposition as iterate

@@ -237,7 +237,7 @@ def test_a_file_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "error"),
-    [("np.savez", OSError), ("os.replace", KeyboardInterrupt)],
+    [("result.np.savez", OSError), ("plain_json.os.replace", KeyboardInterrupt)],
 )
 def test_a_failed_save_leaves_the_old_file_and_no_other(
     place: str, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -249,7 +249,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(
         raise error("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"tightmargin.solvers.result.{place}", fail)
+        patch.setattr(f"tightmargin.solvers.{place}", fail)
         with pytest.raises(error):
             large().save(path)
     assert path.read_bytes() == before
