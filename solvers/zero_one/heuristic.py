@@ -27,13 +27,14 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
-from tightmargin.solvers.zero_one.directions import best_along, hinge_directions
-from tightmargin.solvers.zero_one.enumeration import (
+from tightmargin.solvers.zero_one.directions import (
     ActiveSets,
     Points,
+    best_along,
     distinct_points,
     extend,
     from_members,
+    hinge_directions,
     set_margins,
     without_equations,
 )
