@@ -604,7 +604,7 @@ MANY_DIMENSIONS, POINTS_PER_DIMENSION = 6, 10
 RAMP = "ramp_big_m"
 # Points up to which a minute sufficed, by dimensions (two cores of 2026, one of them used).
 POINTS = {1: 20_000, 2: 5_000, 3: 2_000, 4: 1_000, 5: 600, 6: 200, 7: 60}
-RAMP_POINTS = {1: 1_000, 2: 500, 3: 200, 4: 60}
+RAMP_POINTS = {1: 5_000, 2: 500, 3: 200, 4: 60}
 MODEL_GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 SHORT = 20_000_000  # products of points and cells: a few seconds
 

@@ -36,8 +36,8 @@ from tests.inside.solvers import (
     primal_residual,
     proven_point,
     standard_form,
-    zero_one_enumeration,
 )
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
@@ -62,7 +62,7 @@ def solved(model: pyo.ConcreteModel, *, closed: bool = False) -> SolveResult:
 
 
 def optimum(data: TrainingData, mode: str) -> tuple[Point, float]:
-    found = zero_one_enumeration(data, penalty=PENALTY, intercept=mode)
+    found = zero_one_by_sets(data, penalty=PENALTY, intercept=mode)
     assert found.w is not None
     assert found.b is not None
     return (found.w, found.b), float(found.objective)
@@ -236,7 +236,7 @@ def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> 
 def test_decided_points_leave_an_ordinary_program() -> None:
     """With every point decided right, what is left is the hard-margin machine of the kept ones."""
     data = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=3)
-    found = zero_one_enumeration(data, penalty=2.0, intercept="penalised")
+    found = zero_one_by_sets(data, penalty=2.0, intercept="penalised")
     known = (found.w, found.b)
     closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
     violated = margins(data, *known) < 1 - 1e-9
