@@ -193,7 +193,7 @@ def size(name: str, kind: str) -> int | None:
 RELATIVE = 1e-6
 # Rows from a cutoff close in on one lifted point, blocks vanish: what is proven is the bound, and
 # an exactly feasible point may not be there, or not be found.
-TIGHT = ("conic_sdp_lift", "conic_sdp_strengthened")
+TIGHT = ("conic_sdp_strengthened",)
 
 
 @functools.cache

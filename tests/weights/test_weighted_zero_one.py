@@ -69,7 +69,6 @@ def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> 
     for name, words in (
         ("conic_sdp", limit),
         ("conic_sdp_strengthened", {"conflicts": "pairs", "products": "cutoff"}),
-        ("conic_sdp_lift", {"conflicts": "pairs"}),
     ):
         result = tm.solve(tm.build(name, data, penalty=penalty, intercept=mode, **words))
         assert result.bound is not None
