@@ -750,7 +750,8 @@ class _Terms:
         """Least of r_j x_j + c_j (x_j - x^_j)^2 within the limits, in some columns."""
         low, high, x = self.low[columns], self.high[columns], self.point[columns]
         below, above, c = rows.low[columns], rows.high[columns], self.curvature[columns]
-        if rows.bounded and not exactly:
+        # The quicker terms of a tree's leaves are never 0 exactly.
+        if rows.bounded and len(rows.whole) and not exactly:
             return _bounded_terms(low, high, x, below, above, c)
         return least_terms(low, high, x, Reach(below, above, math.inf), c)
 
