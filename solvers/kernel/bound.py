@@ -1,18 +1,25 @@
-"""A lower bound on a convex model from any numbers whatever, with every rounding counted.
+"""One inequality behind every bound, from any numbers whatever, with every rounding counted.
 
-For z in the dual cone, any x^, and c with Q - diag(c) semidefinite
-(solvers/model/convexity.py), weak duality with what is left of stationarity kept gives at
-every feasible x
+Let f be convex once integrality is dropped, Q - diag(c) semidefinite for its Q
+(solvers/model/convexity.py), g any direction, mu >= 0, z in the dual cone of rows A x + s = b, and
+x^ any point. Then at every x that meets the rows
 
-    f(x) >= -1/2 x^'P x^ - b'z + sum_j [ r_j x_j + c_j (x_j - x^_j)^2 ],    r = P x^ + q + A'z,
+    g'x + mu f(x) >= - mu/2 x^'P x^ - b'z + sum_j [ r_j x_j + mu c_j (x_j - x^_j)^2 ],
+    r = g + mu (P x^ + q) + A'z,
 
-and each term of the sum is at least its minimum over the limits of its variable: those of its
-bounds, and those that follow for points of objective at most U (kernel/limits.py), so that
-min(beta, U) is a bound for all points. A variable that bends (c_j > 0) needs no limit. With S the
-dual slack of a semidefinite program this is the bound b'y + min(0, lambda_min(S)) trace(X) of
-Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in semidefinite programming,
-SIAM Journal on Numerical Analysis 46, 2007); it holds at any accuracy, that of a first-order method
-too.
+and each term of the sum is at least its minimum over a box, or over the limits of its variable:
+those of its bounds, and those that follow for points of objective at most U (kernel/limits.py), so
+that min(beta, U) is a bound for all points. A variable that bends (c_j > 0) needs no limit. With
+
+    g = 0, mu = 1     it is a lower bound on f: weak duality,
+    g = 0, mu = 0     where it is above 0, no point is in the box: Farkas,
+    g = a row         g'x >= the minimum - mu U is a row that every point of the box meets.
+
+What does not depend on the box is computed once; then a box costs a handful of operations on
+vectors. Constants of the objective are left out. With S the dual slack of a semidefinite program
+this is the bound b'y + min(0, lambda_min(S)) trace(X) of Jansson, Chaykin & Keil (Rigorous error
+bounds for the optimal value in semidefinite programming, SIAM Journal on Numerical Analysis 46,
+2007); it holds at any accuracy, that of a first-order method too.
 
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.
 3.1). Where that much on a variable without a limit would cost everything, r_j is computed exactly
@@ -430,17 +437,7 @@ def _entries(matrix: sp.csr_matrix, i: int) -> list[tuple[int, float]]:
     return list(zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True))
 
 
-# --- One inequality that carries every bound and every step of a branch and bound ----------------
-# Let f be a convex objective, Q - diag(c) semidefinite for its Q, g any direction, mu >= 0, z in
-# the dual cone of rows A x + s = b, and x^ any point. Then at every x that meets the rows
-#     g'x + mu f(x) >= - mu/2 x^'P x^ - b'z + sum_j [ r_j x_j + mu c_j (x_j - x^_j)^2 ],
-#     r = g + mu (P x^ + q) + A'z,
-# and in a box each term of the sum is at least its minimum there. What does not depend on the box
-# is computed once; then a box costs a handful of operations on vectors. With f(x) <= U,
-#     g = 0, mu = 1     a lower bound on f in the box: weak duality,
-#     g = 0, mu = 0     a proof, where it is above 0, that the box has no point (Farkas),
-#     g = a row         g'x >= the minimum - mu U: a row that every point of the box meets.
-# Constants of the objective are left out.
+# --- The inequality of the module's docstring: its rows, its multipliers, its right side ---------
 
 METHOD = "weak duality, every rounding counted"
 CROSSED = "limits that rows and cones imply cross, every rounding counted"
@@ -502,10 +499,10 @@ class Rows:
     @cached_property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """P, A', and their absolute values; small ones dense, which is quicker there."""
-        P, A = self.conic.P.tocsr(), self.conic.A.T.tocsr()
+        P, A, sizes = self.conic.P, self.conic.A.T, self.conic.sizes.T
         if A.shape[0] * (A.shape[0] + A.shape[1]) <= DENSE:
-            P, A = P.toarray(), A.toarray()
-        return P, A, abs(P), abs(A)
+            P, A, sizes = P.toarray(), A.toarray(), sizes.toarray()
+        return P, A, abs(P), sizes
 
     @cached_property
     def lines(self) -> sp.csr_matrix:

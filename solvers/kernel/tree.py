@@ -34,7 +34,7 @@ from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound
 from tightmargin.solvers.model.conic import Block, ConicForm, without_own_bounds
 
 # --- Limits and rows that every point of objective at most U meets, each proven by the ones before
-# A step is a use of the inequality above with a direction g:
+# A step is a use of the inequality of kernel/bound.py with a direction g:
 #     limit     g = +-e_j: a limit of one column, rounded to a whole number where it is integer
 #     row       g = -a: a row a'x <= b
 #     switch    a row a'x + c s <= b with a binary s, proven end by end: at one value of s by a
