@@ -1,4 +1,4 @@
-"""The conic estimator along its penalty, its budget and the central path, and proofs by hand."""
+"""The conic estimator along its penalty and its budget, its optima, and proofs by hand."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from tests.inside.solvers import (
     Case,
     ConicPath,
     ConicRow,
+    Limits,
     LowRank,
-    NotProvenError,
     Subject,
-    central_point,
+    clarabel,
+    classify,
+    conic_optimum,
     low_rank_minimum,
     low_rank_problem,
+    named_values,
     newton,
     quasi_newton,
     standard_form,
@@ -40,7 +43,7 @@ from tests.inside.solvers import conic_path_rows as steps
 from tests.references import reference_solutions
 from tests.references.reference_solutions import points
 from tests.support.covering import covering
-from tightmargin.formulations import TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import SolverNotInstalledError, Verdict, conic_path, penalty_grid
 
 PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
@@ -104,16 +107,16 @@ def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) ->
 @pytest.fixture
 def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The low-rank result is a fifth too long, for penalties and for budgets."""
-    minimum, of_spend = steps.low_rank_minimum, steps.point_of_spend
+    minimum, of_spend = low_rank_minimum.low_rank_minimum, steps.point_of_spend
 
     def too_long(*words: Any) -> Any:
         return 1.2 * minimum(*words)
 
     def too_long_too(*words: Any, **more: Any) -> Any:
         found = of_spend(*words, **more)
-        return steps.Spent(found.penalty, 1.2 * found.F, words[0].spent(1.2 * found.F))
+        return steps.Trial(found.price, 1.2 * found.F, words[0].spent(1.2 * found.F))
 
-    monkeypatch.setattr(steps, "low_rank_minimum", too_long)
+    monkeypatch.setattr(low_rank_minimum, "low_rank_minimum", too_long)
     monkeypatch.setattr(steps, "point_of_spend", too_long_too)
 
 
@@ -135,10 +138,10 @@ def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
 
 @pytest.mark.usefixtures("spoiled")
 def test_without_a_solver_the_row_says_so_and_claims_nothing(monkeypatch: Any) -> None:
-    def missing(*words: Any) -> Any:
+    def missing(*words: Any, **more: Any) -> Any:
         raise SolverNotInstalledError("nothing here takes an SDP")
 
-    monkeypatch.setattr(steps, "by_penalty", missing)
+    monkeypatch.setattr(steps, "solve", missing)
     path = conic_path(DATA, penalties=[1.3])
     (row,) = path.rows
     assert not path.certified
@@ -174,9 +177,8 @@ def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None
         patch.setattr(low_rank_minimum, "_newton", None)
         path = conic_path(DATA, penalties=PENALTIES)
     # A large point that L-BFGS leaves unproven is refined.
-    minimum = steps.low_rank_minimum
-    monkeypatch.setattr(steps, "LARGE", 0)
-    monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
+    minimum = low_rank_minimum.low_rank_minimum
+    monkeypatch.setattr(low_rank_minimum, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
     refined = conic_path(DATA, penalties=PENALTIES)
     for found in (path, refined):
         assert found.certified
@@ -285,7 +287,7 @@ def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
 
     def lying(problem: LowRank, gamma: np.ndarray, alpha: np.ndarray, penalty: float) -> object:
         found = honest(problem, gamma, alpha, penalty)
-        if penalty == 1.0 and found is not None:
+        if np.all(penalty == 1.0) and found is not None:
             lied.append(penalty)
             return StrengtheningBound(27019.0, found.gamma, found.alpha, found.beta)
         return found
@@ -321,17 +323,54 @@ def test_a_deadline_that_is_past_leaves_the_start(late: bool) -> None:
     deadline = time.perf_counter() + (-1.0 if late else 1e6)
     start = np.full((2, 3), 0.05)
     found = newton(bowl, bowl_hessian, start, deadline)
-    assert found.settled is not late
-    assert np.array_equal(found.point, start) is late
+    assert np.array_equal(found, start) is late
     other = quasi_newton(bowl, start, deadline)
-    assert (other.value > -1 + 1e-6) is late
-    assert other.point.shape == (2, 3)
-    assert late or found.value == pytest.approx(-1.0, abs=1e-12)
+    assert (bowl(other)[0] > -1 + 1e-6) is late
+    assert other.shape == (2, 3)
+    assert late or bowl(found)[0] == pytest.approx(-1.0, abs=1e-12)
 
 
-def test_points_without_a_size_have_no_path() -> None:
-    assert central_point(np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 1.0) is None
-    assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
+def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    y = np.where(X[:, 0] + rng.normal(size=20) > 0, 1, -1)
+    side = np.where(X[:, 0] > 0, 1, -1)
+    few = np.where(np.arange(20) < 2, 1, -1)
+    return {
+        "plain": (X, y), "shifted": (X + 1000, y), "scaled": (X * [1e3, 1e-3, 1.0], y),
+        "copies": (np.repeat(X[:7], 3, axis=0), np.repeat(y[:7], 3)), "tiny": (X, few),
+        "both": (np.repeat(X[:10], 2, axis=0), np.tile([1, -1], 10)), "ties": (np.round(X), y),
+        "separable": (X + 0.3 * side[:, None], side), "one": (X[:, :1], y),
+        "zero": (np.zeros((4, 2)), np.array([1, -1, 1, 1])),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("penalty", [0.1, 40.0])
+@pytest.mark.parametrize("mode", ["penalised", "none", "free"])
+@pytest.mark.parametrize("shape", shapes())
+def test_every_shape_of_data_is_certified_and_agrees(shape: str, mode: str, penalty: float) -> None:
+    """Clarabel's multipliers, certified without low rank, and its last point hold the optimum."""
+    data = TrainingData(*shapes()[shape])
+    words = {"intercept": mode} | ({"intercept_bound": "derived"} if mode == "free" else {})
+    model = tm.conic_sdp(data, penalty=penalty, **words)
+    if shape == "zero" and mode == "none":
+        assert tm.solve(model).objective == pytest.approx(4 * penalty)
+        return
+    result, twin = tm.solve(model), tm.solve(tm.conic_sdp_dual(data, penalty=penalty, **words))
+    assert (result.certificate.verdict, twin.certificate.verdict) == (Verdict.CERTIFIED,) * 2
+    assert "low-rank" in result.message
+    assert result.bound <= -twin.bound
+    assert -twin.certificate.upper <= result.certificate.upper
+    form = standard_form(model)
+    claim = clarabel.run(form, classify(form), Limits())
+    check = CATALOGUE["conic_sdp"].check(model.origin, named_values(model, form, claim.x))
+    assert check.bound.value <= result.certificate.upper * (1 + 1e-12)
+    assert check.violation > 0 or result.bound <= check.objective * (1 + 1e-9)
+
+
+def test_points_without_entries_have_no_optimum() -> None:
+    assert conic_optimum(np.zeros((3, 0)), np.array([1.0, -1.0, 1.0]), 1.0) is None
+    assert conic_optimum(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
 
 
 def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() -> None:
@@ -372,10 +411,3 @@ def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
     assert float(proof.lower) <= result.certificate.upper
     assert result.certificate.bound <= float(proof.upper)
     assert float(proof.upper - proof.lower) <= 1e-6 * float(proof.upper)
-
-
-def test_too_many_points_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, result = solved("conic_sdp", "penalised", 1.0)
-    monkeypatch.setattr(document, "POINT_LIMIT", 10)
-    with pytest.raises(NotProvenError, match="10 points are the most"):
-        document.sdp_document(case, result, None)
