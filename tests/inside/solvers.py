@@ -168,7 +168,7 @@ from tightmargin.solvers.isolated import packed as child_packed
 from tightmargin.solvers.kernel import conflicts as cover
 from tightmargin.solvers.kernel import points as rays
 from tightmargin.solvers.kernel import signed_points as packings_signed_points
-from tightmargin.solvers.kernel.bound import proven_bound, proven_empty
+from tightmargin.solvers.kernel.bound import SparseMultipliers, minorant, proven_bound, proven_empty
 from tightmargin.solvers.kernel.cones import (
     READ,
     Caps,
@@ -248,14 +248,12 @@ from tightmargin.solvers.kernel.tree import (
     DerivedLimit,
     DerivedRow,
     Leaf,
-    SparseMultipliers,
     Step,
     SwitchedRow,
     TreeProof,
     first_rows,
     holds,
     joined,
-    minorant,
     most,
     tree_bound,
 )
