@@ -19,16 +19,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
-from tightmargin.formulations.common.rounded_sums import most_hinge, most_squares
+from tightmargin.formulations.common.rounded_sums import most_hinge, most_squares, score_errors
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, strengthening_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.kernel.statement import CLOSED, closes
@@ -38,39 +38,22 @@ TINY = 1e-300
 SEPARATED = 1e-12  # of the squared size of the points: a margin that is none
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """What the loss is made of, for the points with v > 0 only.
+class Scores(NamedTuple):
+    """What the loss is made of, for the m points with v > 0 only."""
 
-    Attributes
-    ----------
-    inside : array (n,) of bool
-        Which points these are.
-    signed : array (m, k)
-    v, h, T : array (m,)
-    lifted : array (m, r)
-        R' s_i.
-    """
-
-    inside: NDArray[np.bool_]
-    signed: Array
-    v: Array
+    inside: NDArray[np.bool_]  # (n,): which points these are
+    signed: Array  # (m, k)
+    v: Array  # (m,)
     h: Array
     T: Array
-    lifted: Array
+    lifted: Array  # (m, r): R' s_i
 
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """The function of F, and what follows from an F.
+    """The function of F, and what follows from an F."""
 
-    Attributes
-    ----------
-    signed : array (n, k)
-        y_i times the point with its constant entry.
-    """
-
-    signed: Array
+    signed: Array  # (n, k): y_i times the point with its constant entry
 
     @property
     def n(self) -> int:
@@ -99,16 +82,15 @@ class LowRank:
 
     def spent(self, F: Array) -> float:
         """Sum of z."""
-        found = self.scores(F)
-        return float((found.v**2 / found.T).sum())
+        return float(self.z(F).sum())
 
     def most_z(self, F: Array) -> Array:
         """Numbers (n,) that the z of this F do not exceed, every rounding counted.
 
         z = v^2 / (v^2 + h) rises with v and falls with h.
         """
-        products, sizes = self.signed @ F.T, np.abs(self.signed) @ np.abs(F).T
-        off = OUTWARD * (growth(self.k + 4) * sizes + (self.k + 2) * UNDERFLOW)
+        products = self.signed @ F.T
+        off = np.column_stack([score_errors(self.signed, row, 0.0) for row in F])
         v = most_hinge(products[:, 0], off[:, 0])
         lifted = np.maximum(0.0, np.abs(products[:, 1:]) - OUTWARD * off[:, 1:])
         h = (lifted * lifted).sum(axis=1) * (1 - OUTWARD * growth(len(F) + 4))
@@ -132,11 +114,11 @@ class LowRank:
 
     def value_and_gradient(self, F: Array, penalty: Penalty) -> tuple[float, Array]:
         """Objective and its gradient, of the shape of F."""
-        found = self.scores(F)
-        v, h, T, price = found.v, found.h, found.T, self._prices(penalty, found)
-        slopes = np.column_stack([-2 * v * h / T**2, (-2 * v * v / T**2)[:, None] * found.lifted])
+        _, signed, v, h, T, g = found = self.scores(F)
+        price = self._prices(penalty, found)
+        slopes = np.column_stack([-2 * v * h / T**2, (-2 * v * v / T**2)[:, None] * g])
         value = float((F * F).sum()) + float((price * (v * v / T)).sum())
-        return value, 2 * F + (price[:, None] * slopes).T @ found.signed
+        return value, 2 * F + (price[:, None] * slopes).T @ signed
 
     def _prices(self, penalty: Penalty, found: Scores) -> Array:
         return np.broadcast_to(np.asarray(penalty, dtype=float), self.n)[found.inside]
@@ -147,23 +129,22 @@ class LowRank:
         Of v^2 / (v^2 + h) with h = ||g||^2: 2 h (h - 3 v^2) / T^3 in v, 4 v (v^2 - h) g / T^3
         mixed, and 8 v^2 g g' / T^3 - 2 v^2 / T^2 in g; v falls where the product <w~, s> rises.
         """
-        found = self.scores(F)
-        v, h, T, g, signed = found.v, found.h, found.T, found.lifted, found.signed
+        _, signed, v, h, T, g = found = self.scores(F)
         price = self._prices(penalty, found)
         c, k = F.shape
-        whole = np.zeros((c, k, c, k))
-
-        def block(a: int, b: int, weights: Array) -> None:
-            part = signed.T @ ((price * weights)[:, None] * signed)
-            whole[a, :, b, :] = part
-            whole[b, :, a, :] = part
-
-        block(0, 0, 2 * h * (h - 3 * v * v) / T**3)
-        for a in range(1, c):
-            block(a, 0, -4 * v * (v * v - h) * g[:, a - 1] / T**3)
-            for b in range(1, a + 1):
-                own = -2 * v * v / T**2 if a == b else 0.0
-                block(a, b, own + 8 * v * v * g[:, a - 1] * g[:, b - 1] / T**3)
+        whole = np.empty((c, k, c, k))
+        for a in range(c):
+            for b in range(a + 1):
+                if a == 0:
+                    rate = 2 * h * (h - 3 * v * v) / T**3
+                elif b == 0:
+                    rate = -4 * v * (v * v - h) * g[:, a - 1] / T**3
+                else:
+                    rate = 8 * v * v * g[:, a - 1] * g[:, b - 1] / T**3
+                    rate -= (a == b) * 2 * v * v / T**2
+                whole[a, :, b, :] = whole[b, :, a, :] = signed.T @ (
+                    (price * rate)[:, None] * signed
+                )
         matrix = whole.reshape(c * k, c * k)
         matrix[np.diag_indices(c * k)] += 2.0
         return matrix
@@ -252,17 +233,7 @@ HALVINGS = 60
 def newton(
     function: Function, hessian: Hessian, start: Array, deadline: float | None = None
 ) -> Array:
-    """Where a smooth function of a small array has a local minimum.
-
-    Parameters
-    ----------
-    function : callable
-        Point -> (value, gradient of the same shape).
-    hessian : callable
-        Point -> (size, size).
-    deadline : float, optional
-        Of time.perf_counter().
-    """
+    """A local minimum of a smooth function of a small array, by its gradient and Hessian."""
     point = start
     value, gradient = function(point)
     radius = max(1.0, float(np.linalg.norm(point)))
@@ -339,13 +310,13 @@ def quasi_newton(function: Function, start: Array, deadline: float | None = None
     return np.asarray(answer.x).reshape(start.shape)
 
 
-# --- Minimum over all ranks of the low-rank form of the conic SDP: descend, and add a row if
-#     needed
-# The staircase of Boumal, Voroninski & Bandeira 2016: where the slope Q in W has a negative
-# eigenvalue at a stationary F, its eigenvector becomes a further row; otherwise F is the optimum.
+# --- Minimum over all ranks: descend, and add rows where they lower the value -------------------
+# The staircase of Boumal, Voroninski & Bandeira 2016: where the slope Q in W has negative
+# eigenvalues at a stationary F, eigenvectors become further rows; otherwise F is the optimum.
 
 
 NEGATIVE = -1e-9  # an eigenvalue of Q, whose other part is I
+ROWS = 3  # at a time: a descent with a row too few takes longer than one with rows too many
 LARGE = 1000  # numbers in F beyond which L-BFGS goes first
 LEFT = 1e-5  # of ||F||: a slope that a descent has not finished with
 SHORT = 1e-8  # of ||F||: a row that is none
@@ -359,8 +330,6 @@ def low_rank_minimum(
 
     Where points lie on their margin with nothing in W to spare, z jumps: a descent that meets this
     may stay there with a slope left, and is begun again from 0.
-
-    The rank follows from the data. Nothing is proven here: see LowRank.proof.
     """
     nothing = np.zeros((1, problem.k))
     F = _staircase(problem, penalty, nothing if start is None else start, deadline)
@@ -376,46 +345,34 @@ def low_rank_minimum(
 def _staircase(problem: LowRank, penalty: Penalty, F: Array, deadline: float | None) -> Array:
     for _ in range(problem.k + 1):
         F = compressed(_descend(problem, penalty, F, deadline), SHORT)
-        if is_late(deadline):
-            break
         eigenvalues, vectors = np.linalg.eigh(problem.slope(F, penalty))
-        if eigenvalues[0] >= NEGATIVE:
+        added = vectors[:, :ROWS][:, eigenvalues[:ROWS] < NEGATIVE].T
+        if not len(added) or is_late(deadline):
             break
-        longer = _with_row(problem, penalty, F, vectors[:, 0])
-        if longer is None:
+        value = problem.value(F, penalty)
+        lengths = LENGTHS * np.sqrt(value)  # ||F||^2 is below the value at any optimum
+        longer = [np.vstack([F, length * added]) for length in lengths]
+        values = [problem.value(G, penalty) for G in longer]
+        if min(values) >= value:
             break
-        F = longer
+        F = longer[int(np.argmin(values))]
     return F
 
 
 def refined(problem: LowRank, penalty: Penalty, F: Array, deadline: float | None = None) -> Array:
     """F after Newton's method, whatever its size."""
-    return compressed(_newton(problem, penalty, F, deadline), SHORT)
+    return compressed(_descend(problem, penalty, F, deadline, large=F.size), SHORT)
 
 
-def _descend(problem: LowRank, penalty: Penalty, F: Array, deadline: float | None) -> Array:
-    if F.size <= LARGE:
-        return _newton(problem, penalty, F, deadline)
-    return quasi_newton(lambda G: problem.value_and_gradient(G, penalty), F, deadline)
+def _descend(
+    problem: LowRank, penalty: Penalty, F: Array, deadline: float | None, large: int | None = None
+) -> Array:
+    def function(G: Array) -> tuple[float, Array]:
+        return problem.value_and_gradient(G, penalty)
 
-
-def _newton(problem: LowRank, penalty: Penalty, F: Array, deadline: float | None) -> Array:
-    return newton(
-        lambda G: problem.value_and_gradient(G, penalty),
-        lambda G: problem.hessian(G, penalty),
-        F,
-        deadline,
-    )
-
-
-def _with_row(problem: LowRank, penalty: Penalty, F: Array, direction: Array) -> Array | None:
-    """F with a multiple of a row added, None where no multiple lowers the value."""
-    value = problem.value(F, penalty)
-    longest = np.sqrt(value)  # ||F||^2 is below the value at any optimum
-    tried = [np.vstack([F, length * longest * direction]) for length in LENGTHS]
-    values = [problem.value(G, penalty) for G in tried]
-    best = int(np.argmin(values))
-    return tried[best] if values[best] < value else None
+    if F.size > (LARGE if large is None else large):
+        return quasi_newton(function, F, deadline)
+    return newton(function, lambda G: problem.hessian(G, penalty), F, deadline)
 
 
 # --- An optimum with its proof -------------------------------------------------------------------
@@ -445,20 +402,17 @@ def proven_minimum(
 ) -> tuple[Array, StrengtheningBound | None, str]:
     """F at a penalty, the bound that proves it, and LOW_RANK or HARD_MARGIN."""
 
-    def better(F: Array, *, than: StrengtheningBound | None = None) -> StrengtheningBound | None:
-        return larger_bound(problem.proof(F, penalty), than)
-
     def is_open() -> bool:
         return proof is None or not closed(problem.value(F, penalty), proof.value, tolerance)
 
     F = low_rank_minimum(problem, penalty, start, deadline)
-    proof, method = better(F), LOW_RANK
+    proof, method = problem.proof(F, penalty), LOW_RANK
     if is_open() and F.size > LARGE:
         F = refined(problem, penalty, F, deadline)
-        proof = better(F, than=proof)
+        proof = larger_bound(proof, problem.proof(F, penalty))
     if is_open() and problem.hard_margin is not None:
         machine, alpha = problem.hard_margin
-        proof, known = larger_bound(problem.bound(alpha**2 / penalty, alpha, penalty), proof), proof
+        known, proof = proof, larger_bound(proof, problem.bound(alpha**2 / penalty, alpha, penalty))
         method = LOW_RANK if proof is known else HARD_MARGIN
         if problem.value(machine, penalty) < problem.value(F, penalty):
             F, method = machine, HARD_MARGIN
@@ -468,10 +422,10 @@ def proven_minimum(
 def larger_bound(
     first: StrengtheningBound | None, second: StrengtheningBound | None
 ) -> StrengtheningBound | None:
-    """The larger of two bounds, the second one of two that are equal."""
+    """The larger of two bounds, the first one of two that are equal."""
     if first is None or second is None:
         return first or second
-    return first if first.value > second.value else second
+    return second if second.value > first.value else first
 
 
 def off_the_margin(problem: LowRank, penalty: Penalty, F: Array, tolerance: float) -> Array:
@@ -497,22 +451,12 @@ LEAP = 20.0  # largest factor between two prices
 USUAL_SLOPE = -0.6  # of the logarithms, before there are two trials
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """The optimum at one price.
+class Trial(NamedTuple):
+    """The optimum at one price."""
 
-    Attributes
-    ----------
-    price : float
-        A penalty, or the multiplier of W_bb <= B^2.
-    F : array (1 + r, k)
-    amount : float
-        Sum of z, or W_bb.
-    """
-
-    price: float
-    F: Array
-    amount: float
+    price: float  # a penalty, or the multiplier of W_bb <= B^2
+    F: Array  # (1 + r, k)
+    amount: float  # sum of z, or W_bb
 
 
 def at_amount(
@@ -522,17 +466,10 @@ def at_amount(
     is_near: Callable[[Trial], bool],
     known: Sequence[Trial] = (),
 ) -> Trial:
-    """The trial nearest to an amount.
+    """The trial nearest to an amount above 0.
 
-    Parameters
-    ----------
-    trial : callable(price, F to start from) -> Trial
-    amount : float
-        Above 0.
-    first : float or None
-        Price to begin with; None for what the known trials say.
-    is_near : callable(Trial) -> bool
-        Whether a trial is near enough, or there is no time for another.
+    `trial` takes a price and the F to start from; without a first price the known trials say where
+    to begin; `is_near` also ends the search where there is no time for another trial.
     """
     seen = list(known)
     low = max((t.price for t in seen if t.amount > amount), default=0.0)
@@ -581,27 +518,14 @@ INSIDE_BOUND = 1e-12  # share of B that rounding may take the intercept beyond i
 
 @dataclass(frozen=True, eq=False)
 class ConicOptimum:
-    """Nearly optimal points of the SDP and of its dual.
+    """Nearly optimal points of the SDP and of its dual."""
 
-    Attributes
-    ----------
-    F : array (1 + r, k)
-        Rows w~ and R'.
-    gamma, alpha : array (n,)
-    beta : float
-        Price of W_bb where the intercept is free; 0 where it is not.
-    value : float
-        Objective of the SDP at F.
-    method : str
-        LOW_RANK or HARD_MARGIN.
-    """
-
-    F: Array
-    gamma: Array
-    alpha: Array
-    beta: float
-    value: float
-    method: str
+    F: Array  # (1 + r, k): rows w~ and R'
+    gamma: Array  # (n,)
+    alpha: Array  # (n,)
+    beta: float  # price of W_bb where the intercept is free, 0 where it is not
+    value: float  # objective of the SDP at F
+    method: str  # LOW_RANK or HARD_MARGIN
 
     @property
     def W(self) -> Array:  # noqa: N802
@@ -618,29 +542,37 @@ def conic_optimum(
 ) -> ConicOptimum | None:
     """The SDP by its low-rank form; None where it has no points, no entries, or B = 0.
 
-    Parameters
-    ----------
-    points : array (n, k)
-        With their constant entry last, if there is one.
-    prices : number or array (n,)
-        Penalty of each point.
-    bound_on_b : float, optional
-        B where the intercept is free.
-    deadline : float, optional
-        Of time.perf_counter().
+    The points have their constant entry last, if there is one; `bound_on_b` is B where the
+    intercept is free.
     """
     if not points.size or bound_on_b == 0:
         return None
-    signed = y[:, None] * points
+    signed, units = y[:, None] * points, np.ones(points.shape[1])
+    start, beta = None, 0.0
+    if bound_on_b is not None:
+        found = _at_bound(signed, prices, bound_on_b, deadline)
+        start, beta = found.F, found.price
+        units[-1] = 1 / math.sqrt(beta)
+        start = start / units
+    problem = LowRank(signed * units)
+    F, proof, method = proven_minimum(problem, prices, start, deadline)
+    F = off_the_margin(problem, prices, F, CLOSED)
+    gamma, alpha = problem.multipliers(F, prices) if proof is None else (proof.gamma, proof.alpha)
     if bound_on_b is None:
-        return _with_multipliers(LowRank(signed), prices, None, 0.0, deadline)
+        return ConicOptimum(F, gamma, alpha, beta, problem.value(F, prices), method)
+    F = F * units
+    size = float(np.linalg.norm(F[:, -1]))
+    F[:, -1] *= (1 - INSIDE_BOUND) * bound_on_b / size if size > 0 else 0.0
+    value = float((F[:, :-1] ** 2).sum() + (prices * LowRank(signed).z(F)).sum())
+    return ConicOptimum(F, gamma, alpha, beta, value, method)
+
+
+def _at_bound(signed: Array, prices: Penalty, bound_on_b: float, deadline: float | None) -> Trial:
+    """The optimum at the price of W_bb at which it is B^2."""
     most = bound_on_b**2
 
-    def in_units(beta: float) -> Array:
-        return np.append(np.ones(points.shape[1] - 1), 1 / math.sqrt(beta))
-
     def trial(beta: float, start: Array | None) -> Trial:
-        units = in_units(beta)
+        units = np.append(np.ones(signed.shape[1] - 1), 1 / math.sqrt(beta))
         start = None if start is None else start / units
         F = low_rank_minimum(LowRank(signed * units), prices, start, deadline) * units
         return Trial(beta, F, float((F[:, -1] ** 2).sum()))
@@ -651,26 +583,8 @@ def conic_optimum(
         return off <= ON_THE_BOUND * value or is_late(deadline)
 
     # B^2 beta is at most the value, and that at most the sum of the prices.
-    largest = float(np.broadcast_to(prices, len(y)).sum()) / most
-    end = at_amount(trial, most, largest, is_near)
-    units = in_units(end.price)
-    found = _with_multipliers(LowRank(signed * units), prices, end.F / units, end.price, deadline)
-    F = found.F * units
-    size = float(np.linalg.norm(F[:, -1]))
-    F[:, -1] *= (1 - INSIDE_BOUND) * bound_on_b / size if size > 0 else 0.0
-    value = LowRank(signed).value(F, prices) - float((F[:, -1] ** 2).sum())
-    return replace(found, F=F, value=value)
-
-
-def _with_multipliers(
-    problem: LowRank, prices: Penalty, start: Array | None, beta: float, deadline: float | None
-) -> ConicOptimum:
-    F, proof, method = proven_minimum(problem, prices, start, deadline)
-    F = off_the_margin(problem, prices, F, CLOSED)
-    gamma, alpha = problem.multipliers(F, prices)
-    if proof is not None:
-        gamma, alpha = proof.gamma, proof.alpha
-    return ConicOptimum(F, gamma, alpha, beta, problem.value(F, prices), method)
+    largest = float(np.broadcast_to(prices, len(signed)).sum()) / most
+    return at_amount(trial, most, largest, is_near)
 
 
 def is_late(deadline: float | None) -> bool:

@@ -35,7 +35,7 @@ from tightmargin.solvers.kernel.statement import LowerBound
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.conic import conic_multipliers
 from tightmargin.solvers.model.convexity import classify
-from tightmargin.solvers.model.names import multipliers_by_name, named_values, point_with
+from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.model.reader import standard_form
 from tightmargin.solvers.proof_files.write import NotProvenError, optimum_document
 from tightmargin.solvers.registry import (
@@ -54,32 +54,30 @@ CLOSED_ENTRIES = (PRIMAL, "conic_sdp_literal", "conic_sdp_eliminated", DUAL)
 WRITTEN_ENTRIES = (PRIMAL, "conic_sdp_eliminated")
 
 
+def _numbers(origin: Origin) -> tuple[Array, Array, float | None]:
+    """Points (n, k), prices (n,) and B, which is derived for a 0-1 loss: its M keeps an optimum."""
+    p, stated = origin.parameters, origin.parameters.get("intercept_bound")
+    if is_zero_one(origin):
+        stated = "derived" if p["intercept"] == "free" else None
+    bound_on_b = intercept_bound_value(origin.data, p["penalty"], p["intercept"], stated)
+    return augmented(origin.data, p["intercept"]), origin.data.prices(p["penalty"]), bound_on_b
+
+
 def optimum_of(origin: Origin, seconds: float | None = None) -> ConicOptimum | None:
     """Nearly optimal points of a model of the pair and of its dual."""
     deadline = None if seconds is None else time.perf_counter() + seconds
-    prices = origin.data.prices(origin.parameters["penalty"])
-    points = augmented(origin.data, origin.parameters["intercept"])
+    points, prices, bound_on_b = _numbers(origin)
     with live_line("low-rank form"):
-        return conic_optimum(points, origin.data.y, prices, _bound_on_b(origin), deadline)
-
-
-def _bound_on_b(origin: Origin) -> float | None:
-    """B of a free intercept: derived for a 0-1 loss, whose M keeps an optimum."""
-    p = origin.parameters
-    stated = p.get("intercept_bound")
-    if is_zero_one(origin):
-        stated = "derived" if p["intercept"] == "free" else None
-    return intercept_bound_value(origin.data, p["penalty"], p["intercept"], stated)
+        return conic_optimum(points, origin.data.y, prices, bound_on_b, deadline)
 
 
 def bound_of_multipliers(
     origin: Origin, gamma: Array, alpha: Array, words: str = CLOSED_FORM
 ) -> Lemma | None:
     """Lower bound on a model of the primal, or on the 0-1 loss, from any gamma and alpha (n,)."""
-    prices = origin.data.prices(origin.parameters["penalty"])
-    points = augmented(origin.data, origin.parameters["intercept"])
+    points, prices, bound_on_b = _numbers(origin)
     found = strengthening_bound(
-        points, origin.data.y, gamma, alpha, penalty=prices, bound_on_b=_bound_on_b(origin)
+        points, origin.data.y, gamma, alpha, penalty=prices, bound_on_b=bound_on_b
     )
     return None if found is None else Lemma(found.value, words, found.hypotheses(prices))
 
@@ -99,9 +97,18 @@ def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
             "method low-rank needs points with entries, and an intercept_bound above 0"
         )
     bound, message = bound_of_multipliers(origin, found.gamma, found.alpha), ""
-    if bound is None or not closed(found.value, bound.value):
-        left = None if left is None else left - (time.perf_counter() - started)
-        found, bound, message = _with_interior_point(origin, found, bound, left)
+    left = None if left is None else left - (time.perf_counter() - started)
+    if bound is None or not closed(found.value, bound.value):  # the multipliers of a solver, then
+        message = "time limit"
+        if left is None or left > 0:
+            model = CATALOGUE[DUAL].build(origin.data, **origin.parameters)
+            other = by_interior_point(model, "auto", left)
+            message = other.message
+            if other.gamma is not None and other.alpha is not None:
+                lemma = bound_of_multipliers(origin, other.gamma, other.alpha)
+                if lemma is not None and (bound is None or lemma.value > bound.value):
+                    found = replace(found, gamma=other.gamma, alpha=other.alpha, method=INTERIOR)
+                    bound = lemma
     proven = bound is not None and closed(found.value, bound.value)
     k = found.F.shape[1]
     large = origin.data.n * k * (k + 1) // 2 >= LARGE
@@ -117,26 +124,12 @@ def _by_low_rank(origin: Origin, limits: Limits) -> Finding:
     )
 
 
-def _with_interior_point(
-    origin: Origin, found: ConicOptimum, bound: Lemma | None, seconds: float | None
-) -> tuple[ConicOptimum, Lemma | None, str]:
-    """The better point and the better multipliers of the low-rank form and of a solver."""
-    if seconds is not None and seconds <= 0:
-        return found, bound, "time limit"
-    model = CATALOGUE[DUAL].build(origin.data, **origin.parameters)
-    other = by_interior_point(model, "auto", seconds)
-    if other.gamma is not None and other.alpha is not None:
-        lemma = bound_of_multipliers(origin, other.gamma, other.alpha)
-        if lemma is not None and (bound is None or lemma.value > bound.value):
-            found = replace(found, gamma=other.gamma, alpha=other.alpha, method=INTERIOR)
-            bound = lemma
-    return found, bound, other.message
-
-
 def _primal_values(origin: Origin, found: ConicOptimum) -> Values:
     d, weight = origin.data.d, found.F[0]
-    values = {"w": weight[:d], "W": found.W}
-    return values | ({"b": weight[d]} if len(weight) > d else {})
+    values = {"w": weight[:d], "W": found.W} | ({"b": weight[d]} if len(weight) > d else {})
+    check = CATALOGUE[PRIMAL].check
+    assert check is not None
+    return values | dict(check(origin, values).repaired)
 
 
 # --- Bounds and points where a gap is left open ---------------------------------------------------
@@ -179,13 +172,9 @@ def _by_primal(origin: Origin, found: ConicOptimum) -> Lemma | None:
     Both models are made of the same doubles x~_i x~_i' and B^2, so that it holds in exact
     arithmetic: gamma T + penalty z >= 2 alpha p for every point, and the rest is sdp_dual.py.
     """
-    entry = CATALOGUE[PRIMAL]
-    model = entry.build(origin.data, **origin.parameters)
+    model = CATALOGUE[PRIMAL].build(origin.data, **origin.parameters)
     form = standard_form(model)
     x = point_with(model, form, np.zeros(form.n), _primal_values(origin, found))
-    assert entry.check is not None
-    repaired = entry.check(model.origin, named_values(model, form, x)).repaired
-    x = point_with(model, form, x, repaired)
     point = exact_point(form, classify(form), x, Limits())
     if point is None:
         return None
@@ -235,10 +224,7 @@ WORK_LIMIT = 1_000_000  # points times entries of W: a second or two
 def relaxation_bound(origin: Origin, limits: Limits) -> tuple[Lemma | None, Mapping[str, Any]]:
     """Lower bound on a 0-1 loss problem from its SDP relaxation, with what proves it again.
 
-    Returns
-    -------
-    (None, {})
-        Another problem, or too many points or features.
+    (None, {}) for another problem, or too many points or features.
     """
     n, k = origin.data.n, origin.data.d + 1
     if is_over() or not is_zero_one(origin) or n * k * k > WORK_LIMIT:
@@ -291,13 +277,7 @@ LEFT_OUT, INSIDE_WRITTEN = 1e-8, 1e-10
 
 
 def sdp_document(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
-    """The document of a result of conic_sdp or conic_sdp_eliminated as they are built.
-
-    Raises
-    ------
-    NotProvenError
-        The low-rank form has no optimum there.
-    """
+    """The document of a result of conic_sdp or conic_sdp_eliminated as they are built."""
     origin = case.origin
     assert origin is not None
     found = optimum_of(origin, seconds)
@@ -311,12 +291,10 @@ def sdp_document(case: Case, result: SolveResult, seconds: float | None) -> dict
 
 
 def _duals(origin: Origin, found: ConicOptimum, *, eliminated: bool) -> dict[str, Array]:
-    p = origin.parameters
-    prices = origin.data.prices(p["penalty"])
+    points, prices, bound_on_b = _numbers(origin)
     gamma, alpha = (1 - LEFT_OUT) * found.gamma, (1 - LEFT_OUT) * found.alpha
-    points = augmented(origin.data, p["intercept"])
     D = np.ones(points.shape[1])
-    if p["intercept"] == "free":
+    if bound_on_b is not None:
         D[-1] = found.beta
     Q = np.diag(D) - points.T @ (gamma[:, None] * points)
     c = points.T @ ((alpha - gamma) * origin.data.y)
@@ -326,7 +304,7 @@ def _duals(origin: Origin, found: ConicOptimum, *, eliminated: bool) -> dict[str
     cone = np.column_stack([(prices + gamma) / 2, -half if eliminated else half, -alpha])
     duals = {"lifted": gamma, "hinge": 2 * alpha, "outer": outer}
     duals["quotients.cone" if eliminated else "inside"] = cone
-    return duals | ({"intercept_row": np.array(-found.beta)} if p["intercept"] == "free" else {})
+    return duals | ({} if bound_on_b is None else {"intercept_row": np.array(-found.beta)})
 
 
 register_method(

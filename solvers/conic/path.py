@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,11 +89,7 @@ def point_of_spend(
     tolerance: float = 1e-6,
     deadline: float | None = None,
 ) -> Trial:
-    """Optimum at the penalty whose sum of z is `spend`, in (0, n].
-
-    Of `known` optima the last is the start. What the sum of z is off may cost this tolerance, a
-    share of ||F||^2, times SHARE; after the deadline the nearest optimum is returned.
-    """
+    """Optimum at the penalty whose sum of z is `spend`, in (0, n]: the nearest at the deadline."""
     # Up to 1 over the norm of sum_i x~_i x~_i', w = 0 and W = 0 are optimal.
     largest = float(np.linalg.eigvalsh(problem.signed.T @ problem.signed)[-1])
     idle = 1 / max(largest, 1e-300)
@@ -126,10 +122,9 @@ def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
         return np.vstack([F, t * np.eye(problem.k)])
 
     build = longer if problem.most_spent(longer(1.0)) <= spend else wider
-    high = 1.0
+    low, high = 0.0, 1.0
     while problem.most_spent(build(high)) > spend:
         high *= 2
-    low = 0.0
     for _ in range(60):
         middle = np.sqrt(low * high) if low > 0 else high * 1e-3
         low, high = (low, middle) if problem.most_spent(build(middle)) <= spend else (middle, high)
@@ -244,26 +239,14 @@ class ConicPath(PathResult[ConicRow], Drawn):
 # --- A conic SDP by an interior-point solver, handed back as a factor and as multipliers ---------
 
 
-@dataclass(frozen=True, eq=False)
-class ConicSolution:
-    """What a solver found.
+class ConicSolution(NamedTuple):
+    """What a solver found."""
 
-    Attributes
-    ----------
-    message : str
-        Solver and status.
-    F : array (1 + r, k) or None
-    gamma, alpha : array (n,) or None
-        Multipliers at a penalty.
-    bound, penalty : float or None
-        With a budget: the proven bound and the penalty that proves it.
-    """
-
-    message: str
-    F: Array | None = None
-    gamma: Array | None = None
+    message: str  # solver and status
+    F: Array | None = None  # (1 + r, k)
+    gamma: Array | None = None  # (n,), multipliers at a penalty
     alpha: Array | None = None
-    bound: float | None = None
+    bound: float | None = None  # with a budget: proven, by the penalty
     penalty: float | None = None
 
 
@@ -294,14 +277,12 @@ def by_interior_point(model: Any, solver: str, time_limit: float | None) -> Coni
 
 FEASIBLE = "W = F'F, and z from its formula"
 RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts
+Visited = tuple[float, Array, float, float, str, str]  # penalty, F, value, its upper end, words
 
 
 @dataclass(eq=False)
 class ConicRows:
-    """Rows so far, the last point and the best multipliers.
-
-    Penalties are visited in rising order, budgets in falling order.
-    """
+    """Rows so far, the last point and the best multipliers: rising penalties, falling budgets."""
 
     data: TrainingData | GramData
     problem: LowRank
@@ -313,7 +294,7 @@ class ConicRows:
     rows: list[ConicRow] = field(default_factory=list)
     known: list[Trial] = field(default_factory=list)
     multipliers: StrengtheningBound | None = None  # the best so far; they travel, no bound does
-    bound: float = -math.inf  # of the SDP at the penalty or budget of the row
+    bound: float = -math.inf  # of the row, its gamma and what it rests on
     strengthening: Array | None = None
     hypotheses: Mapping[str, bool] = field(default_factory=dict)
 
@@ -321,12 +302,42 @@ class ConicRows:
         """Add the row of one penalty or budget."""
         started = time.perf_counter()
         deadline = None if self.time_limit is None else started + self.time_limit
-        row = (self._budget if self.by_budget else self._penalty)(number, started, deadline)
+        visited = self._budget if self.by_budget else self._penalty
+        penalty, F, value, most, method, message = visited(number, deadline)
+        if self.bound > most:  # a bound above what the point attains is none
+            words = f"the bound {self.bound:.9g} exceeds the value {most:.9g}: neither is proven"
+            message = f"{message}; {words}" if message else words
+            self.bound, self.multipliers, self.strengthening = -math.inf, None, None
+        entry = "conic_sdp_budget" if self.by_budget else "conic_sdp"
+        subject = (entry, number, self.data.sha256, self.intercept)
+        lemma = Lemma(self.bound, PROOF, self.hypotheses) if math.isfinite(self.bound) else None
+        z, weight, n = self.problem.z(F), F[0], self.data.n
+        parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
+        gamma = np.full(n, np.nan) if self.strengthening is None else self.strengthening
+        has_intercept = self.intercept != "none"
+        row = ConicRow(
+            penalty=penalty,
+            budget=number if self.by_budget else float(z.sum()) / n,
+            spent=float(z.sum()) / n,
+            objective=value,
+            attained=point_by_formula(subject, value, excess(most, value), FEASIBLE),
+            below=by_lemma(subject, lemma),
+            tolerance=self.tolerance,
+            method=method,
+            stop=message,
+            w=weight[:-1] if has_intercept else weight,
+            b=float(weight[-1]) if has_intercept else 0.0,
+            factor=F,
+            z=z,
+            strengthening=gamma,
+            rank=int((parts > RANK * float((F * F).sum())).sum()),
+            errors=int((self.problem.signed @ weight <= 0).sum()),
+            seconds=time.perf_counter() - started,
+            lemma=lemma,
+        )
         self.rows.append(row)
 
-    # --- one penalty -----------------------------------------------------------------------------
-
-    def _penalty(self, penalty: float, started: float, deadline: float | None) -> ConicRow:
+    def _penalty(self, penalty: float, deadline: float | None) -> Visited:
         problem = self.problem
         last, self.multipliers = self.multipliers, None
         self.bound, self.strengthening = -math.inf, None
@@ -349,8 +360,8 @@ class ConicRows:
                 F, method = found.F, INTERIOR
         self.known = [Trial(penalty, F, problem.spent(F))]
         F = off_the_margin(problem, penalty, F, self.tolerance)
-        value, most = problem.value(F, penalty), problem.most_value(F, penalty)
-        return self._row(penalty, None, value, most, self.bound, F, method, message, started)
+        most = problem.most_value(F, penalty)
+        return penalty, F, problem.value(F, penalty), most, method, message
 
     def _keep(self, proof: StrengtheningBound | None, penalty: float) -> bool:
         """Take the better bound; whether it was this one."""
@@ -360,88 +371,49 @@ class ConicRows:
         self.hypotheses = proof.hypotheses(penalty)
         return True
 
-    # --- one budget ------------------------------------------------------------------------------
-
-    def _budget(self, budget: float, started: float, deadline: float | None) -> ConicRow:
+    def _budget(self, budget: float, deadline: float | None) -> Visited:
         problem, spend = self.problem, rounded_down(Fraction(budget) * self.data.n)
         found = point_of_spend(problem, spend, self.known, self.tolerance, deadline)
         self.known = [*self.known[-1:], found]
-        F, lower = self._within(found.F, found.price, spend)
-        if found.F.size > LARGE and not closed(float((F * F).sum()), lower, self.tolerance):
-            sharper = refined(problem, found.price, found.F, deadline)
-            F, lower = self._within(sharper, found.price, spend)
         penalty, method, message = found.price, LOW_RANK, ""
-        if not closed(float((F * F).sum()), lower, self.tolerance):
+        F = self._within(found.F, penalty, spend)
+        if found.F.size > LARGE and self._is_open(F):
+            F = self._within(refined(problem, penalty, found.F, deadline), penalty, spend)
+        if self._is_open(F):
             model = conic_sdp_budget(self.data, budget=budget, intercept=self.intercept)
             other = self._asked(model, deadline)
             message = other.message
-            if other.bound is not None and other.bound > lower:
-                lower, self.strengthening, method = other.bound, None, INTERIOR
+            if other.bound is not None and other.bound > self.bound:
+                self.bound, self.strengthening, method = other.bound, None, INTERIOR
                 self.hypotheses = {"the bound of the SDP is proven by its certificate": True}
                 penalty = penalty if other.penalty is None else other.penalty
             if other.F is not None:
                 feasible = within_budget(problem, other.F, spend)
                 if (feasible * feasible).sum() < (F * F).sum():
                     F, method = feasible, INTERIOR
-        value = float((F * F).sum())
         most = most_squares(F) if problem.most_spent(F) <= spend else math.inf
-        return self._row(penalty, budget, value, most, lower, F, method, message, started)
+        return penalty, F, float((F * F).sum()), most, method, message
 
-    def _within(self, F: Array, penalty: float, spend: float) -> tuple[Array, float]:
-        """A point that keeps the budget, and the bound of its penalty, whose gamma is kept."""
-        lower, self.strengthening = 0.0, np.zeros(self.data.n)
+    def _within(self, F: Array, penalty: float, spend: float) -> Array:
+        """A point that keeps the budget; the bound of its penalty is kept with its gamma."""
+        self.bound, self.strengthening = 0.0, np.zeros(self.data.n)
         self.hypotheses = {"W is semidefinite: its trace is not negative": True}
         proof = self.problem.proof(F, penalty)
         if proof is not None:
             value = budget_value(proof.value, penalty, spend)
-            if value > lower:
-                lower, self.strengthening = value, proof.gamma
+            if value > self.bound:
+                self.bound, self.strengthening = value, proof.gamma
                 self.hypotheses = proof.hypotheses(penalty)
-        return within_budget(self.problem, F, spend), lower
+        return within_budget(self.problem, F, spend)
 
-    # --- both ------------------------------------------------------------------------------------
+    def _is_open(self, F: Array) -> bool:
+        return not closed(float((F * F).sum()), self.bound, self.tolerance)
 
     def _asked(self, model: Any, deadline: float | None) -> ConicSolution:
         if is_late(deadline):
             return ConicSolution("time limit")
         left = None if deadline is None else deadline - time.perf_counter()
         return by_interior_point(model, self.solver, left)
-
-    def _row(
-        self, penalty: float, budget: float | None, value: float, most: float, lower: float,
-        F: Array, method: str, message: str, started: float,
-    ) -> ConicRow:  # fmt: skip
-        if lower > most:  # a bound above what the point attains is none
-            words = f"the bound {lower:.9g} exceeds the value {most:.9g}: neither is proven"
-            lower, message = -math.inf, f"{message}; {words}" if message else words
-            self.multipliers, self.strengthening = None, None
-        entry = ("conic_sdp", penalty) if budget is None else ("conic_sdp_budget", budget)
-        subject = (*entry, self.data.sha256, self.intercept)
-        lemma = Lemma(lower, PROOF, self.hypotheses) if math.isfinite(lower) else None
-        z, weight, n = self.problem.z(F), F[0], self.data.n
-        parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
-        gamma = np.full(n, np.nan) if self.strengthening is None else self.strengthening
-        has_intercept = self.intercept != "none"
-        return ConicRow(
-            penalty=penalty,
-            budget=float(z.sum()) / n if budget is None else budget,
-            spent=float(z.sum()) / n,
-            objective=value,
-            attained=point_by_formula(subject, value, excess(most, value), FEASIBLE),
-            below=by_lemma(subject, lemma),
-            tolerance=self.tolerance,
-            method=method,
-            stop=message,
-            w=weight[:-1] if has_intercept else weight,
-            b=float(weight[-1]) if has_intercept else 0.0,
-            factor=F,
-            z=z,
-            strengthening=gamma,
-            rank=int((parts > RANK * float((F * F).sum())).sum()),
-            errors=int((self.problem.signed @ weight <= 0).sum()),
-            seconds=time.perf_counter() - started,
-            lemma=lemma,
-        )
 
 
 MODES = ("penalised", "none")
@@ -504,10 +476,16 @@ def conic_path(
     if penalties is not None and budgets is not None:
         raise ValueError("give penalties or budgets, not both: a budget is a penalty of its own")
     problem = low_rank_problem(data, intercept)
-    if penalties is None and budgets is None:
-        penalties = penalty_grid(data, intercept=intercept).tolist()
-    wanted = _wanted(problem, penalties, None if budgets is None else list(budgets))
-    parameter = "penalty" if budgets is None else "budget"
+    if budgets is None:
+        given = penalty_grid(data, intercept=intercept) if penalties is None else penalties
+        parameter, wanted = "penalty", sorted({positive("penalty", number) for number in given})
+    else:
+        shares = {budget_share(budget) for budget in budgets}
+        parameter, wanted = "budget", sorted(shares, reverse=True)
+        for share in wanted:
+            refuse_unreachable(problem, share * problem.n)
+    if not wanted:
+        raise ValueError(f"{'penalties' if budgets is None else 'budgets'} is empty: name one")
     path = ConicRows(data, problem, intercept, tolerance, time_limit, solver, budgets is not None)
     waiting = list(wanted)
     with telling("conic path", progress) as say:
@@ -521,21 +499,6 @@ def conic_path(
                 break
             waiting.pop(0)
     return ConicPath(tuple(path.rows), parameter, data, intercept, tolerance, tuple(waiting))
-
-
-def _wanted(
-    problem: LowRank, penalties: Iterable[float] | None, budgets: Iterable[float] | None
-) -> list[float]:
-    """Rising penalties, or falling budgets, checked."""
-    if penalties is not None:
-        found = sorted({positive("penalty", penalty) for penalty in penalties})
-    else:
-        found = sorted({budget_share(budget) for budget in budgets or ()}, reverse=True)
-        for budget in found:
-            refuse_unreachable(problem, budget * problem.n)
-    if not found:
-        raise ValueError(f"{'penalties' if budgets is None else 'budgets'} is empty: name one")
-    return found
 
 
 @unweighted_unlike("conic_sdp")

@@ -174,7 +174,7 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(low_rank_minimum, "_newton", None)
+        patch.setattr(low_rank_minimum, "newton", None)
         path = conic_path(DATA, penalties=PENALTIES)
     # A large point that L-BFGS leaves unproven is refined.
     minimum = low_rank_minimum.low_rank_minimum
