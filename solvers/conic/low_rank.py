@@ -24,7 +24,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
@@ -36,17 +35,6 @@ from tightmargin.solvers.kernel.statement import CLOSED, closes
 Penalty: TypeAlias = float | Array
 TINY = 1e-300
 SEPARATED = 1e-12  # of the squared size of the points: a margin that is none
-
-
-class Scores(NamedTuple):
-    """What the loss is made of, for the m points with v > 0 only."""
-
-    inside: NDArray[np.bool_]  # (n,): which points these are
-    signed: Array  # (m, k)
-    v: Array  # (m,)
-    h: Array
-    T: Array
-    lifted: Array  # (m, r): R' s_i
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +53,17 @@ class LowRank:
         """Length of w~."""
         return self.signed.shape[1]
 
-    def scores(self, F: Array) -> Scores:
-        """v, h and T of the points with v > 0."""
+    def scores(self, F: Array) -> tuple[Array, Array, Array, Array]:
+        """v (0 where it is negative), h and T (n,), and R' s_i (n, r)."""
         products = self.signed @ F.T
-        v = 1 - products[:, 0]
-        inside = v > 0
-        v, lifted = v[inside], products[inside, 1:]
-        h = (lifted * lifted).sum(axis=1)
-        return Scores(inside, self.signed[inside], v, h, np.maximum(v * v + h, TINY), lifted)
+        v, g = np.maximum(1 - products[:, 0], 0.0), products[:, 1:]
+        h = (g * g).sum(axis=1)
+        return v, h, np.where(v > 0, np.maximum(v * v + h, TINY), 1.0), g
 
     def z(self, F: Array) -> Array:
         """Least z (n,) of the matrix that F stands for."""
-        found, z = self.scores(F), np.zeros(self.n)
-        z[found.inside] = found.v**2 / found.T
-        return z
+        v, _, T, _ = self.scores(F)
+        return v**2 / T
 
     def spent(self, F: Array) -> float:
         """Sum of z."""
@@ -114,14 +99,10 @@ class LowRank:
 
     def value_and_gradient(self, F: Array, penalty: Penalty) -> tuple[float, Array]:
         """Objective and its gradient, of the shape of F."""
-        _, signed, v, h, T, g = found = self.scores(F)
-        price = self._prices(penalty, found)
+        v, h, T, g = self.scores(F)
         slopes = np.column_stack([-2 * v * h / T**2, (-2 * v * v / T**2)[:, None] * g])
-        value = float((F * F).sum()) + float((price * (v * v / T)).sum())
-        return value, 2 * F + (price[:, None] * slopes).T @ signed
-
-    def _prices(self, penalty: Penalty, found: Scores) -> Array:
-        return np.broadcast_to(np.asarray(penalty, dtype=float), self.n)[found.inside]
+        value = float((F * F).sum()) + float((penalty * (v * v / T)).sum())
+        return value, 2 * F + (penalty * slopes.T) @ self.signed
 
     def hessian(self, F: Array, penalty: Penalty) -> Array:
         """Second derivatives (F.size, F.size), rows of F one after the other.
@@ -129,8 +110,10 @@ class LowRank:
         Of v^2 / (v^2 + h) with h = ||g||^2: 2 h (h - 3 v^2) / T^3 in v, 4 v (v^2 - h) g / T^3
         mixed, and 8 v^2 g g' / T^3 - 2 v^2 / T^2 in g; v falls where the product <w~, s> rises.
         """
-        _, signed, v, h, T, g = found = self.scores(F)
-        price = self._prices(penalty, found)
+        v, h, T, g = self.scores(F)
+        inside = v > 0
+        price = np.broadcast_to(penalty, self.n)[inside]
+        v, h, T, g, signed = v[inside], h[inside], T[inside], g[inside], self.signed[inside]
         c, k = F.shape
         whole = np.empty((c, k, c, k))
         for a in range(c):
@@ -142,18 +125,16 @@ class LowRank:
                 else:
                     rate = 8 * v * v * g[:, a - 1] * g[:, b - 1] / T**3
                     rate -= (a == b) * 2 * v * v / T**2
-                whole[a, :, b, :] = whole[b, :, a, :] = signed.T @ (
-                    (price * rate)[:, None] * signed
-                )
+                part = signed.T @ ((price * rate)[:, None] * signed)
+                whole[a, :, b, :] = whole[b, :, a, :] = part
         matrix = whole.reshape(c * k, c * k)
         matrix[np.diag_indices(c * k)] += 2.0
         return matrix
 
     def multipliers(self, F: Array, penalty: Penalty) -> tuple[Array, Array]:
         """gamma and alpha (n,): penalty v^2 / T^2 and penalty v / T where v > 0."""
-        found, ratio = self.scores(F), np.zeros(self.n)
-        ratio[found.inside] = found.v / found.T
-        return penalty * ratio**2, penalty * ratio
+        v, _, T, _ = self.scores(F)
+        return penalty * (v / T) ** 2, penalty * (v / T)
 
     def slope(self, F: Array, penalty: Penalty) -> Array:
         """Q (k, k), the gradient in W."""

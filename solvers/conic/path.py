@@ -416,9 +416,6 @@ class ConicRows:
         return by_interior_point(model, self.solver, left)
 
 
-MODES = ("penalised", "none")
-
-
 @unweighted_unlike("conic_sdp")
 @reads_dense_points
 def conic_path(
@@ -464,7 +461,7 @@ def conic_path(
     >>> [row.verdict.value for row in path.rows]
     ['CERTIFIED', 'CERTIFIED']
     """
-    refuse_free_intercept(intercept)
+    problem = low_rank_problem(data, intercept)
     if not 0 < tolerance <= CLOSED:
         raise ValueError(
             f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
@@ -475,7 +472,6 @@ def conic_path(
     one_of("solver", solver, ("auto", *SOLVERS))
     if penalties is not None and budgets is not None:
         raise ValueError("give penalties or budgets, not both: a budget is a penalty of its own")
-    problem = low_rank_problem(data, intercept)
     if budgets is None:
         given = penalty_grid(data, intercept=intercept) if penalties is None else penalties
         parameter, wanted = "penalty", sorted({positive("penalty", number) for number in given})
@@ -538,11 +534,10 @@ def penalty_grid(
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 2:
         raise ValueError(f"count must be a whole number of at least 2, got {count!r}")
-    refuse_free_intercept(intercept)
+    problem = low_rank_problem(data, intercept)
     first, last = (budget_share(budget) for budget in budgets)
     if not first > last:
         raise ValueError(f"budgets must fall, got {budgets!r}")
-    problem = low_rank_problem(data, intercept)
     for budget in (first, last):
         refuse_unreachable(problem, budget * data.n)
     start = point_of_spend(problem, first * data.n, (), 1e-3)
@@ -550,16 +545,12 @@ def penalty_grid(
     return np.geomspace(start.price, end.price, count)
 
 
-def refuse_free_intercept(intercept: str) -> None:
-    """Raise ValueError for a free intercept, with what would work."""
+def low_rank_problem(data: TrainingData | GramData, intercept: str) -> LowRank:
+    """The low-rank form on the points with their constant entry; no intercept may be free."""
     if intercept == "free":
         raise ValueError(
             "a conic path needs intercept=penalised or none: with a free intercept W_bb has no "
             "price, only its bound; solve conic_sdp_dual with intercept_bound value by value"
         )
-    one_of("intercept", intercept, MODES)
-
-
-def low_rank_problem(data: TrainingData | GramData, intercept: str) -> LowRank:
-    """The low-rank form on the points with their constant entry."""
+    one_of("intercept", intercept, ("penalised", "none"))
     return LowRank(data.y[:, None] * augmented(data, intercept))
