@@ -935,6 +935,8 @@ def _constant(
         # The two first sides are a sum and a difference of two rounded numbers.
         first = slice(block.start, block.start + 2)
         size += 4 * float(np.abs(conic.b[first]).sum()) * float(np.abs(z[first]).sum())
+    if not math.isfinite(size):
+        return -math.inf
     total = -math.fsum([square, *sides.tolist()])
     rounding = INEXACT * UNIT * size + 4 * lost * LEAST
     return math.nextafter(total - rounding, -math.inf) if rounding else total
