@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from benchmarks.measuring import ROOT
 from benchmarks.report import machine
 from tightmargin.experiments.gap_study.ladder import LADDER
-from tightmargin.experiments.gap_study.rungs import GapEffort
 from tightmargin.experiments.gap_study.study import LADDER_INSTANCES, GapStudy, Instance, run
 from tightmargin.experiments.gap_study.table import percent, seconds_text, to_markdown
 from tightmargin.experiments.plots import save_figure
@@ -24,7 +23,7 @@ BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 PICTURE = ".github/ladder.png"
 
 # What the design of the project expected of the median, in percent.
-EXPECTED = {"SDP": "about 49", "SDP, tightened bounds": "about 8", "level-1 lift": "below 5"}
+EXPECTED = {"SDP": "about 49", "SDP, tightened bounds": "about 8"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class Case:
     d: int
     sigma: float
     seed: int
-    lift: bool = False
 
     @property
     def instance(self) -> Instance:
@@ -46,8 +44,8 @@ class Case:
 
 
 CASES = (
-    Case("clustered", 40, 3, 0.5, 1, lift=True),
-    Case("clustered", 40, 3, 0.2, 2, lift=True),
+    Case("clustered", 40, 3, 0.5, 1),
+    Case("clustered", 40, 3, 0.2, 2),
     Case("clustered", 40, 5, 0.5, 3),
     Case("clustered", 60, 3, 0.5, 4),
     Case("clustered", 60, 4, 0.2, 5),
@@ -59,8 +57,7 @@ CASES = (
 
 def studied(case: Case) -> GapStudy:
     """The whole ladder of a case."""
-    effort = GapEffort(lift_points=case.n if case.lift else 0)
-    *_, found = run(case.instance, LADDER, effort=effort, exact_time=EXACT_TIME)
+    *_, found = run(case.instance, LADDER, exact_time=EXACT_TIME)
     return found
 
 

@@ -76,7 +76,6 @@ from tightmargin.formulations.conic.sdp import (
 from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
 from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.conic.lift import conic_sdp_lift
 from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.multiclass.truncated_hinge import (
@@ -138,7 +137,6 @@ __all__ = [
     "conic_sdp_budget",
     "conic_sdp_dual",
     "conic_sdp_eliminated",
-    "conic_sdp_lift",
     "conic_sdp_literal",
     "conic_sdp_rank_one",
     "conic_sdp_strengthened",

@@ -21,6 +21,7 @@ from tightmargin.formulations.paper_check import Values as Values
 from tightmargin.formulations.parameters import LARGEST, did_you_mean, one_of, refuse_misspelt
 from tightmargin.formulations.problem_class import INTEGER_CLASSES as INTEGER_CLASSES
 from tightmargin.formulations.problem_class import ProblemClass as ProblemClass
+from tightmargin.gone import gone_text
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed, Readable, frame_of, value_text
 
@@ -155,7 +156,7 @@ class Catalogue(dict[str, Entry], Readable, Drawn):
 
     def __missing__(self, name: str) -> Entry:
         """A KeyError with the nearest names."""
-        raise KeyError(f"no formulation is called {name!r}{did_you_mean(name, self, 3)}")
+        raise KeyError(_unknown(name, did_you_mean(name, self, 3)))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each formulation, by name."""
@@ -358,5 +359,8 @@ def entry_named(name: str) -> Entry:
     """Catalogue entry, or a ValueError with the nearest names."""
     if name in CATALOGUE:
         return CATALOGUE[name]
-    hint = did_you_mean(name, CATALOGUE, 3) or "; see tightmargin list"
-    raise ValueError(f"no formulation is called {name!r}{hint}")
+    raise ValueError(_unknown(name, did_you_mean(name, CATALOGUE, 3) or "; see tightmargin list"))
+
+
+def _unknown(name: str, hint: str) -> str:
+    return gone_text(name) or f"no formulation is called {name!r}{hint}"

@@ -23,8 +23,8 @@ every point   A point of the source problem with objective at most V satisfies i
 some optimum  Points may be exchanged for it: it says nothing about a model in which the exchange
               may not be made, and holds for no edit at all.
                   M with a free intercept beyond such V, b of a free intercept in a box, slack
-                  bounds with all rows that follow from them (conic_sdp_strengthened,
-                  conic_sdp_lift), and intercept_bound
+                  bounds with all rows that follow from them (conic_sdp_strengthened), and
+                  intercept_bound
               An exchange that lowers z_i to 0 at kept points (rows `outside`, `violated`), or turns
               the factors U and V, is still made as long as the edit leaves these variables alone;
               one that lowers rho of extended_robust_svc to the largest score, and xi with it, too.
@@ -50,7 +50,7 @@ _BOXED = (
     "zero_one_bilinear", "zero_one_kernel", "zero_one_disjunctive", "zero_one_disjunctive_relaxed",
 )  # fmt: skip
 _OUTSIDE = ("conic_fixed", "conic_sdp_literal", "conic_sdp_rank_one")
-_BOUNDED_SLACKS = ("conic_sdp_strengthened", "conic_sdp_lift")
+_STRENGTHENED = "conic_sdp_strengthened"
 _MATRIX, _ROBUST = "matrix_svc_bilinear", "extended_robust_svc"
 
 
@@ -125,7 +125,7 @@ def reliances(
         found += _levels(p)
     if entry in _OUTSIDE:
         found.append(_lowered("rows outside"))
-    if entry in _BOUNDED_SLACKS:
+    if entry == _STRENGTHENED:
         found.append(_slack_bounds(p, "all rows but outer"))
     if p.get("intercept_bound") is not None:
         stated = not isinstance(written.parameters["intercept_bound"], str)
@@ -136,7 +136,7 @@ def reliances(
 
 def rests_on_something(origin: Origin) -> bool:
     """Whether `reliances` of a model are not empty, without a model."""
-    entries = (*_SWITCHED, *_BOXED, *_OUTSIDE, *_BOUNDED_SLACKS, _MATRIX, _ROBUST)
+    entries = (*_SWITCHED, *_BOXED, *_OUTSIDE, _STRENGTHENED, _MATRIX, _ROBUST)
     return origin.entry in entries or origin.parameters.get("intercept_bound") is not None
 
 

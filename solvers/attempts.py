@@ -718,8 +718,8 @@ def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Atte
         scaled = Attempt(_near_one(case, name), "in scaled numbers", certain=False)
         if case.scaling is not None:
             found.insert(found.index(plain), scaled)
-        elif name == "clarabel":
-            found.append(scaled)
+        elif name == "clarabel" or (name == "highs" and not form.integer.any()):
+            found.append(scaled)  # tolerances are absolute, and may be more than the whole optimum
     if name == "scs":
         found.append(
             Attempt(lambda limits: scs.run_closer(form, classification, limits), "more closely")

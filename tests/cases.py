@@ -330,8 +330,6 @@ _CASES = [
          param=("penalty", 3.0)),
     Case("conic_sdp_strengthened", CVXPY, strengthened_sdp,
          {"penalty": PENALTY, "conflicts": "pairs"}, rows="split"),
-    Case("conic_sdp_lift", CVXPY, lambda d, m: lifted.derived_lift(d, m, PENALTY),
-         {"penalty": PENALTY, "partners": "none"}, rows="split"),
     Case("conic_sdp_dual", OF_PRIMAL, minus(sdp), {"penalty": PENALTY}, variable="alpha",
          rows="strength", param=("penalty", 3.0)),
     Case("conic_sdp_budget", CVXPY, sdp_budget, {"budget": BUDGET}, rows="hinge",

@@ -20,7 +20,6 @@ from .formulations import conic_sdp as conic_sdp
 from .formulations import conic_sdp_budget as conic_sdp_budget
 from .formulations import conic_sdp_dual as conic_sdp_dual
 from .formulations import conic_sdp_eliminated as conic_sdp_eliminated
-from .formulations import conic_sdp_lift as conic_sdp_lift
 from .formulations import conic_sdp_literal as conic_sdp_literal
 from .formulations import conic_sdp_rank_one as conic_sdp_rank_one
 from .formulations import conic_sdp_strengthened as conic_sdp_strengthened

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.bks.instances import Instance
 from benchmarks.bks.rows import HOME, Key
 from tightmargin.experiments.gap_study.ladder import whole_ladder
-from tightmargin.experiments.gap_study.rungs import GapEffort, LeftOutError, Outcomes, Problem
+from tightmargin.experiments.gap_study.rungs import GapEffort, Outcomes, Problem
 from tightmargin.formulations.catalogue import entry_named
 from tightmargin.solvers.registry import build
 from tightmargin.solvers.solve import solve
@@ -75,13 +75,9 @@ def bounded(instance: Instance, C: float, limit: float) -> Iterator[RungRow]:
     for rung in whole_ladder(common):
         if rung.label not in COLUMNS:
             continue
-        bound, seconds, remark = None, 0.0, rung.why_skipped(data, effort)
+        bound, seconds, remark = None, 0.0, rung.why_skipped(data)
         if not remark:
-            try:
-                found, seconds = outcomes.parameters(rung)
-            except LeftOutError as why:
-                remark = str(why)
-        if not remark:
+            found, seconds = outcomes.parameters(rung)
             known = entry_named(rung.formulation).parameters
             shared = {word: value for word, value in common.items() if word in known}
             began = time.perf_counter()

@@ -24,8 +24,15 @@ from tightmargin.cuts.separators.proven_row import ProvenRow
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.number_words import number_text
 from tightmargin.printing import Page, Readable
+from tightmargin.solvers.kernel.bound import (
+    Rows,
+    SparseMultipliers,
+    minorant,
+)
 from tightmargin.solvers.kernel.limits import Subject
-from tightmargin.solvers.kernel.tree import Rows, SparseMultipliers, first_rows, minorant
+from tightmargin.solvers.kernel.tree import (
+    first_rows,
+)
 from tightmargin.solvers.model.reader import StandardForm, standard_form
 from tightmargin.solvers.tree.node import NodeSolver
 

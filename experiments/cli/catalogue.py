@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -83,10 +85,26 @@ def show_command(
     return 0
 
 
-def solvers_command(json: Json = False) -> int:
+def solvers_command(
+    compile_searches: Annotated[
+        bool,
+        typer.Option("--compile", help="Compile the 0-1 searches by numba, once: a minute or two."),
+    ] = False,
+    json: Json = False,
+) -> int:
     """The doctor: installed, version, licence, classes proven by a tiny solve, size limits."""
     from tightmargin.solvers.doctor import examine
 
+    if compile_searches:
+        if find_spec("numba") is None:
+            raise ValueError('--compile needs the package numba: pip install "tightmargin[numba]"')
+        # numba is optional.
+        from tightmargin.solvers.zero_one.compiled import compile_nodes
+        from tightmargin.solvers.zero_one.compiled_levels import compile_levels
+
+        with working("compiling the searches of the 0-1 loss"):
+            compile_levels()
+            compile_nodes()
     with working("solving tiny models with every solver"):
         reports = examine()
     if json:

@@ -65,10 +65,7 @@ def compare_command(
         float | None,
         typer.Option("--tighten-time", metavar="SECONDS", help="Of --ladder: bound tightening."),
     ] = GapEffort.tighten_time,
-    lift_points: Annotated[
-        int,
-        typer.Option("--lift-points", metavar="N", min=0, help="Of --ladder: no full lift beyond."),
-    ] = GapEffort.lift_points,
+    lift_points: Annotated[int | None, typer.Option("--lift-points", hidden=True)] = None,
     include_uncertified: Annotated[
         bool,
         typer.Option("--include-uncertified", help="Gaps of NOT_CERTIFIED rows too; marked."),
@@ -105,10 +102,11 @@ def compare_command(
     """How far relaxations are from the exact optimum; without arguments, the main study.
 
     The main study takes two documented instances and eight relaxations and needs less than two
-    minutes; with --ladder it takes three and goes up to the level-1 lift, in some minutes. With
+    minutes; with --ladder it takes three and goes up to tightened bounds, in some minutes. With
     several solvers, every NAME, which then need not be a relaxation, is solved with each of them,
     and the table tells whether they agree.
     """
+    _refuse_gone(lift_points)
     for path, suffixes in (
         (csv, (".csv",)),
         (latex, (".tex",)),
@@ -132,7 +130,7 @@ def compare_command(
     instances, rungs, target = _plan(
         names or [], data, exact or EXACT.formulation, ladder, common, label, positive
     )
-    effort = GapEffort(tighten_time, lift_points)
+    effort = GapEffort(tighten_time)
     studies, interrupted = _run(instances, rungs, target, choice, effort, include_uncertified)
     if studies:
         _write(studies, csv, latex, plot)
@@ -146,6 +144,11 @@ def compare_command(
         complain(f"interrupted: {sum(len(study.rungs) for study in studies)} rows are finished")
         return 130
     return _judge(studies)
+
+
+def _refuse_gone(lift_points: int | None) -> None:
+    if lift_points is not None:
+        raise ValueError("--lift-points is gone with the level-1 lift: leave it out")
 
 
 def _refuse_other_pictures(

@@ -22,6 +22,7 @@ from tightmargin.formulations.data.multiclass_data import BuilderData, Multiclas
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.sparse_points import Points, kept_points
 from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.gone import gone_text
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
 
@@ -140,7 +141,8 @@ def origin_of(result: SolveResult, prepared: Prepared) -> Origin:
     """
     if result.formulation not in CATALOGUE:
         raise ValueError(
-            f"the result names no formulation of the catalogue but {result.formulation!r}: its "
+            gone_text(result.formulation)
+            or f"the result names no formulation of the catalogue but {result.formulation!r}: its "
             "model cannot be built again"
         )
     parameters = {

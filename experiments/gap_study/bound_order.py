@@ -13,7 +13,7 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
-STRENGTHENED, LIFT = "conic_sdp_strengthened", "conic_sdp_lift"
+STRENGTHENED = "conic_sdp_strengthened"
 SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual", "conic_sdp_eliminated")
 RANK_ONE, CHOICES = "conic_sdp_rank_one", "zero_one_disjunctive_relaxed"
 BIG_M = ("zero_one_relaxed", "zero_one_hinge")
@@ -52,9 +52,8 @@ def is_weaker(
     strengthening is one of those the SDP chooses from; the SDP of rank-one rows has those of the
     SDP, and fewer groups weaken it; the strengthened SDP has the rows of the
     SDP and, where its bounds are at most M, those of the big-M relaxation; wider bounds, fewer
-    conflicts and no products weaken it; the lift has its rows without products. Rank-one rows are
-    neither weaker nor stronger than what is known of an optimum. Of the hulls of choices that with
-    the norm inside is the stronger one.
+    conflicts and no products weaken it. Rank-one rows are neither weaker nor stronger than what is
+    known of an optimum. Of the hulls of choices that with the norm inside is the stronger one.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def is_weaker(
         return weak.entry == "conic_fixed"
     if strong.entry == RANK_ONE:
         return _rank_one_is_stronger(weak, strong)
-    return strong.entry in (STRENGTHENED, LIFT) and _known_is_stronger(weak, strong, stated)
+    return strong.entry == STRENGTHENED and _known_is_stronger(weak, strong, stated)
 
 
 def _known_is_stronger(
@@ -86,10 +85,11 @@ def _known_is_stronger(
     bounds = stated(strong)
     if weak.entry in SDPS:
         return _holds_intercept(weak, bounds)
-    if weak.entry not in (STRENGTHENED, LIFT) or bounds is None or weak is strong:
+    if weak.entry != STRENGTHENED or bounds is None or weak is strong:
         return False
     own = stated(weak)
-    return own is not None and _has_rows_of(strong, weak) and _contains(own, bounds)
+    products = weak.parameters["products"] in ("none", strong.parameters["products"])
+    return own is not None and products and _contains(own, bounds)
 
 
 def _choices_are_weaker(weak: Bound, strong: Bound) -> bool:
@@ -125,14 +125,6 @@ def _sets(row: Bound) -> set[frozenset[int]]:
     return {frozenset(group) for group in row.parameters.get("groups", ())}
 
 
-def _has_rows_of(strong: Bound, weak: Bound) -> bool:
-    """Whether a strengthened row has the products of another; of the lift's none is compared."""
-    if weak.entry == LIFT:
-        same = weak.parameters.get("partners") == strong.parameters.get("partners")
-        return strong.entry == LIFT and same
-    return weak.parameters["products"] in ("none", strong.parameters.get("products"))
-
-
 def _big_m_is_weaker(
     weak: Bound, strong: Bound, own: SlackBounds | None, bounds: SlackBounds | None
 ) -> bool:
@@ -144,7 +136,7 @@ def _big_m_is_weaker(
         if (weak.entry, strong.entry) == ("zero_one_relaxed", "zero_one_hinge"):
             return False
         return bool(np.all(large >= _m_of(strong)))
-    if strong.entry not in (STRENGTHENED, LIFT) or bounds is None:
+    if strong.entry != STRENGTHENED or bounds is None:
         return False
     needed = np.where(bounds.kept, 0.0, np.maximum(bounds.upper, ROOM))
     return bool(np.all(large >= needed))

@@ -2,7 +2,7 @@
 
 The lower rungs are the relaxations of Cepeda, Gomez & Han (2024). The upper ones add to their SDP
 what is known of some optimum: bounds on its violations and its norm, conflicts, products of these,
-bounds tightened by computation, and a lift of all of it.
+and bounds tightened by computation.
 """
 
 from __future__ import annotations
@@ -13,23 +13,13 @@ from typing import Any
 
 from tightmargin.cuts.bound_tightening.conflicts import with_conflicts
 from tightmargin.cuts.bound_tightening.tighten import LEAST_SLACK, tighten
-from tightmargin.experiments.gap_study.rungs import (
-    GapEffort,
-    LeftOutError,
-    Need,
-    Problem,
-    Rung,
-    Step,
-)
-from tightmargin.formulations.conic.lift import ROW_LIMIT, lift_rows
+from tightmargin.experiments.gap_study.rungs import Hyperplane, Known, Problem, Rung, Step
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, closed_slack_bounds
+from tightmargin.formulations.zero_one.slack_bounds import closed_slack_bounds
 from tightmargin.solvers.engines.running import STAGE, StopReason
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 
 PARTNERS = 4  # of each point: all pairs say little more, and their number is a square
-Hyperplane = tuple[Any, float]
-Known = tuple[Hyperplane, SlackBounds]
 
 
 def _find_incumbent(problem: Problem) -> Hyperplane:
@@ -78,43 +68,11 @@ CONFLICTS = Step("larger conflicts", _find_conflicts, (BOUNDS,))
 TIGHTEN = Step("bound tightening", _tighten, (INCUMBENT,))
 
 
-def _no_points(data: TrainingData | GramData, effort: GapEffort) -> str:
+def _no_points(data: TrainingData | GramData) -> str:
     return "" if isinstance(data, TrainingData) else "left out, it reads points, no kernel matrix"
 
 
-def _many_points(data: TrainingData | GramData, effort: GapEffort) -> str:
-    if data.n <= effort.lift_points:
-        return _no_points(data, effort)
-    return (
-        f"left out, {data.n} points are more than {effort.lift_points}; the full lift has rows for "
-        "every pair of them (--lift-points sets the limit)"
-    )
-
-
-def _as_bounds(found: Known) -> dict[str, Any]:
-    return {"incumbent": found[0], "slack_bounds": found[1]}
-
-
-def _as_small_bounds(found: Known) -> dict[str, Any]:
-    """The same for the lift, unless that would be too large: some matrices grow with d too."""
-    (w, _), bounds = found
-    undecided = int((~(bounds.kept | bounds.violated)).sum())
-    pairs = undecided * (undecided - 1) // 2
-    rows = lift_rows(
-        undecided, len(bounds.lower) - undecided, pairs, len(bounds.conflicts), len(w) + 2
-    )
-    if rows > ROW_LIMIT:
-        raise LeftOutError(f"left out, {rows:,} rows are more than {ROW_LIMIT:,}")
-    return _as_bounds(found)
-
-
-_closed, _with_conflicts, _tightened = (
-    Need(step, _as_bounds) for step in (BOUNDS, CONFLICTS, TIGHTEN)
-)
-_small = Need(CONFLICTS, _as_small_bounds)
-
-
-def _strengthened(label: str, need: Need, **parameters: str) -> Rung:
+def _strengthened(label: str, need: Step, **parameters: str) -> Rung:
     return Rung("conic_sdp_strengthened", parameters, label, need, _no_points)
 
 
@@ -132,13 +90,12 @@ LADDER = (
     _choices("choices, exact hull"),
     Rung("conic_sdp", {}, "SDP"),
     Rung("conic_sdp_rank_one", {"partners": PARTNERS}, "SDP, rank-one rows"),
-    _strengthened("SDP, secant and norm", _closed),
-    _strengthened("+ pair conflicts", _closed, conflicts="pairs"),
-    _strengthened("+ larger conflicts", _with_conflicts, conflicts="pairs"),
-    _strengthened("+ linear RLT", _with_conflicts, conflicts="pairs", products="linear"),
-    Rung("conic_sdp_lift", {"conflicts": "pairs"}, "level-1 lift", _small, _many_points),
-    Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, tightened M", _tightened, _no_points),
-    _strengthened("SDP, tightened bounds", _tightened, conflicts="pairs"),
+    _strengthened("SDP, secant and norm", BOUNDS),
+    _strengthened("+ pair conflicts", BOUNDS, conflicts="pairs"),
+    _strengthened("+ larger conflicts", CONFLICTS, conflicts="pairs"),
+    _strengthened("+ linear RLT", CONFLICTS, conflicts="pairs", products="linear"),
+    Rung("zero_one_relaxed", {"big_m": "derived"}, "big-M, tightened M", TIGHTEN, _no_points),
+    _strengthened("SDP, tightened bounds", TIGHTEN, conflicts="pairs"),
 )
 
 
@@ -171,5 +128,5 @@ def _for_free_intercept(rung: Rung) -> Rung:
     return rung
 
 
-def _worthless(data: TrainingData | GramData, effort: GapEffort) -> str:
+def _worthless(data: TrainingData | GramData) -> str:
     return "left out, a fixed strengthening proves nothing without a price on b"

@@ -11,6 +11,10 @@ from tightmargin.experiments.gap_study.comparing import label_of
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
+
+Hyperplane = tuple[Any, float]
+Known = tuple[Hyperplane, SlackBounds]
 
 
 @dataclass(frozen=True)
@@ -22,29 +26,18 @@ class GapEffort:
     tighten_time : float, optional
         Seconds of bound tightening; what it proves by then is used. Without them it ends after
         some work, about a minute, with the same bounds on any machine.
-    lift_points : int
-        The full level-1 lift is left out for more points: its size grows with their square.
 
     Raises
     ------
     ValueError
-        A time that is not positive, a number of points that is no whole number from 0 on.
+        A time that is not positive.
     """
 
     tighten_time: float | None = None
-    lift_points: int = 40
 
     def __post_init__(self) -> None:
         if self.tighten_time is not None:
             positive("tighten_time", self.tighten_time)
-        if not isinstance(self.lift_points, int) or self.lift_points < 0:
-            raise ValueError(
-                f"lift_points must be a whole number not below 0, got {self.lift_points!r}"
-            )
-
-
-class LeftOutError(Exception):
-    """What a step found says that a rung is not to be solved; the text says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,39 +68,31 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Need:
-    """What a rung takes from a step: hyperparameters of its formulation, or LeftOutError."""
-
-    step: Step
-    take: Callable[[Any], Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
 class Rung:
     """One formulation with hyperparameters of its own, and what a reader calls it.
 
     Attributes
     ----------
-    need : Need or None
-        Where further hyperparameters come from.
-    reason_to_skip : callable(data, effort) -> str, or None
+    need : Step or None
+        Where incumbent and slack_bounds come from.
+    reason_to_skip : callable(data) -> str, or None
         Why the rung is not solved for this data; an empty string when it is.
     """
 
     formulation: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
-    need: Need | None = None
-    reason_to_skip: Callable[[Any, GapEffort], str] | None = None
+    need: Step | None = None
+    reason_to_skip: Callable[[Any], str] | None = None
 
     @property
     def name(self) -> str:
         """The label, or else the catalogue name with the parameters."""
         return self.label or label_of((self.formulation, self.parameters))
 
-    def why_skipped(self, data: Any, effort: GapEffort) -> str:
+    def why_skipped(self, data: Any) -> str:
         """Why it is not solved for this data; an empty string when it is."""
-        return "" if self.reason_to_skip is None else self.reason_to_skip(data, effort)
+        return "" if self.reason_to_skip is None else self.reason_to_skip(data)
 
 
 class Outcomes:
@@ -131,16 +116,12 @@ class Outcomes:
         """Further hyperparameters of a rung, and the seconds of all steps they come from.
 
         A shared step counts fully in every rung that needs it: so long that rung alone takes.
-
-        Raises
-        ------
-        LeftOutError
-            The rung is not to be solved.
         """
         if rung.need is None:
             return {}, 0.0
-        found = self.of(rung.need.step)
-        return rung.need.take(found), sum(self._done[s][1] for s in _all_before(rung.need.step))
+        known: Known = self.of(rung.need)
+        seconds = sum(self._done[step][1] for step in _all_before(rung.need))
+        return {"incumbent": known[0], "slack_bounds": known[1]}, seconds
 
 
 def _all_before(step: Step) -> set[Step]:

@@ -20,7 +20,6 @@ from tightmargin.experiments.gap_study.comparing import compare, refuse_unrelate
 from tightmargin.experiments.gap_study.gap_table import Comparison
 from tightmargin.experiments.gap_study.rungs import (
     GapEffort,
-    LeftOutError,
     Outcomes,
     Problem,
     Rung,
@@ -170,8 +169,7 @@ def run(
     names = dict.fromkeys(rung.formulation for rung in (exact, *rungs))
     raw = load_for(names, instance.spec, label=instance.label, positive=instance.positive)
     prepared = prepare(raw, preprocessing)
-    spent = effort or GapEffort()
-    reasons = [rung.why_skipped(prepared.data, spent) for rung in rungs]
+    reasons = [rung.why_skipped(prepared.data) for rung in rungs]
     left_out = tuple(f"{r.name}: {why}" for r, why in zip(rungs, reasons, strict=True) if why)
     rungs = [rung for rung, why in zip(rungs, reasons, strict=True) if not why]
     for rung in (exact, *rungs):
@@ -187,15 +185,12 @@ def run(
     study = GapStudy(instance, prepared, exact, (), comparison, left_out)
     yield study
     assert comparison.exact is not None
-    steps = _steps(study, spent, progress) if any(rung.need for rung in rungs) else None
+    steps = (
+        _steps(study, effort or GapEffort(), progress) if any(rung.need for rung in rungs) else None
+    )
     for k, rung in enumerate(rungs, start=1):
         progress(f"{instance.name}: {rung.name} ({k} of {len(rungs)})")
-        try:
-            found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
-        except LeftOutError as why:
-            study = replace(study, left_out=(*study.left_out, f"{rung.name}: {why}"))
-            yield study
-            continue
+        found, seconds = ({}, 0.0) if steps is None else steps.parameters(rung)
         (row,) = compare(
             prepared.data,
             [(rung.formulation, {**rung.parameters, **found})],

@@ -114,7 +114,7 @@ def to_json(study: GapStudy) -> dict[str, Any]:
             "relative_gap": comparison.relative_gap(row),
             "remark": row.remark,
             "included": comparison.bound_of(row) is not None,
-            "needs": None if rung.need is None else rung.need.step.name,
+            "needs": None if rung.need is None else rung.need.name,
         }
         | solve_summary(row.result)
         | {"seconds": row.seconds, "preparation_seconds": row.seconds - row.result.seconds}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,12 @@ from tightmargin.formulations.conic.closed_form_bound import (
     priced_hypotheses,
     strengthening_bound,
 )
-from tightmargin.formulations.conic.known_lift import (
-    RationalPoint,
-    lift_points,
-    strengthened_points,
-)
-from tightmargin.formulations.conic.lift_rows import Lift, lift_of
 from tightmargin.formulations.conic.loss import conic_loss, least_indicator
 from tightmargin.formulations.conic.strengthening import strengthening_values
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.semidefinite import outer_products, symmetric
 from tightmargin.formulations.zero_one.intercept_bound import (
     derive_intercept_bound,
     intercept_bound_value,
@@ -281,28 +277,145 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
     reached = best * (1 - REACHED) <= objective and best <= bounds.cutoff
     if reached and bounds.admits(data, w, b, intercept):
         # The optimum is the lift of the hyperplane, of which the solver has the first digits.
-        lift = next(_known_lifts(origin, bounds, w, b))
+        lift = next(strengthened_points(data, bounds, intercept, w, b))
         repaired = {name: np.array([float(x) for x in part]) for name, part in lift.items()}
         objective = _norm(symmetric(repaired["W"]), intercept)
         objective += penalty * float(data.multiplicity @ repaired["z"])
     return PaperCheck(
         objective,
         repaired=repaired,
-        known=_known_lifts(origin, bounds, w, b),
+        known=strengthened_points(data, bounds, intercept, w, b),
         unproven=why_doubtful(origin, values, bounds, objective),
         facts=facts,
     )
 
 
-def _known_lifts(
-    origin: Origin, bounds: SlackBounds, w: Array, b: float
+# --- the lift of a known hyperplane ---------------------------------------------------------------
+# Where the relaxation reaches the known objective, its optimum is the lift of that hyperplane:
+# W = w~ w~', z_i = 1 where v_i > 0, and every product of the two. Rows are made of doubles, x x'
+# among them, so the lift itself misses some by a rounding. A hyperplane a hair longer keeps the
+# points on its margin by a hair, and a W a hair above w~ w~' leaves T_i >= v_i^2 in any rounding;
+# the bounds of slack_bounds.py and slack_bounds_argument.py have that room, one of 1e-12. From
+# there on everything is a rational number that meets its equation exactly.
+
+Numbers = list[Fraction]
+RationalPoint = dict[str, Numbers]
+
+# By how much a hyperplane is stretched and W is raised, of their own sizes; the last is the lift.
+ROOMS = (
+    (2.0**-42, 2.0**-47),
+    (2.0**-42, 2.0**-51),
+    (2.0**-36, 2.0**-46),
+    (2.0**-28, 2.0**-51),
+    (0.0, 0.0),
+)
+
+
+def strengthened_points(
+    data: TrainingData, bounds: SlackBounds, intercept: str, w: Array, b: float
 ) -> Iterator[RationalPoint]:
-    """The lift of a hyperplane, which is a point where the bounds admit it."""
-    p, data = origin.parameters, origin.data
-    words = p["penalty"], p["intercept"]
-    if "partners" in p:
-        yield from lift_points(lift_of(data, bounds, *words, p["partners"]), w, b)
-    else:
-        none = np.zeros(0, dtype=np.int64)
-        lift = Lift(data, bounds, *words, (), (none, none))
-        yield from strengthened_points(lift, w, b, room=ROOM)
+    """Points of conic_sdp_strengthened at a hyperplane, products included, by variable name."""
+    undecided = np.flatnonzero(~(bounds.kept | bounds.violated))
+    for raised in _raised_lifts(data, bounds, intercept, w, b):
+        if raised.has_room(bounds, intercept, undecided):
+            yield raised.point(data.d, undecided.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Raised:
+    """A hyperplane with its W, and what the rows of a model say of them, in rational numbers.
+
+    Attributes
+    ----------
+    weight : list of k numbers
+        w~ = (w, b).
+    W : list of k (k + 1) / 2 numbers
+        The lower triangle.
+    norm : number
+        <D, W>.
+    v, T, z : lists of n numbers
+        v_i, T_i with the coefficients x~_i x~_i' as they are rounded, and 1 where v_i > 0 or where
+        the bounds say so.
+    raised : bool
+        Whether W is not w~ w~' itself.
+    """
+
+    weight: Numbers
+    W: Numbers
+    norm: Fraction
+    v: Numbers
+    T: Numbers
+    z: Numbers
+    raised: bool
+
+    def has_room(self, bounds: SlackBounds, intercept: str, undecided: Index) -> bool:
+        """Whether the rows that are nearly equations hold: norm, intercept, and v_i^2 <= T_i."""
+        if not self.raised:
+            return True
+        if self.norm > bounds.norm2:
+            return False
+        if intercept != "none":
+            low, high = (Fraction(end) for end in bounds.intercept)
+            if self.W[-1] > (low + high) * self.weight[-1] - low * high:
+                return False
+        far = _exact(np.maximum(bounds.upper[undecided], ROOM))
+        near = _exact(np.maximum(-bounds.lower[undecided], ROOM))
+        for i, above, below in zip(undecided.tolist(), far, near, strict=True):
+            v, T = self.v[i], self.T[i]
+            if not v * v <= T <= (above * v if v > 0 else -below * v):
+                return False
+        return True
+
+    def point(self, d: int, at: list[int]) -> RationalPoint:
+        """All variables by name; `at` are the undecided points."""
+        v, T, z = ([part[i] for i in at] for part in (self.v, self.T, self.z))
+        p = [share * each for share, each in zip(z, v, strict=True)]
+        s = [share * each for share, each in zip(z, T, strict=True)]
+        found = {"w": self.weight[:d], "W": self.W, "z": self.z}
+        found |= {"b": self.weight[d:]} if len(self.weight) > d else {}
+        found |= {"p": p, "q": [one - each for one, each in zip(p, v, strict=True)]}
+        found |= {"s": s, "r": [each - one for each, one in zip(T, s, strict=True)]}
+        found["Y"] = [share * each for share in z for each in self.weight]
+        found["Y_rest"] = [(1 - share) * each for share in z for each in self.weight]
+        found["t"] = [share * self.norm for share in z]
+        found["k"] = [(1 - share) * self.norm for share in z]
+        found["Z"] = [z[i] * z[j] for i, j in combinations(range(len(at)), 2)]
+        found["P"] = [z[i] * p[j] for i, j in permutations(range(len(at)), 2)]
+        return found
+
+
+def _raised_lifts(
+    data: TrainingData, bounds: SlackBounds, intercept: str, w: Array, b: float
+) -> Iterator[_Raised]:
+    """The lift of a hyperplane, a little raised in several ways; the last where none has room."""
+    signed = data.y[:, None] * augmented(data, intercept)
+    outer, forced = outer_products(signed), bounds.violated.tolist()
+    # Sizes of the weights: those in the norm at most its root, a free b at most its own.
+    size = np.full(signed.shape[1], float(np.sqrt(bounds.norm2)) or 1.0)
+    if intercept == "free":
+        size[-1] = max(-bounds.intercept[0], bounds.intercept[1]) or 1.0
+    units = np.exp2(np.ceil(np.log2(size)))
+    rows, columns = np.tril_indices(len(units))
+    counted = (rows == columns) & ~((intercept == "free") & (rows == len(units) - 1))
+    start = w if intercept == "none" else np.append(w, b)
+    for stretch, rise in ROOMS:
+        # Doubles: their products are taken exactly from here on.
+        stretched = start * (1 + stretch)
+        raised = np.outer(stretched, stretched) + np.diag(rise * units**2)
+        weight, W = _exact(stretched), _exact(raised[rows, columns])
+        if not rise:
+            pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+            W = [weight[i] * weight[j] for i, j in pairs]
+        v = [1 - _dot(row, weight) for row in signed]
+        T = [_dot(row, W) + 2 * each - 1 for row, each in zip(outer, v, strict=True)]
+        z = [Fraction(int(each > 0 or paid)) for each, paid in zip(v, forced, strict=True)]
+        yield _Raised(weight, W, _dot(counted, W), v, T, z, bool(rise))
+
+
+def _exact(numbers: Array) -> Numbers:
+    return [Fraction(number) for number in numbers.tolist()]
+
+
+def _dot(row: Array, numbers: Numbers) -> Fraction:
+    terms = (Fraction(a) * x for a, x in zip(row.tolist(), numbers, strict=True) if a)
+    return sum(terms, Fraction(0))

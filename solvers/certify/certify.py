@@ -60,7 +60,11 @@ REPAIR = 1e-4  # of the objective: what costs more is another point, such as 0, 
 
 
 def upper_end(
-    case: Case, x: Array, lower: LowerBound | None, check: PaperCheck | None = None
+    case: Case,
+    x: Array,
+    lower: LowerBound | None,
+    check: PaperCheck | None = None,
+    other: Array | None = None,
 ) -> FeasiblePoint | None:
     """An exactly feasible point near x or a better one, or x with what it misses its rows by.
 
@@ -70,13 +74,15 @@ def upper_end(
         Which of the two is worth more is decided by the verdict with it.
     check : PaperCheck or None
         Of x: where its point has no doubles for coordinates, the formula says what it costs.
+    other : array (n,) or None
+        Another solver's point, tried where x leaves a gap.
     """
     if case.form.nonlinear:
         return exponential_point(case, x)
     if _is_too_late(case):
         return None
     exact: FeasiblePoint | None = None
-    for found in _exact_points(case, x, check):
+    for found in _exact_points(case, x, check, other):
         exact = found if exact is None or found.end < exact.end else exact
         if _verdict(case, exact, lower) is Verdict.CERTIFIED:
             return exact
@@ -101,8 +107,10 @@ def _is_too_late(case: Case) -> bool:
     return is_over() and (bool(case.form.psd) or case.form.columnwise.nnz > QUICK)
 
 
-def _exact_points(case: Case, x: Array, check: PaperCheck | None) -> Iterator[FeasiblePoint]:
-    """Exactly feasible points: one that the formulation knows, one near x, one of the family's."""
+def _exact_points(
+    case: Case, x: Array, check: PaperCheck | None, other: Array | None
+) -> Iterator[FeasiblePoint]:
+    """Exactly feasible points: the formulation's, one near x, one near another, the family's."""
     known = None if check is None else _known_point(case, x, check)
     if known is not None:
         yield known
@@ -111,6 +119,11 @@ def _exact_points(case: Case, x: Array, check: PaperCheck | None) -> Iterator[Fe
     near = exact_point(case.form, case.classification, x, case.limits)
     if near is not None:
         yield near
+    beside = (
+        None if other is None else exact_point(case.form, case.classification, other, case.limits)
+    )
+    if beside is not None and _is_a_repair(case, x, beside):
+        yield beside
     closer = None if is_over() else _closer_point(case, x)
     if closer is not None and _is_a_repair(case, x, closer):
         yield closer
@@ -203,7 +216,7 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     if known is not None and known.x is not None and np.array_equal(known.x, x):
         point = known
     elif residual <= FEASIBILITY_TOLERANCE and math.isfinite(objective):
-        point = _better(upper_end(case, x, bound.proof, check), known)
+        point = _better(upper_end(case, x, bound.proof, check, bound.x), known)
     if point is not None and point.exact:
         assert point.x is not None
         x, residual = point.x, 0.0
@@ -272,12 +285,15 @@ def _proven_bound(
 ) -> Bound:
     """The best bound: of model, formula or search; dearer ones where a gap is left."""
     searched = by_lemma(case.form, claim.lemma, case.constant)
-    # What a search has closed needs no multipliers that a solver would be asked for.
-    closed = claim.duals is None and case.closes(objective, searched)
+    # What a search has closed needs no multipliers that a solver would be asked for, and no better
+    # ones than it has itself.
+    closes = case.closes(objective, searched)
+    closed = claim.duals is None and closes
     if claim.proof is not None and claim.duals is None:
         bound = Bound()
     else:
         early = None if of_family is None else _early(case, objective, of_family)
+        early = (lambda: (searched, True)) if closes else early
         bound = Bound() if closed else _of_model(case, claim, early)
     bound = bound.better(claim.proof)
     if check is not None:

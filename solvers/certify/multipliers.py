@@ -1066,6 +1066,8 @@ class Bound:
         Said behind the words of the proof: whose multipliers they were.
     facts : mapping
         With which it can be proven again.
+    x : array (n,) or None
+        The point that came with the multipliers where they are not those of the claim.
     """
 
     proof: LowerBound | None = None
@@ -1073,6 +1075,7 @@ class Bound:
     reason: str = ""
     origin: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    x: Array | None = None
 
     @property
     def method(self) -> str:
@@ -1117,7 +1120,7 @@ def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bo
     facts: dict[str, Any] = {BOUND_DUALS: plain(named_duals(form, duals))}
     if form.is_quadratic:
         facts |= {BOUND_POINT: plain(named_values(case.model, form, x))}
-    return _from_multipliers(case, x, duals, Bound(origin=" from clarabel", facts=facts))
+    return _from_multipliers(case, x, duals, Bound(origin=" from clarabel", facts=facts, x=x))
 
 
 def of_clarabel(case: Case, *, closer: bool = False) -> tuple[Array, Multipliers] | str:

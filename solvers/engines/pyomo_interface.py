@@ -36,7 +36,6 @@ _DUALS = {"gurobi"}
 # Interfaces that cannot walk all that was read: they get the model as it was read.
 _AS_READ = {"scip", "gurobi"}
 
-# A log of SCIP fills the pipe Pyomo captures it with, and the solve never ends: no log here.
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "scip": {"numerics/feastol": 1e-8, "display/verblevel": 0},
     "gurobi": {},
@@ -53,6 +52,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         return Claim(Status.INFEASIBLE, message=impossible)
     implied = name == "gurobi" and any(is_implied(row) for row in form.quadratic)
     solver = gurobi_with_indicators() if implied else SolverFactory(INTERFACES[name])
+    if name == "scip":
+        _release(solver)
     refuse_unknown_options(name, limits.options)
     limits = within_deadline(limits)
     options = _DEFAULTS[name] | dict(limits.options)
@@ -88,6 +89,35 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
     finished = supervised(work, log=limits.log, name=name)
     claim = reported(finished.value, finished)
     return replace(claim, log=claim.log + finished.value.log)
+
+
+class _Released:
+    """A model of SCIP whose solve lets other threads of Python run."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        """Solve without the lock of the interpreter."""
+        self._model.optimizeNogil()
+
+
+def _release(solver: Any) -> None:
+    """Make Pyomo's SCIP solve without the lock of the interpreter.
+
+    Pyomo empties the pipe of what SCIP prints in another thread of Python. With the lock held, a
+    pipe full of messages, as of an LP in numerical trouble, is a solve that never ends.
+    """
+    create = solver._create_solver_model
+
+    def released(*arguments: Any) -> Any:
+        model, *others = create(*arguments)
+        return _Released(model), *others
+
+    solver._create_solver_model = released
 
 
 def _as_read(form: StandardForm) -> tuple[pyo.ConcreteModel, list[Any]]:

@@ -1,18 +1,25 @@
-"""A lower bound on a convex model from any numbers whatever, with every rounding counted.
+"""One inequality behind every bound, from any numbers whatever, with every rounding counted.
 
-For z in the dual cone, any x^, and c with Q - diag(c) semidefinite
-(solvers/model/convexity.py), weak duality with what is left of stationarity kept gives at
-every feasible x
+Let f be convex once integrality is dropped, Q - diag(c) semidefinite for its Q
+(solvers/model/convexity.py), g any direction, mu >= 0, z in the dual cone of rows A x + s = b, and
+x^ any point. Then at every x that meets the rows
 
-    f(x) >= -1/2 x^'P x^ - b'z + sum_j [ r_j x_j + c_j (x_j - x^_j)^2 ],    r = P x^ + q + A'z,
+    g'x + mu f(x) >= - mu/2 x^'P x^ - b'z + sum_j [ r_j x_j + mu c_j (x_j - x^_j)^2 ],
+    r = g + mu (P x^ + q) + A'z,
 
-and each term of the sum is at least its minimum over the limits of its variable: those of its
-bounds, and those that follow for points of objective at most U (kernel/limits.py), so that
-min(beta, U) is a bound for all points. A variable that bends (c_j > 0) needs no limit. With S the
-dual slack of a semidefinite program this is the bound b'y + min(0, lambda_min(S)) trace(X) of
-Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in semidefinite programming,
-SIAM Journal on Numerical Analysis 46, 2007); it holds at any accuracy, that of a first-order method
-too.
+and each term of the sum is at least its minimum over a box, or over the limits of its variable:
+those of its bounds, and those that follow for points of objective at most U (kernel/limits.py), so
+that min(beta, U) is a bound for all points. A variable that bends (c_j > 0) needs no limit. With
+
+    g = 0, mu = 1     it is a lower bound on f: weak duality,
+    g = 0, mu = 0     where it is above 0, no point is in the box: Farkas,
+    g = a row         g'x >= the minimum - mu U is a row that every point of the box meets.
+
+What does not depend on the box is computed once; then a box costs a handful of operations on
+vectors. Constants of the objective are left out. With S the dual slack of a semidefinite program
+this is the bound b'y + min(0, lambda_min(S)) trace(X) of Jansson, Chaykin & Keil (Rigorous error
+bounds for the optimal value in semidefinite programming, SIAM Journal on Numerical Analysis 46,
+2007); it holds at any accuracy, that of a first-order method too.
 
 r is known up to gamma_k sum |terms| (Higham, Accuracy and Stability of Numerical Algorithms, sec.
 3.1). Where that much on a variable without a limit would cost everything, r_j is computed exactly
@@ -26,6 +33,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +43,7 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.kernel.limits import Reach, Subject, excess_of
 from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound, relaxed
@@ -428,6 +437,8 @@ def _entries(matrix: sp.csr_matrix, i: int) -> list[tuple[int, float]]:
     return list(zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True))
 
 
+# --- The inequality of the module's docstring: its rows, its multipliers, its right side ---------
+
 METHOD = "weak duality, every rounding counted"
 CROSSED = "limits that rows and cones imply cross, every rounding counted"
 # Entries of cones are right to a few units in their last place, and so is sqrt(2).
@@ -436,6 +447,519 @@ COSTLY = 1e-9  # of the objective, in one column
 LEAST = 2.0**-1074  # the smallest number above 0: twice what an underflow loses
 NORMAL = 2.0**-1000  # products above it, and a few additions later still, lose nothing
 NOTHING = 1e-150  # smaller multipliers and coordinates are taken as 0: any numbers will do
+LEAST_FACTOR = 2.0**-300  # of a scaling by powers of two that is called exact
+DENSE = 250_000  # entries of a matrix that is small
+
+Matrix = Any  # sparse or dense
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What holds at every point that matters: rows, limits, and the curvature of the objective.
+
+    Attributes
+    ----------
+    conic : ConicForm
+        Without rows for bounds of single columns; derived rows at the end, as nonneg rows.
+    low, high : arrays (n,)
+        Limits of the columns, whole numbers where a column is integer.
+    curvature : array (n,)
+        c of the inequality.
+    readings : tuple of Reading
+        Of the second-order cones, in order.
+    integer : array (n,) of bool
+        The only columns in which boxes differ.
+    cutoff : float
+        The limits hold at points of objective at most this; infinity for all points.
+    """
+
+    conic: ConicForm
+    low: Array
+    high: Array
+    curvature: Array
+    readings: tuple[Reading, ...]
+    integer: Mask
+    cutoff: float = math.inf
+
+    @cached_property
+    def whole(self) -> Index:
+        """Numbers of the integer columns."""
+        return np.flatnonzero(self.integer)
+
+    @cached_property
+    def continuous(self) -> Index:
+        """Numbers of the others."""
+        return np.flatnonzero(~self.integer)
+
+    @property
+    def reach(self) -> Reach:
+        """The limits."""
+        return Reach(self.low, self.high, self.cutoff)
+
+    @cached_property
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """P, A', and their absolute values; small ones dense, which is quicker there."""
+        P, A, sizes = self.conic.P, self.conic.A.T, self.conic.sizes.T
+        if A.shape[0] * (A.shape[0] + A.shape[1]) <= DENSE:
+            P, A, sizes = P.toarray(), A.toarray(), sizes.toarray()
+        return P, A, abs(P), sizes
+
+    @cached_property
+    def lines(self) -> sp.csr_matrix:
+        """A of the form, row by row."""
+        return self.conic.A.tocsr()
+
+    @cached_property
+    def counts(self) -> Array:
+        """How many entries of P and A' each column has."""
+        return np.asarray(np.diff(self.conic.P.indptr) + np.diff(self.conic.A.indptr))
+
+    @cached_property
+    def longest(self) -> int:
+        """Entries of the longest column of P."""
+        return int(np.diff(self.conic.P.indptr).max(initial=0))
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether every continuous column has limits, and no curvature is negative."""
+        ends = np.isfinite(self.low) & np.isfinite(self.high)
+        return bool(ends[self.continuous].all() and (self.curvature >= 0).all())
+
+    @cached_property
+    def has_slacks(self) -> bool:
+        """Whether a column with one limit has one entry, whose multiplier has a sign to keep."""
+        ends = np.isfinite(self.low) != np.isfinite(self.high)
+        return bool((ends & (np.diff(self.conic.A.indptr) == 1)).any())
+
+    @cached_property
+    def rounded_once(self) -> Index:
+        """Columns of a linear cost and one entry that is a power of two: r_j = q_j + a z.
+
+        A sum of two floats has the sign of the true one, and is 0 only where that is: of slacks,
+        whose multipliers are at their cap exactly, nothing is left over. Entries of cones are not
+        the model's own to the last place.
+        """
+        conic = self.conic
+        straight = (np.diff(conic.A.indptr) == 1) & (np.diff(conic.P.indptr) == 0)
+        columns = np.flatnonzero(straight)
+        first = conic.A.indptr[columns]
+        linear = conic.A.indices[first] < sum(map(len, (conic.equal, conic.low, conic.high)))
+        return columns[linear & (np.abs(np.frexp(conic.A.data[first])[0]) == 0.5)]
+
+    @cached_property
+    def smallest(self) -> tuple[float, float]:
+        """Least size of the numbers of A and b, and of P, that are not 0."""
+        conic = self.conic
+        return min(_smallest(conic.A.data), _smallest(conic.b)), _smallest(conic.P.data)
+
+    def may_underflow(self, x: Array, z: Array) -> bool:
+        """Whether a product of the inequality may be too small to be a float to its last place."""
+        point, (rows, bent) = _smallest(x), self.smallest
+        return min(rows * _smallest(z), bent * min(point, 1.0) * point) < NORMAL
+
+
+def _smallest(numbers: Array) -> float:
+    sizes = np.abs(numbers)
+    return float(sizes.min(where=sizes > 0, initial=np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMultipliers:
+    """Any numbers; what they prove is for the inequality to say.
+
+    Attributes
+    ----------
+    mu : float
+        Of the objective, at least 0.
+    rows, z : arrays (p,)
+        Which rows have one, and how much. Rows keep their numbers when others join them.
+    columns, x : arrays (k,)
+        Where the objective is linearised; 0 in all other columns.
+    """
+
+    mu: float
+    rows: Index
+    z: Array
+    columns: Index
+    x: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Minorant:
+    """The right side of the inequality for one choice of g, mu, z and x^.
+
+    Attributes
+    ----------
+    constant : float
+        What does not depend on the box, rounded down: the terms of all columns but the integer
+        ones too, at their limits.
+    whole : array (k,)
+        The integer columns.
+    low, high : arrays (k,)
+        Ends of intervals that hold their r.
+    curvature, point : arrays (k,)
+        mu c, rounded down, and x^, of the same columns.
+    """
+
+    constant: float
+    whole: Index
+    low: Array
+    high: Array
+    curvature: Array
+    point: Array
+
+    def least(self, low: Array, high: Array) -> float:
+        """The minimum over a box inside the limits, rounded down; -inf where it is not finite."""
+        if not len(self.whole):
+            return self.constant
+        below, above = low[self.whole], high[self.whole]
+        if self._is_plain(below, above):
+            # Whole numbers are 0 or at least 1: no product underflows.
+            terms = np.minimum(
+                np.minimum(self.low * below, self.high * below),
+                np.minimum(self.low * above, self.high * above),
+            )
+            terms = terms - 2 * UNIT * np.abs(terms)
+        else:
+            reach = Reach(below, above, math.inf)
+            terms = least_terms(self.low, self.high, self.point, reach, self.curvature)
+        try:
+            total = _down([self.constant, *terms.tolist()])
+        except OverflowError:
+            return -math.inf
+        return total if math.isfinite(total) else -math.inf
+
+    @cached_property
+    def _straight(self) -> bool:
+        return not self.curvature.any()
+
+    def _is_plain(self, below: Array, above: Array) -> bool:
+        return self._straight and bool(np.isfinite(below).all() and np.isfinite(above).all())
+
+
+def minorant(
+    rows: Rows,
+    multipliers: SparseMultipliers,
+    along: Array | None = None,
+    box: tuple[Array, Array] | None = None,
+) -> Minorant | None:
+    """The inequality for any multipliers; None where these numbers prove nothing.
+
+    Parameters
+    ----------
+    multipliers : SparseMultipliers
+    along : array (n,), optional
+        g, 0 without it.
+    box : pair of arrays (n,), optional
+        What it is meant for, the limits of the rows by default. In a column that has no limit there
+        r_j is made 0 exactly; in another box the minorant may be worth nothing, and is never wrong.
+    """
+    z = _spread(multipliers.rows, multipliers.z, len(rows.conic.b))
+    x = _spread(multipliers.columns, multipliers.x, len(rows.low))
+    if z is None or x is None:
+        return None
+    return inequality(rows, multipliers.mu, x, z, along, box)
+
+
+def _spread(places: Index, numbers: Array, size: int) -> Array | None:
+    """A vector of few entries; None where it is none."""
+    whole = np.issubdtype(places.dtype, np.integer)
+    if not (whole and numbers.dtype == np.float64 and places.shape == numbers.shape):
+        return None
+    if len(places) and not 0 <= places.min() <= places.max() < size:
+        return None
+    vector = np.zeros(size)
+    vector[places] = numbers
+    return vector
+
+
+def inequality(
+    rows: Rows,
+    mu: float,
+    x: Array,
+    z: Array,
+    along: Array | None = None,
+    box: tuple[Array, Array] | None = None,
+    *,
+    exactly: bool = False,
+) -> Minorant | None:
+    """The minorant of a point x^ (n,) and multipliers z of all rows, in doubles.
+
+    Parameters
+    ----------
+    exactly : bool
+        Whether a rounding in the last place may cost everything, as for a bound of 0.
+    """
+    conic = rows.conic
+    if not isinstance(mu, float):  # of another kind, sums would round to that
+        return None
+    if not (0 <= mu < math.inf and np.isfinite(x).all() and np.isfinite(z).all()):
+        return None
+    # Any numbers will do, so tiny ones are 0.
+    inside = in_dual_cone(conic, np.where(np.abs(z) < NOTHING, 0.0, z))
+    if inside is None:
+        return None
+    x = np.where(np.abs(x) < NOTHING, 0.0, x) if mu else np.zeros_like(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cost, inexact = _cost(conic, mu, along)
+        if rows.has_slacks:
+            inside = within_room(replace(conic, q=cost), inside, rows.reach)
+        box = box or (rows.low, rows.high)
+        try:
+            return _computed(rows, mu, cost, inexact, inside, x, box, exactly=exactly)
+        except OverflowError:  # of a sum: such numbers prove nothing
+            return None
+
+
+def _cost(conic: ConicForm, mu: float, along: Array | None) -> tuple[Array, Mask]:
+    """g + mu q, and where that may be rounded or mu P may be.
+
+    A power of two scales without rounding, unless it underflows; a sum with 0 is exact.
+    """
+    if mu == 1 and along is None:
+        return conic.q, np.zeros(len(conic.q), dtype=bool)
+    bent = np.diff(conic.P.indptr) > 0
+    cost = mu * conic.q
+    if mu in (0.0, 1.0):
+        inexact = np.zeros(len(cost), dtype=bool)
+    elif math.frexp(mu)[0] == 0.5 and LEAST_FACTOR <= mu <= 1 / LEAST_FACTOR:
+        inexact = (conic.q != 0) & (np.abs(cost) < NORMAL)
+        inexact |= bent & (np.abs(conic.P.data).min(initial=1.0) < NORMAL / LEAST_FACTOR)
+    else:
+        inexact = (conic.q != 0) | bent
+    if along is not None:
+        inexact |= (cost != 0) & (along != 0)
+        cost = cost + along
+    return cost, inexact
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """r between two ends, c, x^ and the constant of the inequality."""
+
+    low: Array
+    high: Array
+    curvature: Array
+    point: Array
+    constant: float
+
+    def least(self, rows: Rows, columns: Index, *, exactly: bool) -> Array:
+        """Least of r_j x_j + c_j (x_j - x^_j)^2 within the limits, in some columns."""
+        low, high, x = self.low[columns], self.high[columns], self.point[columns]
+        below, above, c = rows.low[columns], rows.high[columns], self.curvature[columns]
+        # The quicker terms of a tree's leaves are never 0 exactly.
+        if rows.bounded and len(rows.whole) and not exactly:
+            return _bounded_terms(low, high, x, below, above, c)
+        return least_terms(low, high, x, Reach(below, above, math.inf), c)
+
+
+def _computed(
+    rows: Rows,
+    mu: float,
+    cost: Array,
+    inexact: Mask,
+    z: Array,
+    x: Array,
+    box: tuple[Array, Array],
+    *,
+    exactly: bool,
+) -> Minorant | None:
+    conic = rows.conic
+    P, A, sizes_of_P, sizes_of_A = rows.matrices
+    bent = mu * (P @ x)
+    bent_sizes = mu * (sizes_of_P @ np.abs(x))
+    residual = bent + cost + A @ z
+    size = np.abs(cost) + bent_sizes + sizes_of_A @ np.abs(z)
+    if inexact.any():
+        # |g + mu q| may be less than what it was rounded from: |mu q| counts twice over.
+        size = size + np.where(inexact, mu * np.abs(conic.q) * 2, 0.0)
+    lost = 0.0 if mu in (0.0, 1.0) and not rows.may_underflow(x, z) else LEAST * (1 + mu)
+    radius = (rows.counts + INEXACT + 4) * (2 * UNIT * size + lost)
+    alone = rows.rounded_once[~inexact[rows.rounded_once]]
+    radius[alone] = 2 * UNIT * np.abs(residual[alone]) + lost
+    radius[(rows.counts == 0) & ~inexact] = 0.0
+    square = 0.5 * math.fsum((x * bent).tolist()), 0.5 * float(np.abs(x) @ bent_sizes)
+    constant = _constant(rows, mu, x, z, *square) - _excess(rows, z)
+    if not (np.isfinite(radius).all() and math.isfinite(constant)):
+        return None
+    curvature = _scaled_down(rows.curvature, mu)
+    terms = _Terms(residual - radius, residual + radius, curvature, x, constant)
+    rest = rows.continuous
+    least = terms.least(rows, rest, exactly=exactly)
+    best, total = terms, _down([constant, *least.tolist()])
+    endless = ~inexact & _is_endless(box, terms)
+    # Rounding on a column that may be far away costs as much as on one without a limit.
+    costly = np.zeros(len(x), dtype=bool)
+    price = COSTLY * max(abs(constant), abs(rows.cutoff))
+    costly[rest] = least < -price
+    costly &= ~inexact & (np.abs(residual) <= 4 * radius) & (curvature >= 0)
+    for chosen in (costly | endless, endless) if (costly & ~endless).any() else (endless,):
+        if not chosen.any():
+            break
+        weighted = replace(conic, P=_scaled(conic.P, mu))
+        if not np.isfinite(weighted.P.data).all():
+            break
+        far = _without_far_limits(rows.reach, chosen)
+        exact = exact_columns(
+            replace(weighted, q=cost), x, z, np.flatnonzero(chosen), far, rows.readings,
+            exactly=exactly,
+        )  # fmt: skip
+        if exact is None:
+            continue
+        moved = _with_exact(terms, exact, residual, radius)
+        least = moved.least(rows, rest, exactly=exactly)
+        value = _down([moved.constant, *least.tolist()])
+        if value > total or endless.any():
+            best, total = moved, value
+        break
+    if not math.isfinite(total):
+        return None
+    whole = rows.whole
+    return Minorant(
+        total, whole, best.low[whole], best.high[whole], best.curvature[whole], best.point[whole]
+    )
+
+
+def _with_exact(terms: _Terms, exact: ExactColumns, residual: Array, radius: Array) -> _Terms:
+    """The terms once some multipliers were moved, with exact ones in some columns.
+
+    What those are worth within all limits is part of the constant, and holds in every box.
+    """
+    residual = residual + exact.residual
+    radius = radius + exact.radius + 4 * UNIT * np.abs(residual) * (exact.radius > 0)
+    low, high, curvature = residual - radius, residual + radius, terms.curvature.copy()
+    low[exact.columns] = high[exact.columns] = curvature[exact.columns] = 0.0
+    constant = _down([terms.constant, exact.constant, *exact.least.tolist()])
+    return _Terms(low, high, curvature, exact.point, constant)
+
+
+def _without_far_limits(reach: Reach, costly: NDArray[np.bool_]) -> Reach:
+    """Limits without the farther one of each costly column, at which nothing may be charged."""
+    farther_above = costly & (np.abs(reach.high) >= np.abs(reach.low))
+    farther_below = costly & ~farther_above
+    return Reach(
+        np.where(farther_below, -np.inf, reach.low),
+        np.where(farther_above, np.inf, reach.high),
+        reach.cutoff,
+    )
+
+
+def _is_endless(box: tuple[Array, Array], terms: _Terms) -> Mask:
+    """Columns whose term has no least value in a box."""
+    falls = (terms.high > 0) & ~np.isfinite(box[0]) | (terms.low < 0) & ~np.isfinite(box[1])
+    # What bends the wrong way has no least value without limits, whatever r_j is.
+    return falls & (terms.curvature == 0)
+
+
+def _scaled(P: sp.csc_matrix, mu: float) -> sp.csc_matrix:
+    """mu P, without entries where mu is 0."""
+    if mu == 1:
+        return P
+    return (mu * P).tocsc() if mu else sp.csc_matrix(P.shape)
+
+
+def _scaled_down(curvature: Array, mu: float) -> Array:
+    """mu c, rounded down; a product that may have lost its last places counts as none."""
+    if mu == 1:
+        return curvature
+    scaled = mu * curvature
+    scaled = scaled - 2 * UNIT * np.abs(scaled)
+    lost = (np.abs(scaled) < LEAST * 2**60) & (curvature > 0)
+    scaled = np.where(lost, 0.0, scaled)
+    return np.where((np.abs(scaled) < LEAST * 2**60) & (curvature < 0), -LEAST * 2**60, scaled)
+
+
+def least_terms(low: Array, high: Array, x: Array, reach: Reach, curvature: Array) -> Array:
+    """Least of r x_j + c_j (x_j - x^_j)^2 over the limits and all r from `low` to `high`."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        corners = [_times(r, end) for r in (low, high) for end in (reach.low, reach.high)]
+        straight = np.minimum.reduce(corners)
+        straight = straight - 4 * UNIT * np.abs(straight)
+        far = np.maximum(np.abs(reach.low - x), np.abs(reach.high - x)) + 4 * UNIT * np.abs(x)
+        bent = (curvature * far) * far * (1 + 8 * UNIT) - LEAST * (1 + far)
+        straight = straight + np.where(curvature < 0, bent, 0.0)
+        # r x^ - r^2 / (4 c) is concave in r, so that its least is at one of the ends.
+        bends = np.where(curvature > 0, curvature, 1.0)
+        bowls = []
+        for r in (low, high):
+            linear, square = _times(r, x), (r * r + LEAST * (r != 0)) / (4 * bends)
+            square = square + LEAST * (r != 0)
+            bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square))
+        known = (curvature > 0) & np.isfinite(4 * bends)
+        bowl = np.where(known, np.minimum(*bowls), -np.inf)
+    straight = np.where(np.isnan(straight), -np.inf, straight)
+    return np.maximum(straight, np.where(np.isnan(bowl), -np.inf, bowl))
+
+
+def _bounded_terms(
+    low: Array, high: Array, x: Array, below: Array, above: Array, c: Array
+) -> Array:
+    """The same, where all limits are finite and no c is negative."""
+    straight = np.minimum(
+        np.minimum(low * below, high * below), np.minimum(low * above, high * above)
+    )
+    straight = straight - 2 * UNIT * np.abs(straight) - LEAST * ((low != 0) | (high != 0))
+    bent = np.flatnonzero(c > 0)
+    if not len(bent):
+        return straight
+    # r x^ - r^2 / (4 c) is concave in r, so that its least is at one of the ends.
+    at, bends, bowls = x[bent], 4 * c[bent], []
+    for r in (low[bent], high[bent]):
+        linear, square = r * at, (r * r + LEAST) / bends + LEAST
+        bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square) - LEAST)
+    bowl = np.minimum(*bowls)
+    known = np.isfinite(bowl) & np.isfinite(bends)
+    straight[bent] = np.fmax(straight[bent], np.where(known, bowl, -np.inf))
+    return straight
+
+
+def _times(a: Array, b: Array) -> Array:
+    """Products in which 0 times infinity is 0, downwards where they underflow."""
+    product = np.where((a == 0) | (b == 0), 0.0, a * b)
+    lost = (np.abs(product) < NORMAL) & (a != 0) & (b != 0)
+    return np.where(lost, product - LEAST, product)
+
+
+def _constant(
+    rows: Rows, mu: float, x: Array, z: Array, square: float, size_of_square: float
+) -> float:
+    """-mu/2 x'P x - b'z, rounded down; the first of the two with its size as computed."""
+    conic = rows.conic
+    sides = conic.b * z
+    lost = float(((np.abs(sides) < NORMAL) & (conic.b != 0) & (z != 0)).sum())
+    size = 2 * float(np.abs(sides).sum())
+    if size_of_square or (mu and conic.P.nnz and x.any()):
+        size += (rows.longest + 4) * size_of_square
+        lost += (conic.P.nnz + len(x)) * (1 + mu) * (1 + float(np.abs(x).max()))
+    for block in conic.blocks_of("soc"):
+        # The two first sides are a sum and a difference of two rounded numbers.
+        first = slice(block.start, block.start + 2)
+        size += 4 * float(np.abs(conic.b[first]).sum()) * float(np.abs(z[first]).sum())
+    if not math.isfinite(size):
+        return -math.inf
+    total = -math.fsum([square, *sides.tolist()])
+    rounding = INEXACT * UNIT * size + 4 * lost * LEAST
+    return math.nextafter(total - rounding, -math.inf) if rounding else total
+
+
+def _excess(rows: Rows, z: Array) -> float:
+    """Multipliers times what cones that miss their rows by a rounding may be wrong by."""
+    if all(reading.cone is None or reading.cone.excess is None for reading in rows.readings):
+        return 0.0
+    total = 0.0
+    for block, reading in zip(rows.conic.blocks_of("soc"), rows.readings, strict=True):
+        if reading.cone is not None and reading.cone.excess is not None and z[block.start] > 0:
+            total += float(z[block.start]) * excess_of(reading.cone, rows.reach)
+    return total * (1 + INEXACT * UNIT)
+
+
+def _down(terms: list[float]) -> float:
+    """Sum of floats, rounded down: math.fsum rounds once, and is 0 only where the sum is."""
+    total = math.fsum(terms)
+    return math.nextafter(total, -math.inf) if math.isfinite(total) and total else total
+
+
+# --- Bounds and proofs of emptiness from multipliers that anybody found --------------------------
 
 
 def proven_bound(
@@ -473,30 +997,44 @@ def proven_bound(
         return None
     if z.shape != subject.conic.b.shape or not (np.isfinite(x).all() and np.isfinite(z).all()):
         return None
+    rows = _rows_of(subject, cutoff, tangent)
+    if rows is None:
+        return None
+    if rows.reach.empty:
+        return _stated(subject, rows.cutoff)
+    z, size = _without_own(subject.conic, z), 1.0
+    if tangent:
+        x = np.zeros_like(x)
+    if factors is not None:
+        if not (factors.are_powers and all(_is_whole(reading) for reading in rows.readings)):
+            return None
+        rows, size = _in_units(subject.conic, rows, factors), factors.objective
+    found = inequality(rows, 1.0, x, z, exactly=tangent)
+    return None if found is None else _stated(subject, size * min(found.constant, rows.cutoff))
+
+
+@lru_cache(maxsize=4)
+def _rows_of(subject: Subject, cutoff: float | None, tangent: bool) -> Rows | None:
+    """Rows of the relaxation, with its limits below a cutoff; None has the limits of bounds.
+
+    `tangent` leaves the curvature of the objective out, and None where it bends downwards.
+    """
     reach = subject.bounds if tangent and cutoff is None else subject.reach(cutoff)
-    if reach.empty:
-        return _stated(subject, reach.cutoff)
-    conic, bend = subject.conic, kind.curvature
+    conic, _ = without_own_bounds(subject.conic, np.zeros(len(subject.conic.b)))
+    bend, none = subject.classification.curvature, np.zeros(subject.form.n, dtype=bool)
     assert bend is not None
     if tangent:
         if (bend < 0).any():
             return None
-        conic = replace(conic, P=sp.csc_matrix(conic.P.shape))
-        x, bend = np.zeros_like(x), np.zeros_like(x)
-    readings, size = kind.readings, 1.0
-    if factors is not None:
-        if not (factors.are_powers and all(_is_whole(reading) for reading in readings)):
-            return None
-        conic, size = scaled_conic(conic, factors).conic, factors.objective
-        reach, bend = _in_units(reach, factors), bend * factors.columns**2 / size
-        readings = ()
-    ready = prepared(conic, z, reach)
-    if ready is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        at = np.where(np.abs(x) < NOTHING, 0.0, x)
-        found = _evaluated(*ready, at, reach, bend, readings, exactly=tangent)
-    return None if found is None else _stated(subject, size * min(found, reach.cutoff))
+        conic, bend = replace(conic, P=sp.csc_matrix(conic.P.shape)), np.zeros_like(bend)
+    readings = subject.classification.readings
+    return Rows(conic, reach.low, reach.high, bend, readings, none, reach.cutoff)
+
+
+def _without_own(conic: ConicForm, z: Array) -> Array:
+    """Multipliers of the rows that are no bounds of single columns."""
+    first = sum(map(len, (conic.equal, conic.low, conic.high)))
+    return np.delete(z, np.s_[first : first + len(conic.low_bound) + len(conic.high_bound)])
 
 
 def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
@@ -510,19 +1048,14 @@ def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
     kind, n = subject.classification, subject.form.n
     if not kind.relaxes_to_convex or z.shape != subject.conic.b.shape or not np.isfinite(z).all():
         return None
-    conic = replace(subject.conic, P=sp.csc_matrix((n, n)), q=np.zeros(n))
-    reach, words = subject.reach(math.inf), METHOD + relaxed(subject.form)
-    if reach.empty:
+    rows = _rows_of(subject, math.inf, tangent=False)
+    assert rows is not None
+    if rows.reach.empty:
         return Infeasible(subject=subject.form, words=CROSSED, seal=SEAL, z=np.zeros_like(z))
-    ready = prepared(conic, z, reach)
-    if ready is None:
+    found = inequality(rows, 0.0, np.zeros(n), _without_own(subject.conic, z), exactly=True)
+    if found is None or not found.constant > 0:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        zeros = np.zeros(n)
-        found = _evaluated(*ready, zeros, reach, zeros, kind.readings, exactly=True)
-    if found is None or not found > 0:
-        return None
-    return Infeasible(subject=subject.form, words=words, seal=SEAL, z=z)
+    return Infeasible(subject=subject.form, words=METHOD + relaxed(subject.form), seal=SEAL, z=z)
 
 
 def _stated(subject: Subject, varying: float) -> LowerBound | None:
@@ -550,15 +1083,17 @@ def _is_whole(reading: Reading) -> bool:
     return bool((half @ cone.A[:2] == F).all() and (half @ cone.b[:2] == ends).all())
 
 
-def _in_units(reach: Reach, factors: Factors) -> Reach:
-    """Limits of scaled variables; one that underflows goes to the next number outwards."""
-    c = factors.columns
+def _in_units(whole: ConicForm, rows: Rows, factors: Factors) -> Rows:
+    """Rows of the scaled form; a limit that underflows goes to the next number outwards."""
+    c, (low, high) = factors.columns, (rows.low, rows.high)
     with np.errstate(over="ignore", under="ignore"):
-        low, high = reach.low / c, reach.high / c
-    lost_low, lost_high = np.abs(low) < NORMAL, np.abs(high) < NORMAL
-    low = np.where(lost_low & (reach.low != 0), np.minimum(low, -NORMAL), low)
-    high = np.where(lost_high & (reach.high != 0), np.maximum(high, NORMAL), high)
-    return Reach(low, high, reach.cutoff / factors.objective)
+        least, most = low / c, high / c
+        bend = rows.curvature * c**2 / factors.objective
+    lost_low, lost_high = np.abs(least) < NORMAL, np.abs(most) < NORMAL
+    least = np.where(lost_low & (low != 0), np.minimum(least, -NORMAL), least)
+    most = np.where(lost_high & (high != 0), np.maximum(most, NORMAL), most)
+    conic, _ = without_own_bounds(scaled_conic(whole, factors).conic, np.zeros(len(whole.b)))
+    return Rows(conic, least, most, bend, (), rows.integer, rows.cutoff / factors.objective)
 
 
 def prepared(conic: ConicForm, z: Array, reach: Reach) -> tuple[ConicForm, Array] | None:
@@ -570,162 +1105,3 @@ def prepared(conic: ConicForm, z: Array, reach: Reach) -> tuple[ConicForm, Array
     z = np.where(np.abs(z) < NOTHING, 0.0, z)
     inside = in_dual_cone(conic, z)
     return None if inside is None else (conic, within_room(conic, inside, reach))
-
-
-def _evaluated(
-    conic: ConicForm,
-    z: Array,
-    x: Array,
-    reach: Reach,
-    curvature: Array,
-    readings: tuple[Reading, ...],
-    *,
-    exactly: bool,
-) -> float | None:
-    residual = conic.P @ x + conic.q + conic.A.T @ z
-    size = np.abs(conic.q) + abs(conic.P) @ np.abs(x) + conic.sizes.T @ np.abs(z)
-    count = np.diff(conic.P.indptr) + np.diff(conic.A.indptr)
-    lost = LEAST if _may_underflow(conic, x, z) else 0.0
-    radius = (count + INEXACT) * (2 * UNIT * size + lost)
-    alone = _rounded_once(conic)
-    radius[alone] = 2 * UNIT * np.abs(residual[alone]) + lost
-    if not np.isfinite(radius).all():
-        return None
-    least = least_terms(residual - radius, residual + radius, x, reach, curvature)
-    fixed = _constant(conic, x, z, lost) - _excess(conic, z, readings, reach)
-    plain = _down([fixed, *least.tolist()])
-    endless = ~np.isfinite(least)
-    if (endless & (curvature < 0)).any():
-        return None
-    # Rounding on a variable that may be far away costs as much as on one without a limit.
-    drowned = np.abs(residual) <= 4 * radius
-    price = COSTLY * max(abs(fixed), abs(reach.cutoff))
-    costly = endless | ((least < -price) & drowned & (curvature >= 0))
-    found = plain
-    for chosen in (costly, endless) if (costly & ~endless).any() else (endless,):
-        if not chosen.any():
-            break
-        far = _without_far_limits(reach, chosen)
-        which = np.flatnonzero(chosen)
-        exact = exact_columns(conic, x, z, which, far, readings, exactly=exactly)
-        if exact is not None:
-            constant, terms = _with_exact(exact, residual, radius, reach, curvature)
-            found = max(found, _down([constant, fixed, *terms.tolist()]))
-            break
-    return found if math.isfinite(found) else None
-
-
-def _rounded_once(conic: ConicForm) -> Array:
-    """Columns of a linear cost and one entry that is a power of two: r_j = q_j + a z is one sum.
-
-    A sum of two floats has the sign of the true one, and is 0 only where that is: of slacks, whose
-    multipliers are at their cap exactly, nothing is left over. Entries of cones are not the model's
-    own to the last place.
-    """
-    straight = (np.diff(conic.A.indptr) == 1) & (np.diff(conic.P.indptr) == 0)
-    columns = np.flatnonzero(straight)
-    first = conic.A.indptr[columns]
-    linear = conic.A.indices[first] < sum(map(len, (conic.equal, conic.low, conic.high)))
-    return columns[linear & (np.abs(np.frexp(conic.A.data[first])[0]) == 0.5)]
-
-
-def _without_far_limits(reach: Reach, costly: NDArray[np.bool_]) -> Reach:
-    """Limits without the farther one of each costly column, at which nothing may be charged."""
-    farther_above = costly & (np.abs(reach.high) >= np.abs(reach.low))
-    farther_below = costly & ~farther_above
-    return Reach(
-        np.where(farther_below, -np.inf, reach.low),
-        np.where(farther_above, np.inf, reach.high),
-        reach.cutoff,
-    )
-
-
-def least_terms(low: Array, high: Array, x: Array, reach: Reach, curvature: Array) -> Array:
-    """Least of r x_j + c_j (x_j - x^_j)^2 over the limits and all r from `low` to `high`."""
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        corners = [_times(r, end) for r in (low, high) for end in (reach.low, reach.high)]
-        straight = np.minimum.reduce(corners)
-        straight = straight - 4 * UNIT * np.abs(straight)
-        far = np.maximum(np.abs(reach.low - x), np.abs(reach.high - x)) + 4 * UNIT * np.abs(x)
-        bent = (curvature * far) * far * (1 + 8 * UNIT) - LEAST * (1 + far)
-        straight = straight + np.where(curvature < 0, bent, 0.0)
-        # r x^ - r^2 / (4 c) is concave in r, so that its least is at one of the ends.
-        bends = np.where(curvature > 0, curvature, 1.0)
-        bowls = []
-        for r in (low, high):
-            linear, square = _times(r, x), (r * r + LEAST * (r != 0)) / (4 * bends)
-            square = square + LEAST * (r != 0)
-            bowls.append(linear - square - 8 * UNIT * (np.abs(linear) + square))
-        known = (curvature > 0) & np.isfinite(4 * bends)
-        bowl = np.where(known, np.minimum(*bowls), -np.inf)
-    straight = np.where(np.isnan(straight), -np.inf, straight)
-    return np.maximum(straight, np.where(np.isnan(bowl), -np.inf, bowl))
-
-
-def _times(a: Array, b: Array) -> Array:
-    """Products in which 0 times infinity is 0, downwards where they underflow."""
-    product = np.where((a == 0) | (b == 0), 0.0, a * b)
-    lost = (np.abs(product) < NORMAL) & (a != 0) & (b != 0)
-    return np.where(lost, product - LEAST, product)
-
-
-def _may_underflow(conic: ConicForm, x: Array, z: Array) -> bool:
-    """Whether a product of the bound may be too small to be a float to its last place."""
-    point, prices = _smallest(x), _smallest(z)
-    products = (
-        _smallest(conic.A.data) * prices,
-        _smallest(conic.b) * prices,
-        _smallest(conic.P.data) * min(point, 1.0) * point,
-    )
-    return min(products) < NORMAL
-
-
-def _smallest(numbers: Array) -> float:
-    """Least size of the numbers that are not 0; infinity without any."""
-    sizes = np.abs(numbers)
-    return float(sizes.min(where=sizes > 0, initial=np.inf))
-
-
-def _with_exact(
-    exact: ExactColumns, residual: Array, radius: Array, reach: Reach, curvature: Array
-) -> tuple[float, Array]:
-    """The terms once some multipliers were moved, and what that adds to the constant."""
-    residual = residual + exact.residual
-    radius = radius + exact.radius + 4 * UNIT * np.abs(residual) * (exact.radius > 0)
-    least = least_terms(residual - radius, residual + radius, exact.point, reach, curvature)
-    least[exact.columns] = exact.least
-    return exact.constant, least
-
-
-def _constant(conic: ConicForm, x: Array, z: Array, lost: float) -> float:
-    """-1/2 x'P x - b'z, downwards; `lost` is what a product may lose to underflow."""
-    P = conic.P.tocoo()
-    squares = 0.5 * P.data * x[P.row] * x[P.col]
-    sides = conic.b * z
-    size = math.fsum(np.abs(squares).tolist()) + math.fsum(np.abs(sides).tolist())
-    for block in conic.blocks_of("soc"):
-        # The two first sides are a sum and a difference of two rounded numbers.
-        first = slice(block.start, block.start + 2)
-        size += 4 * float(np.abs(conic.b[first]).sum()) * float(np.abs(z[first]).sum())
-    total = math.fsum([*(-squares).tolist(), *(-sides).tolist()])
-    count = len(sides) + len(squares) * (1 + float(np.abs(x).max(initial=0.0)))
-    return total - INEXACT * UNIT * size - 2 * count * lost
-
-
-def _excess(conic: ConicForm, z: Array, readings: tuple[Reading, ...], reach: Reach) -> float:
-    """Multipliers times what cones that miss their rows by a rounding may be wrong by."""
-    if all(r.cone is None or r.cone.excess is None for r in readings):
-        return 0.0
-    total = 0.0
-    for block, reading in zip(conic.blocks_of("soc"), readings, strict=True):
-        assert reading.cone is not None
-        weight = float(z[block.start])
-        if weight > 0 and reading.cone.excess is not None:
-            total += weight * excess_of(reading.cone, reach)
-    return total * (1 + INEXACT * UNIT)
-
-
-def _down(terms: list[float]) -> float:
-    """Sum of floats, rounded down: math.fsum rounds once, and is 0 only where the sum is."""
-    total = math.fsum(terms)
-    return math.nextafter(total, -math.inf) if math.isfinite(total) and total else total

@@ -550,9 +550,10 @@ def ramp_bounds(
     centre, half = (part[weak] for part in boxes)
     L = centre @ problem.points.T - half @ problem.sizes.T - problem.blur
     for caps in known:
-        uncapped = np.maximum(-1 - high[:, None] * np.where(L < 0, L, 0.0), 0.0)
+        # No factor t may be the largest: the product with 0 is 0 all the same.
+        uncapped = np.where(L < 0, np.maximum(-1 - high[:, None] * L, 0.0), 0.0)
         t = np.where(U[weak] < 0, low[:, None], high[:, None])
-        missed = np.clip(1 + t * U[weak], 0.0, 2.0)
+        missed = np.clip(1 + np.where(U[weak] == 0, 0.0, t * U[weak]), 0.0, 2.0)
         lost = np.where(caps.capped, missed, uncapped) @ problem.prices
         value = caps.value - lost * (1 + 8 * EPS * (n + 8)) - off
         value = np.where(np.isfinite(value), value, 0.0)

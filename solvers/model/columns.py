@@ -38,6 +38,7 @@ from tightmargin.printing import Printed, Readable
 from tightmargin.solvers.errors import DomainError, NumberError
 from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.model.polynomial import (
+    LARGEST_WHOLE,
     Number,
     QuadraticRow,
     Sides,
@@ -71,6 +72,10 @@ def number(e: Any) -> Number:
     """
     if e.__class__ is float:
         return e
+    if e.__class__ is int and -LARGEST_WHOLE <= e <= LARGEST_WHOLE:
+        return float(e)
+    if e.__class__ is ParamData and e._value.__class__ is float:
+        return e._value
     if e.__class__ in NUMBERS:
         return known(e)
     value = known_value(e)
@@ -257,7 +262,7 @@ class Columns(Sequence[Any], Readable):
         self.parts: list[Elements] = []
         self.foreign: list[Any] = []
         self._arrays: dict[int, Elements] = {}
-        self._position: dict[int, int] = {}
+        self.position: dict[int, int] = {}
         self._owner: list[tuple[int, Index]] = []
         self._count = 0
         self._sealed = False
@@ -287,7 +292,7 @@ class Columns(Sequence[Any], Readable):
         else:
             for element, column in zip(component.values(), columns.tolist(), strict=True):
                 if column >= 0:
-                    self._position[id(element)] = column
+                    self.position[id(element)] = column
         self.parts.append(part)
         self._owner.append((self._count, free))
         self._count += len(free)
@@ -297,7 +302,7 @@ class Columns(Sequence[Any], Readable):
 
         Once the model is read, variables that occur nowhere have none: -1.
         """
-        found = self._position.get(id(variable))
+        found = self.position.get(id(variable))
         if found is not None:
             return found
         owner = self._arrays.get(id(variable.parent_component()))
@@ -308,7 +313,7 @@ class Columns(Sequence[Any], Readable):
         else:
             found = self._count + len(self.foreign)
             self.foreign.append(variable)
-        self._position[id(variable)] = found
+        self.position[id(variable)] = found
         return found
 
     def of(self, component: Any) -> tuple[Index, Array]:
@@ -493,31 +498,36 @@ def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
 
 def _held(elements: list[Any]) -> tuple[VarArrays, dict[int, Ends]]:
     integer = _are_integer(elements)  # before bounds, which a domain of words has none of
-    domains: dict[int, Excluded] = {}
-    found = [_ends(variable, domains) for variable in elements]
+    domains: dict[int, tuple[Any, Any, Excluded]] = {}
+    lows, highs = [], []
+    ends: dict[int, Ends] = {}
+    for k, variable in enumerate(elements):
+        domain = variable.domain
+        if id(domain) not in domains:
+            domains[id(domain)] = (*domain.bounds(), excluded(domain))
+        first, last, (least, greatest) = domains[id(domain)]
+        lower, upper = (
+            variable._lb if first is None else first if variable._lb is None else variable.lower,
+            variable._ub if last is None else last if variable._ub is None else variable.upper,
+        )
+        low: Number = -math.inf if lower is None else number(lower)
+        high: Number = math.inf if upper is None else number(upper)
+        if not (low.__class__ is high.__class__ is float and least is greatest is None):
+            is_open = (False, False) if variable.fixed else (low == least, high == greatest)
+            low, high, sides = outwards(low, high)
+            if (sides, is_open) != ATTAINED:
+                ends[k] = sides, is_open
+        lows.append(low)
+        highs.append(high)
     values = [math.nan if v.value is None else float(v.value) for v in elements]
     held = VarArrays(
-        lower=np.array([low for low, _, _ in found], dtype=np.float64),
-        upper=np.array([high for _, high, _ in found], dtype=np.float64),
+        lower=np.array(lows, dtype=np.float64),
+        upper=np.array(highs, dtype=np.float64),
         values=np.array(values, dtype=np.float64),
         fixed=np.array([v.fixed for v in elements], dtype=bool),
         integer=integer,
     )
-    return held, {k: ends for k, (_, _, ends) in enumerate(found) if ends != ATTAINED}
-
-
-def _ends(variable: Any, domains: dict[int, Excluded]) -> tuple[float, float, Ends]:
-    """Bounds of a variable, next to them outwards, and what they are where that is not all."""
-    domain, lower, upper = variable.domain, variable.lower, variable.upper
-    if id(domain) not in domains:
-        domains[id(domain)] = excluded(domain)
-    first, last = domains[id(domain)]
-    low = -math.inf if lower is None else number(lower)
-    high = math.inf if upper is None else number(upper)
-    if low.__class__ is float and high.__class__ is float and first is last is None:
-        return low, high, ATTAINED
-    open_ends = (False, False) if variable.fixed else (low == first, high == last)
-    return (*outwards(low, high)[:2], (outwards(low, high)[2], open_ends))
+    return held, ends
 
 
 def excluded(domain: Any) -> Excluded:

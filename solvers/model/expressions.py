@@ -60,7 +60,7 @@ class _UnfamiliarError(Exception):
     """An expression this reader leaves to Pyomo's."""
 
 
-def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
+def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> Polynomial | None:
     """Read an expression of degree at most two; None when it is of another kind.
 
     Raises
@@ -68,17 +68,23 @@ def read(expression: Any, columns: Columns, owner: str) -> Polynomial | None:
     NumberError
         A coefficient or the constant is not finite or no real number; `owner` says whose.
     """
+    found = Polynomial()
     try:
-        found = _terms(expression, columns)
-        if found is not None:
-            _refuse_bad_numbers(found, columns, owner)
+        try:
+            _walk(expression, 1.0, found, columns)
+        except _UnfamiliarError:
+            _refuse_missing_numbers(expression)
+            return None
+        if not found.is_plain():
+            _refuse_bad_numbers(found, columns, owner if isinstance(owner, str) else owner())
             merge(found)
     except NumberError:
         raise
     except (ArithmeticError, ValueError) as why:
         raise NumberError(
-            f"{owner}: what stands there without a free variable is no finite real number"
-            f"{f' ({why})' if str(why) else ''}: look at its Params and fixed variables"
+            f"{owner if isinstance(owner, str) else owner()}: what stands there without a free "
+            f"variable is no finite real number{f' ({why})' if str(why) else ''}: look at its "
+            "Params and fixed variables"
         ) from why
     return found
 
@@ -98,7 +104,7 @@ def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
         As `read` does.
     """
     columns = Columns(pyo.Block(concrete=True))
-    found = read(e, columns, shown(e))
+    found = read(e, columns, lambda: shown(e))
     if found is None or found.products:
         return None
     index, numbers = found.linear()
@@ -110,17 +116,7 @@ def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
 
 def quadratic_in(e: Any) -> Polynomial | None:
     """An expression by columns of its own; as `read`."""
-    return read(e, Columns(pyo.Block(concrete=True)), shown(e))
-
-
-def _terms(expression: Any, columns: Columns) -> Polynomial | None:
-    found = Polynomial()
-    try:
-        _walk(expression, 1.0, found, columns)
-    except _UnfamiliarError:
-        _refuse_missing_numbers(expression)
-        return None
-    return found
+    return read(e, Columns(pyo.Block(concrete=True)), lambda: shown(e))
 
 
 def _refuse_missing_numbers(e: Any) -> None:
@@ -175,18 +171,6 @@ def _add_variable(variable: Any, a: Number, into: Polynomial, columns: Columns) 
         into.add((columns.column(variable),), a)
 
 
-def _add_linear(e: LinearExpression, factor: Number, into: Polynomial, columns: Columns) -> None:
-    terms = lazy_terms(e)
-    if terms is not None:
-        _add_arrays(terms, factor, into, columns)
-        return
-    if e.constant.__class__ not in NUMBERS or e.constant:
-        into.add((), times(factor, number(e.constant)))
-    for a, variable in zip(e.linear_coefs, e.linear_vars, strict=True):
-        value = a if a.__class__ is float else number(a)
-        _add_variable(variable, value if factor == 1.0 else times(factor, value), into, columns)
-
-
 def _add_arrays(terms: LazyTerms, factor: Number, into: Polynomial, columns: Columns) -> None:
     at, values = columns.of(terms.variable)
     numbers, fixed = terms.numbers.values, at < 0
@@ -209,9 +193,35 @@ def _add_monomial(e: Any, factor: Number, into: Polynomial, columns: Columns) ->
     _add_variable(variable, times(factor, number(a)), into, columns)
 
 
-def _add_parts(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
-    for part in e.args:
-        _walk(part, factor, into, columns)
+def _add_parts(e: SumExpression, factor: Number, into: Polynomial, columns: Columns) -> None:
+    """The terms of a sum; those of a free variable of the model without a call for each."""
+    if e._args_.__class__ is LazyTerms and (terms := lazy_terms(e)) is not None:
+        _add_arrays(terms, factor, into, columns)
+        return
+    known_columns, index, coefficient = columns.position, into.index, into.coefficient
+    for part in e._args_[: e._nargs]:
+        kind = part.__class__
+        if kind is MonomialTermExpression:
+            a, variable = part._args_
+            j = known_columns.get(id(variable))
+            if a.__class__ is not float:
+                a = number(a)
+            if factor != 1.0:
+                a = -a if factor == -1.0 else times(factor, a)
+            if j is None or a.__class__ is not float:
+                _add_variable(variable, a, into, columns)
+            else:
+                index.append(j)
+                coefficient.append(a)
+        elif kind is VarData and factor.__class__ is float:
+            j = known_columns.get(id(part))
+            if j is None:
+                _add_variable(part, factor, into, columns)
+            else:
+                index.append(j)
+                coefficient.append(factor)
+        else:
+            _walk(part, factor, into, columns)
 
 
 def _add_negative(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -309,7 +319,7 @@ _READERS: dict[type, Callable[[Any, Number, Polynomial, Columns], None]] = {
     ScalarVar: _add_variable,
     DivisionExpression: _add_quotient,
     Expr_ifExpression: _add_choice,
-    LinearExpression: _add_linear,
+    LinearExpression: _add_parts,
     MonomialTermExpression: _add_monomial,
     NegationExpression: _add_negative,
     PowExpression: _add_power,

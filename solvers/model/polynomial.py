@@ -30,7 +30,6 @@ SAFE = (2.0**-480, 2.0**480)  # factors whose product and its error are doubles
 PARTS = 8  # doubles that a number is tried to be the sum of
 
 
-@dataclass
 class Polynomial:
     """One expression as it is read; `read` merges duplicates.
 
@@ -49,13 +48,23 @@ class Polynomial:
         Coefficients that no double is, once merged: the lists have the nearest ones.
     """
 
-    constants: list[float] = field(default_factory=list)
-    index: list[int] = field(default_factory=list)
-    coefficient: list[float] = field(default_factory=list)
-    products: list[tuple[int, int, float]] = field(default_factory=list)
-    arrays: list[tuple[Index, Array]] = field(default_factory=list)
-    fractions: list[tuple[Key, Fraction]] = field(default_factory=list)
-    exact: dict[Key, Fraction] = field(default_factory=dict)
+    __slots__ = ("arrays", "coefficient", "constants", "exact", "fractions", "index", "products")
+
+    def __init__(self) -> None:
+        self.constants: list[float] = []
+        self.index: list[int] = []
+        self.coefficient: list[float] = []
+        self.products: list[tuple[int, int, float]] = []
+        self.arrays: list[tuple[Index, Array]] = []
+        self.fractions: list[tuple[Key, Fraction]] = []
+        self.exact: dict[Key, Fraction] = {}
+
+    def is_plain(self) -> bool:
+        """Whether it is linear in finite doubles, each column once: there is nothing to add up."""
+        if self.products or self.arrays or self.fractions or len(self.constants) > 1:
+            return False
+        apart = len(set(self.index)) == len(self.index)
+        return apart and math.isfinite(sum(self.coefficient, *self.constants))
 
     @property
     def constant(self) -> float:

@@ -17,15 +17,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from pyomo.common.gc_manager import PauseGC
 from pyomo.core.base.block import BlockData
 from pyomo.core.base.matrix_constraint import MatrixConstraint
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
 from tightmargin.formulations.data.arrays import Array, Index
@@ -924,7 +926,7 @@ class StandardForm(Printed):
         return self.columns.gathered().values
 
 
-@dataclass
+@dataclass(slots=True)
 class _Row:
     """A row as it is read: low <= polynomial <= high."""
 
@@ -970,18 +972,19 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
     """
     refuse_unread_components(model)
     columns, found = Columns(model), _Reading()
-    for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
-        if isinstance(component, AffineRows):
-            rows, constraints = read_arrays(component, columns)
-            found.arrays.append(rows)
-        elif isinstance(component, RotatedCones):
-            cones, constraints = read_cones(component, columns)
-            found.cones += cones
-        else:
-            constraints = component.values()
-        for constraint in constraints:
-            if constraint.active:
-                _read_constraint(constraint, columns, found)
+    with PauseGC():  # nothing of what a row leaves is garbage
+        for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
+            if isinstance(component, AffineRows):
+                rows, constraints = read_arrays(component, columns)
+                found.arrays.append(rows)
+            elif isinstance(component, RotatedCones):
+                cones, constraints = read_cones(component, columns)
+                found.cones += cones
+            else:
+                constraints = component.values()
+            for constraint in constraints:
+                if constraint.active:
+                    _read_constraint(constraint, columns, found)
     goal, sense, goal_data = _objective(model, columns)
     if goal is None:
         found.nonlinear.append(goal_data)
@@ -1028,12 +1031,13 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
 
 def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:
     """Read one ordinary constraint into the list of its kind."""
-    label = f"row {constraint.name}"
     low, body, high = constraint.to_bounded_expression()
-    lower, upper = (None if end is None else number(end) for end in (low, high))
-    entries = psd_entries(body)
+    lower = -math.inf if low is None else number(low)
+    upper = math.inf if high is None else number(high)
+    entries = None if body.__class__ is LinearExpression else psd_entries(body)
     if entries is not None:
-        if lower != 0 or upper is not None:
+        label = f"row {constraint.name}"
+        if lower != 0 or high is not None:
             raise ValueError(f"{label}: a semidefinite row must read smallest_eigenvalue >= 0")
         polynomials = [read(entry, columns, label) for entry in entries]
         if any(entry is None or entry.products for entry in polynomials):
@@ -1042,10 +1046,10 @@ def _read_constraint(constraint: Any, columns: Columns, into: _Reading) -> None:
         into.semidefinite.append((kept, constraint))
         into.inexact += [Inexact(constraint, e, set(e.exact)) for e in kept if e.exact]
         return
-    for end, empty, word in ((lower, -math.inf, "lower"), (upper, math.inf, "upper")):
-        side(end, empty, f"{label}: {word} side")
-    lower, upper = -math.inf if lower is None else lower, math.inf if upper is None else upper
-    polynomial = read(body, columns, label)
+    if not (lower < math.inf and upper > -math.inf):
+        side(lower, -math.inf, f"row {constraint.name}: lower side")
+        side(upper, math.inf, f"row {constraint.name}: upper side")
+    polynomial = read(body, columns, lambda: f"row {constraint.name}")
     if polynomial is None:
         into.nonlinear.append(constraint)
         return
@@ -1116,15 +1120,19 @@ def _objective(model: pyo.ConcreteModel, columns: Columns) -> tuple[Polynomial |
         )
     if not found:
         return Polynomial(), 1, None
-    goal = read(found[0].expr, columns, f"objective {found[0].name}")
+    goal = read(found[0].expr, columns, lambda: f"objective {found[0].name}")
     return goal, 1 if found[0].sense == pyo.minimize else -1, found[0]
 
 
 def _matrix(rows: Sequence[Polynomial], n: int) -> sp.csr_matrix:
-    parts = [row.linear() for row in rows]
-    counts = [len(index) for index, _ in parts]
-    indices = np.concatenate([np.zeros(0, dtype=np.int64), *(index for index, _ in parts)])
-    numbers = np.concatenate([np.zeros(0), *(a for _, a in parts)])
+    if any(row.arrays for row in rows):
+        parts = [row.linear() for row in rows]
+        counts = [len(at) for at, _ in parts]
+        indices, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+    else:
+        counts = [len(row.index) for row in rows]
+        indices = np.fromiter(chain.from_iterable(row.index for row in rows), np.int64)
+        numbers = np.fromiter(chain.from_iterable(row.coefficient for row in rows), np.float64)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     matrix = sp.csr_matrix((numbers, indices, indptr), shape=(len(rows), n))
     matrix.sum_duplicates()

@@ -1452,12 +1452,16 @@ class Cones:
         value: Fraction,
     ) -> bool:
         """Whether caps prove `lower` at the factors of an interval."""
-        if ends[1] is None:
-            return False
-        unit = 1 << max(0, 80 + ends[1].denominator.bit_length() - ends[1].numerator.bit_length())
-        low, high, lost = floor(ends[0] * unit), ceil(ends[1] * unit), 0
+        end = ends[0] if ends[1] is None else ends[1]
+        unit = 1 << max(0, 80 + end.denominator.bit_length() - end.numerator.bit_length())
+        low, high, lost = floor(ends[0] * unit), ceil(end * unit), 0
         for i, p in enumerate(self.whole_prices):
-            if i in capped:
+            endless = ends[1] is None and (U[i] > 0 if i in capped else L[i] < 0)
+            if endless and i not in capped:
+                return False
+            if endless:
+                lost += 2 * p * unit
+            elif i in capped:
                 lost += p * min(max(unit + (high if U[i] > 0 else low) * U[i], 0), 2 * unit)
             elif L[i] < 0:
                 lost += p * max(0, -unit - high * L[i])

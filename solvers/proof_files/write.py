@@ -33,7 +33,7 @@ from tightmargin.solvers.certify.no_optimum import empty_of_exponentials, farkas
 from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.exact import rounded_down, rounded_up, shortened_up
-from tightmargin.solvers.kernel.bound import in_dual_cone
+from tightmargin.solvers.kernel.bound import SparseMultipliers, in_dual_cone
 from tightmargin.solvers.kernel.exponential import Tangent, completed, completed_ray
 from tightmargin.solvers.kernel.points import NONE
 from tightmargin.solvers.kernel.statement import FeasiblePoint
@@ -42,7 +42,6 @@ from tightmargin.solvers.kernel.tree import (
     Branch,
     DerivedLimit,
     DerivedRow,
-    SparseMultipliers,
     Step,
     SwitchedRow,
     TreeProof,

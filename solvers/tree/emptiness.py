@@ -9,8 +9,8 @@ import numpy as np
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.certify.no_optimum import find_infeasibility
 from tightmargin.solvers.engines.running import Limits
+from tightmargin.solvers.kernel.bound import Rows, SparseMultipliers
 from tightmargin.solvers.kernel.limits import Subject
-from tightmargin.solvers.kernel.tree import Rows, SparseMultipliers
 
 NONE: Index = np.zeros(0, dtype=np.int64)
 

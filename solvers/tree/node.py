@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.engines.clarabel import is_panic
 from tightmargin.solvers.engines.running import WorkCount
-from tightmargin.solvers.kernel.tree import Rows, SparseMultipliers
+from tightmargin.solvers.kernel.bound import Rows, SparseMultipliers
 from tightmargin.solvers.model.residuals import without_rounding
 
 # --- Powers of two that bring the numbers of a relaxation near 1, where they differ much in size

@@ -12,8 +12,8 @@ from tightmargin.solvers.certify.case import FEASIBILITY_TOLERANCE, Case
 from tightmargin.solvers.certify.certify import fixed_case, solve_fixed
 from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.engines.running import WorkCount
+from tightmargin.solvers.kernel.bound import Rows, minorant
 from tightmargin.solvers.kernel.statement import FeasiblePoint
-from tightmargin.solvers.kernel.tree import Rows, minorant
 from tightmargin.solvers.model.residuals import primal_residual
 from tightmargin.solvers.tree.node import NodeSolution, NodeSolver
 

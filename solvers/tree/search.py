@@ -24,19 +24,21 @@ from tightmargin.printing import Printed
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.engines.live_line import LiveLine, live_line
 from tightmargin.solvers.engines.running import MEMORY, NODE, CtrlC, StopReason, WorkCount
+from tightmargin.solvers.kernel.bound import (
+    Minorant,
+    Rows,
+    SparseMultipliers,
+    minorant,
+)
 from tightmargin.solvers.kernel.statement import FeasiblePoint, Infeasible, LowerBound
 from tightmargin.solvers.kernel.tree import (
     Branch,
     Leaf,
-    Minorant,
-    Rows,
-    SparseMultipliers,
     Step,
     TreeProof,
     binary,
     lattice,
     leaf_value,
-    minorant,
     tree_bound,
 )
 from tightmargin.solvers.model.claim import Progress, Row

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.engines.running import WorkCount
+from tightmargin.solvers.kernel.bound import Rows, SparseMultipliers
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.tree import (
     DerivedLimit,
-    Rows,
-    SparseMultipliers,
     Step,
     SwitchedRow,
     binary,

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
+from numba.core import event
 
 from tightmargin.formulations.data.arrays import Array, Index, Mask
+from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.kernel.conflicts import KEPT, NOBODY, PACKING, REST, Conflicts, Evidence
-from tightmargin.solvers.kernel.signed_points import EPS, LEAST, SignedPoints, unit_of_doubt
-from tightmargin.solvers.zero_one.active_set import DEPENDENT, SINGULAR, STEPS, VIOLATED
-from tightmargin.solvers.zero_one.node_bounds import PROBES, SURELY, Bounded, Nodes, check_time
+from tightmargin.solvers.kernel.signed_points import (
+    EPS,
+    LEAST,
+    SignedPoints,
+    signed_points,
+    unit_of_doubt,
+)
+from tightmargin.solvers.zero_one.active_set import (
+    DEPENDENT,
+    SINGULAR,
+    STEPS,
+    VIOLATED,
+    empty_sets,
+)
+from tightmargin.solvers.zero_one.node_bounds import (
+    PROBES,
+    SURELY,
+    Bounded,
+    Nodes,
+    NotCompiledError,
+    check_time,
+)
 
 # --- Working sets and what they prove, for a compiler: what signed_points.py says, to rounding ---
-# numba compiles the files of this folder at their first use, and keeps the outcome beside them:
-# after a change of one of them, delete what it has kept (`rm __pycache__/*.nb?`). The mathematics
+# numba compiles these files when it is asked to (`tightmargin solvers --compile`) and keeps the
+# outcome beside them: after a change of one of them, delete what it has kept
+# (`rm __pycache__/*.nb?`). A search loads what is kept and never compiles. The mathematics
 # stands in node_bounds.py, active_set.py and signed_points.py, which are the reference; here are
 # their loops. Every sum is rounded as theirs are, in another order, and gives away as much.
 # A working set is (members, sense, alpha, count) in arrays of its own, with the Cholesky factor L
@@ -30,12 +53,29 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def compiled(function: F) -> F:
-    """Compile at the first call, and keep the outcome."""
+    """Load at the first call what numba keeps, or compile and keep it."""
     words: dict[str, Any] = {"error_model": "numpy"}
     try:
         return cast(F, njit(cache=True, **words)(function))
     except RuntimeError:  # no folder for the outcome can be written to
         return cast(F, njit(**words)(function))
+
+
+class _Refusal(event.Listener):
+    """Ends a compilation of ours before it begins."""
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"]
+        if function.__module__.startswith(__package__):
+            raise NotCompiledError(function.__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def loaded_only() -> AbstractContextManager[Any]:
+    """Where calls load what numba keeps; NotCompiledError where it keeps nothing."""
+    return cast("AbstractContextManager[Any]", event.install_listener("numba:compile", _Refusal()))
 
 
 class Space(NamedTuple):
@@ -696,6 +736,15 @@ def space_of(points: SignedPoints) -> Space:
     )  # fmt: skip
 
 
+def compile_nodes() -> None:
+    """Compile `bounded`, which takes a minute or two, unless numba keeps it."""
+    data = TrainingData(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]))
+    points = signed_points(data, intercept="free")
+    nobody = np.zeros((1, 2), bool)
+    nodes = Nodes(nobody, nobody, empty_sets(points, 1))
+    bounded(points, nodes, penalty=1.0, target=9.0, suspects=nobody[0], within=nullcontext())
+
+
 def bounded(
     points: SignedPoints,
     nodes: Nodes,
@@ -704,8 +753,9 @@ def bounded(
     target: float,
     suspects: Mask,
     until: float = np.inf,
+    within: AbstractContextManager[Any] | None = None,
 ) -> Bounded:
-    """`bounded` of node_bounds.py."""
+    """`bounded` of node_bounds.py, with numbers equal to rounding; within `loaded_only`."""
     limits = [count.most for count in points.counts if count.points.all()]
     problem = Problem(
         penalty, target, suspects, points.loose,
@@ -728,11 +778,12 @@ def bounded(
         check_time(until)
         some = slice(first, first + watched)
         room.size[0] = 0
-        steps += bounded_nodes(
-            space, problem, kept[some], violated[some], own.members[some], own.sense[some],
-            own.alpha[some], own.count[some], bound[some], branch[some], candidates[some],
-            sizes[some], directions[some], settled[some], room,
-        )  # fmt: skip
+        with within or loaded_only():
+            steps += bounded_nodes(
+                space, problem, kept[some], violated[some], own.members[some], own.sense[some],
+                own.alpha[some], own.count[some], bound[some], branch[some], candidates[some],
+                sizes[some], directions[some], settled[some], room,
+            )  # fmt: skip
         blocks.append(copied(room, first))
     at = np.flatnonzero(sizes)
     found = [candidates[k, : sizes[k]] for k in at]

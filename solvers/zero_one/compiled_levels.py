@@ -11,7 +11,7 @@ import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.kernel.cones import DOWN, Cells, ProvenConflict
-from tightmargin.solvers.zero_one.compiled import compiled
+from tightmargin.solvers.zero_one.compiled import compiled, loaded_only
 
 REACH = 2.0 * DOWN
 
@@ -29,10 +29,18 @@ def cheapest_levels(
     near = [np.ascontiguousarray(part[:, 0]) for part in nearest]
     first, second = (np.ascontiguousarray(part) for part in ends)
     square, dearer = (0.0, 0.0) if conflict is None else (conflict.square, conflict.price)
-    return _cheapest(
-        first, second, near[0], near[1], levels, cells.m, cells.low, cells.high, price,
-        conflict is not None, square, dearer,
-    )  # fmt: skip
+    m, low, high = (np.ascontiguousarray(part) for part in (cells.m, cells.low, cells.high))
+    with loaded_only():
+        return _cheapest(
+            first, second, near[0], near[1], levels, m, low, high, float(price),
+            conflict is not None, float(square), float(dearer),
+        )  # fmt: skip
+
+
+def compile_levels() -> None:
+    """Compile `cheapest_levels`, which takes seconds, unless numba keeps it."""
+    one, row = np.zeros(1), np.zeros((1, 1))
+    _cheapest(row, row, one, one, 0, one, one, one, 1.0, False, 0.0, 0.0)
 
 
 @compiled

@@ -53,6 +53,7 @@ from tightmargin.solvers.result import search_page
 from tightmargin.solvers.tables import Framed
 from tightmargin.solvers.zero_one.conflict_tree import TracePoint, open_share
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
+from tightmargin.solvers.zero_one.node_bounds import NotCompiledError
 from tightmargin.solvers.zero_one.planes import (
     ConePlane,
     LeastCost,
@@ -172,9 +173,12 @@ class CellTree:
             near = half[part].max(initial=0.0) <= NEAR
             known = (*self.proven[:1], *self.proven[1:][-2:]) if near else ()
             ceiling = min(self.target, LARGEST)
-            found[part] = cell_bounds(
-                self.problem, centre[part], half[part], ceiling, known, cheapest
-            )
+            cells = self.problem, centre[part], half[part], ceiling, known
+            try:
+                found[part] = cell_bounds(*cells, cheapest)
+            except NotCompiledError:
+                self.compiled_after, cheapest = np.inf, None
+                found[part] = cell_bounds(*cells)
         return found
 
     def _cheapest(self) -> Cheapest | None:
@@ -257,8 +261,7 @@ class ConeSearch(Framed, Drawn):
 # --- Limits of a search over cones of directions, and whether its bounds are compiled ------------
 
 
-COMPILED_AFTER = 4_000_000  # products of points and cells: about as long as compiling takes
-COMPILING = 30.0  # seconds; a shorter time limit is not worth it
+COMPILED_AFTER = 4_000_000  # products of points and cells; loading numba takes a second or two
 
 Progress = Callable[[TracePoint], None]
 
@@ -296,8 +299,12 @@ def checked_run(
     there = find_spec("numba") is not None
     if compiled and not there:
         raise ValueError('compiled=True needs the package numba: pip install "tightmargin[numba]"')
-    worth = there and (time_limit is None or time_limit >= COMPILING)
-    after = {True: 0.0, False: np.inf, None: COMPILED_AFTER if worth else np.inf}[compiled]
+    if compiled:
+        # numba is optional.
+        from tightmargin.solvers.zero_one.compiled_levels import compile_levels
+
+        compile_levels()
+    after = {True: 0.0, False: np.inf, None: COMPILED_AFTER if there else np.inf}[compiled]
     return Run(gap, time_limit, cell_limit, clock, progress, after)
 
 
@@ -348,8 +355,9 @@ def cone_search(
         point is found, the objective is infinite.
     compiled : bool, optional
         Whether numba compiles the bounds of cells where a free intercept makes them the most work:
-        the same numbers in a third of the time. By default it does where it is installed and the
-        search is long. The proof is numpy's in any case.
+        the same numbers in a third of the time. By default it is asked after 4 million products of
+        points and cells, where it is installed and `tightmargin solvers --compile` has compiled;
+        no search does, but compiled=True before its time begins. The proof is numpy's in any case.
     clock, progress : callable
         time.process_time counts processor time instead; told about each TracePoint.
 
@@ -367,8 +375,8 @@ def cone_search(
     >>> str(found.stop), found.objective - found.bound < 1e-5 * found.objective
     ('proven', True)
     """
-    started = clock()
     run = checked_run(data, intercept, gap, time_limit, cell_limit, clock, progress, compiled)
+    started = clock()
     cost = positive("penalty", penalty)
     problem = zero_one_cones(data, cost, intercept, side)
     best: ConePlane

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from tightmargin.solvers.result import search_page
 from tightmargin.solvers.tables import Framed
 from tightmargin.solvers.zero_one.active_set import WorkingSets, empty_sets, refreshed
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
-from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, bounded
+from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, NotCompiledError, bounded
 from tightmargin.solvers.zero_one.planes import BETTER, NEAR_SIDE, ConflictPlane
 
 # --- What a conflict search found: the best hyperplane, the proven bound, and how they came about
@@ -298,21 +299,21 @@ class Tree:
         short = np.take_along_axis(violated & ~self.points.loose, members, axis=1)
         return branch, refreshed(self.points, members, count, np.where(short, -1.0, 1.0))
 
-    def _bounding(self) -> Callable[..., Bounded]:
-        if self.nodes < self.compiled_after:
-            return bounded
-        # numba is optional.
-        from tightmargin.solvers.zero_one.compiled import bounded as compiled
-
-        return compiled
-
     def _bounded(self, nodes: Nodes, until: float) -> Bounded:
         """What bounds new nodes: nothing is changed by an interrupt, or where time is over."""
-        found = self._bounding()(
-            self.points, nodes, penalty=self.penalty, target=self.target, suspects=self.suspects,
-            until=until,
-        )  # fmt: skip
-        return found
+        words: dict[str, Any] = {
+            "penalty": self.penalty, "target": self.target, "suspects": self.suspects,
+            "until": until,
+        }  # fmt: skip
+        if self.nodes >= self.compiled_after:
+            # numba is optional.
+            from tightmargin.solvers.zero_one import compiled
+
+            try:
+                return compiled.bounded(self.points, nodes, **words)
+            except NotCompiledError:
+                self.compiled_after = np.inf
+        return bounded(self.points, nodes, **words)
 
     def _offer(self, found: Bounded) -> None:
         self.nodes += len(found.bound)

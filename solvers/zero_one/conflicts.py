@@ -109,7 +109,7 @@ def searched(loan: Loan) -> Return:
 
 
 def woken(compiled_after: float) -> None:
-    """Have the modules of a search, compiled where its bounds are, in whatever process this is."""
+    """Have the modules of a search, and its compiled code, in whatever process this is."""
     data = TrainingData(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]))
     tree = Tree(data, 1.0, "free", 1e-6, SideRows.nothing(2, 1), compiled_after)
     tree.start((np.zeros(1), 0.0))
@@ -204,7 +204,7 @@ class Lender:
 
 
 def _compiled_after(tree: Tree) -> float:
-    """Of workers, who have compiled before they are lent anything."""
+    """Of workers, who have loaded the code before they are lent anything."""
     return 0.0 if np.isfinite(tree.compiled_after) else np.inf
 
 
@@ -214,10 +214,9 @@ def _best(tree: Tree) -> Plane:
 
 
 GAP = 1e-6
-COMPILED_AFTER = 2000  # nodes: compiling takes as long as some thousands of them
+COMPILED_AFTER = 2000  # nodes; loading numba takes as long as some hundreds of them
 MOST_OPEN = 10_000_000  # nodes that wait: 4 GB
 FRONTIER = 1.0  # seconds of a search before other processes are started
-COMPILING = 30.0  # seconds; a shorter time limit is not worth it
 OF_PARTS = 0.8  # of what is left, for all parts together
 PART_STEPS = 5_000_000  # of a part of the points, where nothing else limits it
 
@@ -252,16 +251,17 @@ def conflict_search(
         Relative gap at which a node is not split any further, of what side rows leave open.
     time_limit : float, optional
         Seconds of `clock`, measured from the call; what was begun is finished first where it is
-        not time.monotonic, the root and compiling always.
+        not time.monotonic, the root always.
     step_limit : int, optional
         Of the active-set method: a limit that gives the same result on any machine.
     side : SideRows, optional
         What a hyperplane has to meet besides. It is met, and points are kept, to NEAR; where no
         point is found, the objective is infinite.
     compiled : bool, optional
-        Whether numba compiles the bounds of nodes: several times as many a second, equal to
-        rounding. By default it does where it is installed and the search is long, and not under
-        a step limit.
+        Whether numba computes the bounds of nodes: several times as many a second, equal to
+        rounding. By default it does from 2,000 nodes on, where it is installed and `tightmargin
+        solvers --compile` has compiled, and not under a step limit. No search compiles, but
+        compiled=True before its time begins.
     workers : int
         Processes of this machine; from the second on they search below open nodes that they are
         lent. A program that asks for several is run as a file with `if __name__ == "__main__"`.
@@ -287,15 +287,15 @@ def conflict_search(
     >>> found.objective - found.bound < 1e-5
     True
     """
-    started = clock()
     cost, _ = positive("penalty", penalty), positive("gap", gap)
     if time_limit is not None:
         positive("time_limit", time_limit)
     check_workers(workers, scheduler, step_limit)
+    compiled_after = _compiled_start(compiled, step_limit)
+    started = clock()
     search = Tree(
-        data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d),
-        _compiled_start(compiled, time_limit, step_limit),
-    )  # fmt: skip
+        data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d), compiled_after
+    )
     if time_limit is not None and clock is time.monotonic:
         search.until = started + time_limit
     with ExitStack() as opened:
@@ -433,12 +433,16 @@ def check_workers(
         raise ValueError("step_limit repeats a search exactly, which several workers do not")
 
 
-def _compiled_start(wanted: bool | None, time_limit: float | None, step_limit: int | None) -> float:
-    """Nodes after which their bounds are compiled."""
+def _compiled_start(wanted: bool | None, step_limit: int | None) -> float:
+    """Nodes after which compiled code bounds them, if it is there by then."""
     there = find_spec("numba") is not None
     if wanted and not there:
         raise ValueError('compiled=True needs the package numba: pip install "tightmargin[numba]"')
+    if wanted:
+        # numba is optional.
+        from tightmargin.solvers.zero_one.compiled import compile_nodes
+
+        compile_nodes()
     if wanted is not None:
         return 0 if wanted else np.inf
-    short = time_limit is not None and time_limit < COMPILING
-    return COMPILED_AFTER if there and not short and step_limit is None else np.inf
+    return COMPILED_AFTER if there and step_limit is None else np.inf

@@ -25,7 +25,7 @@ from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel.cones import Caps, ConeProblem, Conflict, proven
 from tightmargin.solvers.kernel.conflicts import KEPT, PACKING, REST, Evidence, packed_masks
 from tightmargin.solvers.kernel.conflicts import WORDS as CONFLICTS
-from tightmargin.solvers.kernel.signed_points import SideRows, SignedPoints
+from tightmargin.solvers.kernel.signed_points import SideRows
 from tightmargin.solvers.model.names import point_with
 from tightmargin.solvers.proof_files.checker import Model, Packings
 from tightmargin.solvers.proof_files.write import (
@@ -41,7 +41,7 @@ from tightmargin.solvers.result_proof import register_document
 from tightmargin.solvers.zero_one.cones import RAMP, ConeSearch, by_cones, cones_of, suits
 from tightmargin.solvers.zero_one.conflict_tree import FEWEST, Tree, larger_splits
 from tightmargin.solvers.zero_one.conflict_tree import POINTS as POINTS_OF_A_PART
-from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, bounded
+from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes
 
 # --- What proof files of 0-1 models have in common: the rows that keep points, and the claim -----
 
@@ -380,12 +380,9 @@ class RecordedTree(Tree):
         self.interrupted = False
         self._place: dict[bytes, int] = {}  # of open nodes, by what they keep and give up
 
-    def _bounding(self) -> Callable[..., Bounded]:
-        return self._recorded
-
-    def _recorded(self, points: SignedPoints, nodes: Nodes, **limits: Any) -> Bounded:
+    def _bounded(self, nodes: Nodes, until: float) -> Bounded:
         """Bound nodes, those that keep their branch first, and write them down."""
-        found = bounded(points, nodes, **limits)
+        found = super()._bounded(nodes, until)
         records = records_of(found.evidence)
         masks = packed_masks(found.nodes.kept, found.nodes.violated)
         first = len(self.written)

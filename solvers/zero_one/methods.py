@@ -21,7 +21,7 @@ from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.formulations.zero_one.kernel_model import expansion
 from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
-from tightmargin.solvers.conic.relaxation_bound import (
+from tightmargin.solvers.conic.methods import (
     bound_from_facts,
     is_zero_one,
     relaxation_bound,

@@ -116,6 +116,10 @@ class OutOfTimeError(Exception):
     """The time was over before a batch of nodes was bounded."""
 
 
+class NotCompiledError(Exception):
+    """numba keeps no compiled code of a function, and a search does not wait for its compiler."""
+
+
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """R nodes: kept and violated (R, n + m) of bool, and the working sets of their kept points."""

@@ -537,7 +537,6 @@ VALIDATION = [
     refused(cross_validate_folds, "folds", "hinge", UNEVEN, folds=1, grid=2),
     refused(cross_validate_folds, "folds", "hinge", UNEVEN, folds=5, grid=2),
     refused(GapEffort, "tighten_time must be a positive finite number", tighten_time=0),
-    refused(GapEffort, "lift_points must be a whole number not below 0", lift_points=-1),
 ]  # fmt: skip
 
 

@@ -139,18 +139,14 @@ BUILDERS: list[tuple[Callable[..., Any], Any, dict[str, Any], Rows]] = [
         ({"conflicts": ((),)}, "each needs points"),
         ({"products": "quadratic"}, "products must be one of none, linear, norm, cutoff"),
     ]),
-    (tm.conic_sdp_lift, DATA, PRICED, [
-        *(({"partners": bad}, "partners must be all, none or a whole number")
-          for bad in (0, 2.5, True, "some", None)),
-        ({"slack_bounds": replace(CLOSED, upper=np.minimum(CLOSED.upper, 0), conflicts=((0, 1),))},
-         "are kept for sure"),
-    ]),
     (tm.rank_one_hull, LINE, PRICED | {"coefficients": [1.0] * 4}, [
         ({"coefficients": [0.0] * 4}, "coefficients are all 0"),
         ({"coefficients": [1.0] * 3}, "coefficients must be 4 finite numbers"),
         ({"target": np.inf}, "target must be a finite number"),
     ]),
     (tm.conic_sdp_rank_one, DATA, PRICED, [
+        *(({"partners": bad}, "partners must be all, none or a whole number")
+          for bad in (0, 2.5, True, "some", None)),
         ({"groups": "pairs"}, "groups must be tuples of points"),
         ({"groups": [(1,)]}, "two or more different points"),
         ({"groups": [(0, 1.5)]}, "two or more different points"),
@@ -372,6 +368,9 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tm.formulation("QPP", "here"), ValueError, "did you mean QP"),
     (lambda: tm.formulation("qp", "here"), ValueError, "one of LP, QP"),
     (lambda: tm.formulation(3, "here"), ValueError, "got 3"),
+    (lambda: tm.catalogue["conic_sdp_lift"], KeyError, "take conic_sdp_strengthened"),
+    (lambda: tm.build("conic_sdp_lift", DATA), ValueError, "take conic_sdp_strengthened"),
+    (lambda: tm.conic_sdp_lift, AttributeError, "take conic_sdp_strengthened"),
     (lambda: tm.catalogue["c_scv"], KeyError, "no formulation is called 'c_scv'; did you mean"),
     (lambda: tm.compare(DATA, "c_svc", parameters={"C": 1.0}), ValueError,
      "c_svc relaxes nothing in the catalogue"),

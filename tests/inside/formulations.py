@@ -15,21 +15,13 @@ from tightmargin.formulations.common.rounded_sums import (
     score_errors,
     summed_up,
 )
-from tightmargin.formulations.conic import lift
 from tightmargin.formulations.conic.budget import budget_grid
-from tightmargin.formulations.conic.checks import ROOM as CHECKS_ROOM
+from tightmargin.formulations.conic.checks import RationalPoint, strengthened_points
 from tightmargin.formulations.conic.closed_form_bound import (
     StrengtheningBound,
     budget_bound,
     strengthening_bound,
 )
-from tightmargin.formulations.conic.known_lift import (
-    RationalPoint,
-    lift_points,
-    strengthened_points,
-)
-from tightmargin.formulations.conic.lift import lift_rows as lift_lift_rows
-from tightmargin.formulations.conic.lift_rows import Lift, lift_of
 from tightmargin.formulations.conic.loss import conic_loss, hull_loss, least_indicator
 from tightmargin.formulations.conic.sdp_dual import primal_point
 from tightmargin.formulations.conic.strengthened import ROOM as STRENGTHENED_ROOM

@@ -58,23 +58,10 @@ from tightmargin.solvers.certify.multipliers import (
 from tightmargin.solvers.certify.no_optimum import feasible_point, infeasibility_proof
 from tightmargin.solvers.certify.points import CHEAP_ENOUGH, costless_point, exact_point
 from tightmargin.solvers.certify.rays import ray_proof, unboundedness_proof
-from tightmargin.solvers.conic import low_rank as low_rank_minimum
-from tightmargin.solvers.conic import methods as conic_document
+from tightmargin.solvers.conic import low_rank as conic_low_rank
+from tightmargin.solvers.conic import methods as conic_methods
 from tightmargin.solvers.conic import path as conic_path_rows
-from tightmargin.solvers.conic import relaxation_bound
-from tightmargin.solvers.conic.low_rank import LowRank, newton, quasi_newton
-from tightmargin.solvers.conic.methods import central_point
-from tightmargin.solvers.conic.path import (
-    HARD_MARGIN,
-    INTERIOR,
-    LOW_RANK,
-    ConicPath,
-    ConicRow,
-    ConicRows,
-    low_rank_problem,
-    within_budget,
-)
-from tightmargin.solvers.conic.relaxation_bound import bound_of_strengthening
+from tightmargin.solvers.conic.path import ConicRows
 from tightmargin.solvers.disjunctive import is_disjunctive, transformed
 from tightmargin.solvers.doctor import TRIALS, attempt, examine
 from tightmargin.solvers.edits.identity import unedited_origin
@@ -164,7 +151,7 @@ from tightmargin.solvers.isolated import packed as child_packed
 from tightmargin.solvers.kernel import conflicts as cover
 from tightmargin.solvers.kernel import points as rays
 from tightmargin.solvers.kernel import signed_points as packings_signed_points
-from tightmargin.solvers.kernel.bound import proven_bound, proven_empty
+from tightmargin.solvers.kernel.bound import SparseMultipliers, minorant, proven_bound, proven_empty
 from tightmargin.solvers.kernel.cones import (
     READ,
     Caps,
@@ -244,14 +231,12 @@ from tightmargin.solvers.kernel.tree import (
     DerivedLimit,
     DerivedRow,
     Leaf,
-    SparseMultipliers,
     Step,
     SwitchedRow,
     TreeProof,
     first_rows,
     holds,
     joined,
-    minorant,
     most,
     tree_bound,
 )

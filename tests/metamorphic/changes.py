@@ -9,8 +9,8 @@ entries is derived here; factors that differ stand in families.py.
 - X + 1 t' with a free intercept: b - <w, t> has the same u_i and costs nothing;
 - each point twice: the same (w, b), every sum over points doubled;
 - a column of zeros: its weight costs and does nothing, so it is 0;
-- a column twice: [x, x] = [sqrt(2) x, 0] Q with Q a turn by 45 degrees, hence the same as the
-  column times sqrt(2) beside a column of zeros;
+- a column twice, over sqrt(2): [x, x] / sqrt(2) = [x, 0] Q with Q a turn by 45 degrees, hence the
+  same as the column beside a column of zeros;
 - c X: see families.py.
 """
 
@@ -130,8 +130,8 @@ def zero_column(trial: Trial, rng: np.random.Generator) -> Change:
 
 def column_twice(trial: Trial, rng: np.random.Generator) -> Change:
     X, j = trial.data.X, int(rng.integers(trial.data.d))
-    before = moved(trial, X * np.where(np.arange(trial.data.d) == j, ROOT2, 1.0))
-    return Change(before, moved(trial, np.column_stack([X, X[:, j]])))
+    X = X / np.where(np.arange(trial.data.d) == j, ROOT2, 1.0)
+    return Change(trial, moved(trial, np.column_stack([X, X[:, j]])))
 
 
 def scaled_by(trial: Trial, c: float) -> Change:
@@ -193,7 +193,7 @@ def size(name: str, kind: str) -> int | None:
 RELATIVE = 1e-6
 # Rows from a cutoff close in on one lifted point, blocks vanish: what is proven is the bound, and
 # an exactly feasible point may not be there, or not be found.
-TIGHT = ("conic_sdp_lift", "conic_sdp_strengthened")
+TIGHT = ("conic_sdp_strengthened",)
 
 
 @functools.cache

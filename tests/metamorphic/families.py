@@ -123,7 +123,6 @@ FAMILIES: dict[str, Family] = {
     "conic_sdp_dual": replace(BOUNDED, dual=True),
     # The same with bounds: v_i keeps its own, and the norm follows.
     "conic_sdp_strengthened": replace(BOUNDED, copies=False),
-    "conic_sdp_lift": replace(BOUNDED, copies=False),
     # tr W with sum z_i <= budget n.
     "conic_sdp_budget": Family(-2, least="prices"),
     "matrix_svc_full": OF_MATRICES,

@@ -72,7 +72,8 @@ def test_sparse_points_have_the_model_and_the_optimum_of_dense_ones(
     assert (forms[0].A != forms[1].A).nnz == 0
     first, second = (tm.solve(model, method="direct") for model in models)
     assert first.certificate.verdict is second.certificate.verdict is Verdict.CERTIFIED
-    assert first.certificate.facts.keys() == second.certificate.facts.keys()
+    exact = {"exact_upper", "exact_bound"}  # there where an end is no double
+    assert first.certificate.facts.keys() ^ second.certificate.facts.keys() <= exact
     assert second.objective == pytest.approx(first.objective, rel=1e-6, abs=1e-9)
     # Each interval holds the one optimum.
     assert max(first.bound, second.bound) <= min(first.objective, second.objective)

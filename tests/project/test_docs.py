@@ -151,9 +151,9 @@ def test_a_formula_without_remarks_has_no_column_for_them() -> None:
 # --- the formulas on the pages of the papers are those of the built models ------------------------
 
 FORMULAS = inner.formulas()
-# Shown but not evaluated: a disjunction has no slack, the lift has a dozen moments a pair, and
-# matrices of several classes have a row of their own for each class.
-SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_lift", "conic_sdp_rank_one",
+# Shown but not evaluated: a disjunction has no slack, and matrices of several classes have a row of
+# their own for each class.
+SHOWN_ONLY = {"zero_one_disjunctive", "conic_sdp_rank_one",
               "ramp_l1_big_m", "ramp_l1_relaxed", "zero_one_disjunctive_relaxed",
               "multiclass_matrix_projection", "multiclass_matrix_nuclear"}  # fmt: skip
 WEIGHTS, CLASS_WEIGHTS = (2.5, 0.75), (0.5, 2.0, 1.25)

@@ -27,7 +27,7 @@ from tests.references.reference_solutions import INTERCEPTS, points
 from tests.support.covering import FULL, covering, in_turn
 from tests.support.long_runs import finish, start
 from tightmargin import solvers as room
-from tightmargin.formulations import CATALOGUE, ProblemClass
+from tightmargin.formulations import CATALOGUE
 
 KINDS = ("overlapping", "unbalanced")
 LIBSVM = 1e-7  # stopping tolerance given to libsvm; smaller ones take it minutes where w is near 0
@@ -202,7 +202,6 @@ TOLERANCE = {
     "highs": 1e-7, "clarabel": 2e-7, "gurobi": 1e-6, "scip": 1e-5, "piqp": 1e-6, "scs": 1e-5,
     "mosek": 1e-6,
 }  # fmt: skip
-SCIP_ON_CONES = 1e-4
 # SCIP needs minutes for the exponential cone beside an intercept.
 ENDLESS = {("deviance_svc", "scip", "free"), ("deviance_svc", "scip", "penalised")}
 # With an M that is proven w = 0 would be its optimum.
@@ -252,23 +251,23 @@ def test_optimum_is_that_of_the_witness(name: str, mode: str, solver: str) -> No
     except (room.SizeLimitError, room.LicenceError) as error:
         pytest.skip(str(error).partition(";")[0])
     problem_class = CATALOGUE[name].problem_class
-    on_cones = solver == "scip" and problem_class is ProblemClass.SOCP
-    tolerance = SCIP_ON_CONES if on_cones else TOLERANCE[solver]
     expected = known(name, mode)
     size = max(1.0, abs(expected))
     assert result.problem_class == problem_class
-    assert result.objective == pytest.approx(expected, abs=tolerance * size), result.certificate
+    assert result.objective == pytest.approx(expected, abs=TOLERANCE[solver] * size), (
+        result.certificate
+    )
     assert result.certificate.level == "paper"
     assert result.certificate.unproven.startswith("M[0] = 6 is below" if name in SMALL_M else "")
     assert bool(result.certificate.unproven) == (name in SMALL_M)
     assert result.bound is not None
     assert result.bound <= expected + TOLERANCE["clarabel"] * size
-    if problem_class in CONVEX and not on_cones:
+    if problem_class in CONVEX:
         assert result.status is room.Status.OPTIMAL
         assert result.certificate.verdict is room.Verdict.CERTIFIED, result.certificate
     else:
         verdicts = {room.Verdict.CERTIFIED, room.Verdict.SOLVER_BOUND}
-        assert result.certificate.verdict in verdicts or on_cones, result.certificate
+        assert result.certificate.verdict in verdicts, result.certificate
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_CLASS)

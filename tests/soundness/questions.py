@@ -411,7 +411,6 @@ GROUPS: dict[str, dict[str, Trial]] = {
             PRICE | {"strengthening": -2}, -2, modes=PRICED, error=1e-6),
         "conic_sdp_strengthened": wider(
             below, some_word("conflicts", "none", "pairs"), most=8),
-        "conic_sdp_lift": wider(below, some({"partners": "none"}), most=7),
         "conic_sdp_rank_one": wider(below, some_partners, most=7),
     },
     "matrix": {

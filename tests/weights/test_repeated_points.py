@@ -49,7 +49,6 @@ OTHER_WORDS: dict[str, dict[str, Any]] = {
     "ramp_l1_relaxed": {"big_m": 7.0},
     "conic_fixed": {"strengthening": "scaled"},
     "conic_sdp_strengthened": {"products": "cutoff"},
-    "conic_sdp_lift": {"conflicts": "pairs", "partners": "all"},
     "multiclass_hinge": {"class_weight": {"1": 2.0}},
     "multiclass_truncated": {"ridge": 0.2},
     "multiclass_truncated_relaxed": {"ridge": 0.2, "big_m": 8.0},
@@ -76,7 +75,7 @@ SETTINGS = {name: words_for(name) for name, case in CASES.items() if case.entry.
 # What the relaxations say of derived M depends on M, and that on what one point pays.
 OF_M = ("zero_one_relaxed",)
 # What they know of pairs of copies is more than of one point: test_weighted_zero_one.py has them.
-OF_PAIRS = ("conic_sdp_strengthened", "conic_sdp_lift")
+OF_PAIRS = ("conic_sdp_strengthened",)
 # No proof without their own searches, which take unweighted points alone.
 SEARCHED = ("zero_one_bilinear", "zero_one_kernel", "matrix_svc_bilinear")
 

@@ -39,6 +39,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyomo.environ as pyo
+from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
 from tightmargin.formulations.common.hyperplane import (
@@ -47,14 +48,13 @@ from tightmargin.formulations.common.hyperplane import (
     weight_and_intercept,
 )
 from tightmargin.formulations.conic.checks import intercept_doubt
-from tightmargin.formulations.conic.lift_rows import partner_pairs
 from tightmargin.formulations.conic.lifted_rows import (
     Data,
     add_cones_of_both_sides,
     lifted_model,
     lifted_norm,
 )
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -154,7 +154,7 @@ def conic_sdp_rank_one(
 
 def _all_groups(data: Data, partners: int | str, groups: Sequence[Sequence[int]]) -> Groups:
     """Pairs of partners, then the groups that are not among them, each sorted and once."""
-    first, second = partner_pairs(data.factor, partners)
+    first, second = _partner_pairs(data.factor, partners)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     refusal = f"groups must be tuples of points, got {groups!r}"
     if isinstance(groups, str):
@@ -164,6 +164,27 @@ def _all_groups(data: Data, partners: int | str, groups: Sequence[Sequence[int]]
     except TypeError:
         raise ValueError(refusal) from None
     return tuple(dict.fromkeys([*pairs, *(_checked_group(group, data.n) for group in listed)]))
+
+
+def _partner_pairs(X: Array, partners: int | str) -> tuple[Index, Index]:
+    """Pairs of points that are partners, first < second: all, none, or some nearest of each."""
+    words = ("all", "none")
+    whole = isinstance(partners, int | np.integer) and not isinstance(partners, bool)
+    if not (partners in words if isinstance(partners, str) else whole and partners >= 1):
+        raise ValueError(
+            f"partners must be all, none or a whole number of at least 1, got {partners!r}"
+        )
+    first, second = np.triu_indices(len(X), 1)
+    if partners == "all":
+        return first, second
+    near = np.zeros((len(X), len(X)), dtype=bool)
+    if not isinstance(partners, str):
+        distance = cdist(X, X)
+        np.fill_diagonal(distance, -1.0)  # oneself first, also among points in one place
+        nearest = np.argsort(distance, axis=1, kind="stable")[:, 1 : partners + 1]
+        np.put_along_axis(near, nearest, True, axis=1)
+    keep = (near | near.T)[first, second]
+    return first[keep], second[keep]
 
 
 def _checked_group(group: Sequence[int], n: int) -> tuple[int, ...]:

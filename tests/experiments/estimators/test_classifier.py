@@ -48,8 +48,7 @@ COUNTED_BY = {
 
 
 # Half of the time of all, in solvers; others of their kinds are read as they are.
-LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "conic_sdp_lift",
-        "multiclass_truncated")  # fmt: skip
+LONG = ("zero_one_disjunctive", "zero_one_disjunctive_relaxed", "multiclass_truncated")
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if FULL or name not in LONG])

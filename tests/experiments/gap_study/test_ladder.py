@@ -122,7 +122,6 @@ CHAINS = [
     ["conic, gamma scaled", "SDP, secant and norm"],
     ["+ larger conflicts", "SDP, tightened bounds"],
     ["big-M, M = 1000", "big-M, tightened M", "SDP, tightened bounds"],
-    ["+ larger conflicts", "level-1 lift"],
 ]  # fmt: skip
 
 
@@ -161,20 +160,16 @@ def test_wider_bounds_are_weaker_and_narrower_ones_are_not(study: GapStudy) -> N
         assert not is_weaker(one, other, lambda r, known=stated: known.get(r.label, own)), word
 
 
-def test_products_and_the_lift_are_not_ordered_and_other_problems_never(study: GapStudy) -> None:
+def test_products_are_stronger_and_other_problems_never_ordered(study: GapStudy) -> None:
     data = study.prepared.data
     assert isinstance(data, TrainingData)
-    products, lift = row(study, "+ linear RLT"), row(study, "level-1 lift")
-    conflicts = row(study, "+ larger conflicts")
+    products, conflicts = row(study, "+ linear RLT"), row(study, "+ larger conflicts")
 
     def stated(r: Bound) -> SlackBounds | None:
         return _stated(r, data)
 
     assert is_weaker(conflicts, products, stated)
     assert not is_weaker(products, conflicts, stated)
-    assert not is_weaker(products, lift, stated)
-    assert is_weaker(conflicts, lift, stated)
-    assert not is_weaker(lift, conflicts, stated)
     dearer = replace(conflicts, parameters={**conflicts.parameters, "penalty": 9.0})
     own = stated(conflicts)
     assert is_weaker(conflicts, products, lambda r: own)
@@ -215,37 +210,28 @@ def test_what_the_steps_find_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what is left out ----------------------------------------------------------------------------
 
 
-def test_the_lift_of_many_points_is_left_out_with_a_sentence(
+def test_what_is_left_out_is_said_everywhere_and_the_option_that_went_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In the study, in the table, in the JSON and on standard error; the exit code stays 0."""
-    lift, cheap = LADDER[NAMES.index("level-1 lift")], LADDER[0]
-    monkeypatch.setattr(compare, "whole_ladder", lambda settings, exact: (cheap, lift))
+    fixed, cheap = LADDER[NAMES.index("conic, gamma equal")], LADDER[0]
+    rungs = tuple(
+        r for r in whole_ladder({"intercept": "free"}) if r.name in (fixed.name, cheap.name)
+    )
+    monkeypatch.setattr(compare, "whole_ladder", lambda settings, exact: rungs)
     train = write_csv(tmp_path / "train.csv", reference_solutions.points("overlapping", 2, n=10))
-    words = ["--ladder", "--data", train, "--set", "penalty=1", "--lift-points", "9"]
+    words = ["--ladder", "--data", train, "--set", "penalty=1", "intercept=free"]
     answer = run("compare", *words, "--json")
     assert answer.code == 0
     (found,) = answer.json["studies"]
     (line,) = found["left_out"]
-    assert line.startswith("level-1 lift: left out, 10 points are more than 9")
+    assert line.startswith(f"{fixed.name}: left out, a fixed strengthening proves nothing")
     assert [r["label"] for r in found["rows"]] == [cheap.name]
     assert line in " ".join(answer.stderr.split())
     assert line in run("compare", *words).stdout
-
-
-def test_a_lift_with_too_many_rows_is_left_out_and_the_study_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The size is known once the conflicts are: the builder would refuse it in the middle."""
-    monkeypatch.setattr(ladder, "ROW_LIMIT", 10)
-    names = ("big-M, M = 1000", "level-1 lift", "SDP, tightened bounds")
-    rungs = [LADDER[NAMES.index(name)] for name in names]
-    found = last(gap_study.run(LITTLE, rungs))
-    assert [r.label for r in found.comparison.rows] == [names[0], names[2]]
-    assert [r.name for r in found.rungs] == [names[0], names[2]]
-    (line,) = found.left_out
-    assert line.startswith("level-1 lift: left out, ")
-    assert line.endswith(" rows are more than 10")
+    refused = run("compare", *words, "--lift-points", "9")
+    assert refused.code != 0
+    assert "--lift-points is gone" in refused.stderr
 
 
 def test_a_free_intercept_takes_the_rungs_that_prove_something() -> None:
@@ -309,9 +295,9 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     other = replace(
         study,
         instance=replace(SMALL, name="other"),
-        rungs=tuple(r for r in study.rungs if r.name != "level-1 lift"),
+        rungs=tuple(r for r in study.rungs if r.name != NAMES[-1]),
         comparison=replace(
-            study.comparison, rows=tuple(r for r in unproven if r.label != "level-1 lift")
+            study.comparison, rows=tuple(r for r in unproven if r.label != NAMES[-1])
         ),
     )
     lines = [
@@ -322,10 +308,10 @@ def test_the_markdown_table_has_every_rung_and_study(study: GapStudy) -> None:
     head, _, *body = lines
     assert head[1:] == ["small: proven bound", "gap", "other: proven bound", "gap"]
     assert [cells[0] for cells in body] == [*NAMES, "0-1 optimum (exact)"]
-    sdp, lift = body[NAMES.index("SDP")], body[NAMES.index("level-1 lift")]
+    sdp, missing = body[NAMES.index("SDP")], body[len(NAMES) - 1]
     gap = study.comparison.relative_gap(row(study, "SDP"))
     assert sdp[1:] == [f"{bound(study, 'SDP'):.4f}", f"{percent(gap)} %", "no bound", "-"]
-    assert lift[3:] == ["-", "-"]
+    assert missing[3:] == ["-", "-"]
     assert body[-1][1] == f"{study.comparison.upper:.4f}"
 
 

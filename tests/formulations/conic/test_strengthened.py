@@ -1,4 +1,4 @@
-"""The strengthened SDP and the lift: rows at true points, values rebuilt, doubts, lifted points."""
+"""The strengthened SDP: rows at true points, values rebuilt, doubts, lifted points."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ import pyomo.environ as pyo
 import pytest
 from numpy.typing import NDArray
 
-from tests.inside.experiments import outlier_data
-from tests.inside.formulations import CHECKS_ROOM as ROOM
 from tests.inside.formulations import (
-    Lift,
     RationalPoint,
     closed_slack_bounds,
-    lift,
-    lift_of,
-    lift_points,
     margins,
     scale_onto_margin,
     stated_bounds,
@@ -28,7 +22,6 @@ from tests.inside.formulations import (
     trivial_points,
     zero_one_objective,
 )
-from tests.inside.formulations import lift_lift_rows as lift_rows
 from tests.inside.solvers import (
     FeasiblePoint,
     StandardForm,
@@ -41,7 +34,7 @@ from tests.references.active_sets import zero_one_by_sets
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
-from tightmargin.formulations import TrainingData, conic_sdp_lift, conic_sdp_strengthened
+from tightmargin.formulations import TrainingData, conic_sdp_strengthened
 from tightmargin.solvers import SolveResult, Verdict, solve
 
 PENALTY = 1.3
@@ -230,36 +223,7 @@ def test_bounds_of_ours_are_believed_and_what_is_wrong_with_others_is_said() -> 
     assert reason == f"nothing proves that one of the points {false} is violated"
 
 
-# --- the level-1 lift -----------------------------------------------------------------------------
-
-
-def test_decided_points_leave_an_ordinary_program() -> None:
-    """With every point decided right, what is left is the hard-margin machine of the kept ones."""
-    data = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=3)
-    found = zero_one_by_sets(data, penalty=2.0, intercept="penalised")
-    known = (found.w, found.b)
-    closed = closed_slack_bounds(data, penalty=2.0, intercept="penalised", incumbent=known)
-    violated = margins(data, *known) < 1 - 1e-9
-    bounds = replace(
-        closed,
-        lower=np.where(violated, 1e-9, closed.lower),
-        upper=np.where(violated, closed.upper, 0.0),
-    )
-    model = conic_sdp_lift(data, penalty=2.0, slack_bounds=bounds, incumbent=known)
-    result = solve(model)
-    assert result.bound == pytest.approx(found.objective, rel=1e-6)
-    assert len(list(model.V.values())) == 0
-
-
-def test_too_many_rows_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = points("overlapping", 4, n=8)
-    monkeypatch.setattr(lift, "ROW_LIMIT", lift_rows(8, 0, 28, 0, 4))
-    conic_sdp_lift(data, penalty=1.0)
-    monkeypatch.setattr(lift, "ROW_LIMIT", lift_rows(8, 0, 28, 0, 4) - 1)
-    rows = f"{lift_rows(8, 0, 28, 0, 4):,}"
-    with pytest.raises(ValueError, match=f"would have {rows} rows, more than .* partners"):
-        conic_sdp_lift(data, penalty=1.0)
-    conic_sdp_lift(data, penalty=1.0, partners=2)
+# --- the lift of a known hyperplane ---------------------------------------------------------------
 
 
 def proven(model: pyo.ConcreteModel, point: RationalPoint) -> FeasiblePoint | None:
@@ -288,21 +252,11 @@ def test_the_lift_of_an_optimum_is_a_point_of_its_objective(
     (w, b), value = optimum(data, mode)
     words: dict[str, Any] = {"penalty": PENALTY, "intercept": mode, "incumbent": (w, b)}
     bounds = stated_bounds(data, "derived", (w, b), "pairs", PENALTY, mode)
-    none = np.zeros(0, dtype=np.int64)
-    plain = Lift(data, bounds, PENALTY, mode, (), (none, none))
-    tries: list[tuple[pyo.ConcreteModel, Any]] = [
-        (
-            conic_sdp_strengthened(data, **words, conflicts="pairs", products=products),
-            strengthened_points(plain, w, b, room=ROOM),
-        )
-        for products in ("none", "linear", "cutoff")
-    ]
-    for partners in (1, "all"):
-        lift = lift_of(data, bounds, PENALTY, mode, partners)
-        model = conic_sdp_lift(data, **words, conflicts="pairs", partners=partners)
-        tries.append((model, lift_points(lift, w, b)))
-    for model, candidates in tries:
+    for products in ("none", "linear", "cutoff"):
+        model = conic_sdp_strengthened(data, **words, conflicts="pairs", products=products)
+        candidates = strengthened_points(data, bounds, mode, w, b)
         found = next(filter(None, (proven(model, point) for point in candidates)), None)
+        assert found is not None
         assert found.exact
         constant = standard_form(model).objective.constant
         assert found.value(constant) == pytest.approx(value, rel=1e-7)
@@ -313,7 +267,8 @@ def test_a_hyperplane_that_the_bounds_exclude_has_no_lift(mode: str) -> None:
     data = points("overlapping", 1, n=8)
     (w, b), _ = optimum(data, mode)
     bounds = stated_bounds(data, "derived", (w, b), "none", PENALTY, mode)
-    length = 2 * np.sqrt(bounds.norm2) / np.linalg.norm(w)
-    model = conic_sdp_lift(data, penalty=PENALTY, intercept=mode, incumbent=(w, b))
-    lift = lift_of(data, bounds, PENALTY, mode, "all")
-    assert all(proven(model, point) is None for point in lift_points(lift, length * w, length * b))
+    far = 2 * np.sqrt(bounds.norm2) / np.linalg.norm(w)
+    model = conic_sdp_strengthened(data, penalty=PENALTY, intercept=mode, incumbent=(w, b))
+    candidates = list(strengthened_points(data, bounds, mode, far * w, far * b))
+    assert candidates
+    assert all(proven(model, point) is None for point in candidates)

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -165,3 +166,16 @@ def test_the_banner_of_the_first_highs_of_a_process_is_dropped(
     assert first is not second
     assert len(made) == 3
     assert capfd.readouterr().out == "before\nafter\n"
+
+
+def test_a_log_longer_than_a_pipe_ends() -> None:
+    """200 kB of SCIP's, of even numbers whose sum is at most 301."""
+    m = pyo.ConcreteModel()
+    m.x, m.t = pyo.Var(range(24), within=pyo.Binary), pyo.Var(bounds=(0, 3))
+    even = sum((2 * j + 2) * m.x[j] for j in m.x)
+    m.row = pyo.Constraint(expr=even <= 301)
+    m.goal = pyo.Objective(expr=pyo.exp(m.t) - even)
+    loud = {"display/verblevel": 5, "display/freq": 1}
+    off = {"presolving/maxrounds": 0, "separating/maxrounds": 0, "separating/maxroundsroot": 0}
+    result = tm.solve(m, "scip", options={**loud, **off, "limits/totalnodes": 1500})
+    assert result.objective == pytest.approx(-299)

@@ -14,6 +14,7 @@ import pytest
 import tightmargin as tm
 from tests.inside.solvers import (
     SOLVERS,
+    Case,
     Subject,
     by_lemma,
     exact_qp_bound,
@@ -141,6 +142,12 @@ def test_verdicts_compare_ends_that_no_double_holds() -> None:
     # What somebody else adds to the constant makes the unit smaller, and never larger.
     assert judged(point, lower, expanded=Fraction(2)).unit == 1.0
     assert judged(point, lower, expanded=Fraction(10**20)).unit == 2.0
+    # No search stops at a gap that the verdict will not take.
+    m.goal.expr, m.x.bounds = m.x, (big, big + 256)
+    subject = Subject(standard_form(m))
+    lower = exact_qp_bound(subject, {}, {})
+    for hidden, closed in ((Fraction(0), True), (Fraction(big), False)):
+        assert Case(m, subject, expanded=hidden).closes(big + 256, lower) is closed
 
 
 @pytest.mark.parametrize("seed", range(8 if FULL else 3))

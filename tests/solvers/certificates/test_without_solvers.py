@@ -60,7 +60,7 @@ SAVED = {
     "QP without duals": ("c_svc", "C=0.7", "scip", 0, "weak duality"),
     "SOCP": ("conic_fixed", "penalty=1.3 strengthening=scaled", "clarabel", 0, "weak duality"),
     "SOCP, by our own methods": ("rsvm", "norm_bound=0.7", "auto", 0, "weak duality"),
-    # The end of the central path leaves a little less open than the multipliers of the file.
+    # The low-rank optimum leaves a little less open than the multipliers of the file.
     "SDP": ("conic_sdp", "penalty=1.3", "clarabel", 0, "closed form of the strengthening dual"),
     "MIQP, cones": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "cones of"),
     "MIQP, ramp": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "cones of directions"),

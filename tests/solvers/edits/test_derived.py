@@ -476,7 +476,6 @@ LOST = [
     ("conic_sdp_literal", "free", BOX),
     ("conic_sdp_eliminated", "free", BOX),
     ("conic_sdp_strengthened", "free", {}),
-    ("conic_sdp_lift", "free", {"partners": "none"}),
     ("conic_sdp_strengthened", "none", SLACKS),
     ("zero_one_relaxed", "penalised", SLACKS | {"big_m": "derived"}),
 ]

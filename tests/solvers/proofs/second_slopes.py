@@ -46,10 +46,13 @@ class Slopes:
             self.interval(begin, end, HALVED)
 
     def beyond(self, start: Number) -> Number:
-        """A t from which on the square alone costs `lower`, or the flat losses do."""
+        """A t from which on the square alone costs `lower`, or the flat losses, or caps do."""
         signs = [(p, u.sign()) for p, u in zip(self.prices, self.U, strict=True)]
         flat = sum((2 * p if sign < 0 else p for p, sign in signs if sign <= 0), ZERO)
         t = start + number(1)
+        if any((caps.value - self.taken(caps, t, None) - self.lower).sign() >= 0
+               for caps in self.caps if not self.grows(caps)):  # fmt: skip
+            return t
         for _ in range(2000):
             if (flat - self.lower).sign() >= 0 or (self.m * t * t - self.lower).sign() >= 0:
                 return t
@@ -88,13 +91,19 @@ class Slopes:
             t = end
         return (m * t * t + first + slope * (t - begin) - self.lower).sign() >= 0
 
-    def taken(self, caps: Capped, begin: Number, end: Number) -> Number:
-        """The most by which the loss is less than that of the caps."""
+    def grows(self, caps: Capped) -> bool:
+        return any(i not in caps.points and v.sign() < 0 for i, v in enumerate(self.L))
+
+    def taken(self, caps: Capped, begin: Number, end: Number | None) -> Number:
+        """The most by which the loss is less than that of the caps; without an end none grows."""
         found = ZERO
         for i, (p, u, least) in enumerate(zip(self.prices, self.U, self.L, strict=True)):
-            if i in caps.points:
-                found = found + p * (2 - loss((end if u.sign() > 0 else begin) * u))
-            elif least.sign() < 0:
+            if i in caps.points and end is None and u.sign() > 0:
+                found = found + 2 * p
+            elif i in caps.points:
+                far = end if end is not None and u.sign() > 0 else begin
+                found = found + p * (2 - loss(far * u))
+            elif end is not None and least.sign() < 0:
                 over = -1 - end * least
                 found = found + (p * over if over.sign() > 0 else ZERO)
         return found

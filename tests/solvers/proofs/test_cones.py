@@ -227,6 +227,7 @@ def built(entry: str, data: TrainingData, intercept: str, penalty: float = C) ->
 
 FILES = [  # entry, intercept, kind of edit, seed of the points
     ("ramp_big_m", "free", "of b", 4),
+    ("ramp_big_m", "free", "row", 8),
     ("ramp_big_m", "none", "equation", 12),
     ("zero_one_big_m", "free", "of b", 16),
     ("zero_one_big_m", "penalised", "limit", 24),
@@ -234,7 +235,7 @@ FILES = [  # entry, intercept, kind of edit, seed of the points
     ("zero_one_big_m", "penalised", "nothing", 0),
     ("zero_one_bilinear", "free", "nothing", 0),
 ]
-FILES += [("ramp_big_m", mode, "row", 8) for mode in INTERCEPTS] if FULL else []
+FILES += [("ramp_big_m", mode, "row", 8) for mode in ("penalised", "none")] if FULL else []
 DEAR = 20.0  # a price at which conflicts are there
 
 
@@ -335,7 +336,8 @@ CAPS: Changes = {
     "a negative row": lambda f, p, rng: {"directed.caps.0.rows": [[0, "-1"]]},
     "more caps": lambda f, p, rng: {"directed.caps.0.capped": [*range(len(p["points"]))]},
     "twice capped": lambda f, p, rng: {
-        "directed.caps.0.capped": [*p["caps"][0]["capped"], *p["caps"][0]["points"][:1]]
+        "directed.caps.0.capped": (own := p["caps"][0])["capped"]
+        + (own["points"] or own["capped"])[:1]
     },
     "a shared slack": lambda f, p, rng: {"directed.slacks.0": p["slacks"][1]},
     "no slack": lambda f, p, rng: {"directed.slacks": p["slacks"][:-1]},

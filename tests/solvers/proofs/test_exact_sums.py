@@ -150,6 +150,8 @@ def test_what_doubles_do_not_show_is_left_to_fractions() -> None:
     at = point_of(np.array([1e-200, 1e-200]), {})
     assert not sums_outside(stacked([row]), at.x, at.rest)[1][0]
     assert quadratic_excess([row], at)[0] > 0
+    for x in ([3.0, -2.0], [0.0, 2.0], [3.0, 0.0]):  # doubles show that
+        assert sums_outside(stacked([row]), np.array(x), np.zeros(2))[1][0]
     form = with_rows(sp.csr_matrix([[1e-200]]), np.array([-INF]), np.zeros(1))
     assert linear_excess(form, point_of(np.array([1e-200]), {}))[0] > 0
     # So are sums that twice the precision does not tell from 1: 2^100 + 1 + 2^-100 - 2^100.

@@ -95,21 +95,21 @@ def test_sums_are_never_below_the_true_ones(scale: float) -> None:
 
 def test_the_loss_of_the_rigorous_svm_is_at_most_its_upper_end() -> None:
     """A w beyond its ball by a rounding is drawn in to q w."""
-    inside = 0
+    inside = drawn = 0
     for data, scale in samples(6, 9):
         rng = np.random.default_rng(data.n)
         for H in (0.3 / scale, 0.7 / scale, 2.0 / scale):
             for alpha in (np.full(data.n, 0.5), rng.uniform(size=data.n)):
                 point = rsvm_point(data, H, alpha)
                 over = square(point.w) / Fraction(H) ** 2
-                inside += over <= 1
+                inside, drawn = inside + (over <= 1), drawn + 1
                 if over > 1 and data.X[0].min() > 10 * scale:  # there it is drawn in around others
                     continue
                 q = min(ONE, 2 - over)  # below 1 / sqrt(over), and above it by nothing that counts
                 loss = sum(hinges(data, point.w, point.b, q), ZERO)
                 assert loss <= Fraction(point.upper) * (1 + Fraction(1, 10**14) * (over > 1))
                 assert over > 1 or is_above(point.upper, loss, terms(data, point.w, point.b))
-    assert 12 <= inside < 36
+    assert drawn / 3 <= inside < drawn
 
 
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])

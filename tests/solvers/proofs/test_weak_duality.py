@@ -157,6 +157,18 @@ def test_rows_of_squares_limit_their_columns_whatever_the_objective(seed: int) -
     assert np.isfinite(own.low[x]).all()
 
 
+def test_limits_on_one_side_are_passed_on_from_row_to_row() -> None:
+    """3 = x_0 <= x_1 <= x_2 <= x_3, and nothing limits them from above."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(4))
+    m.x[0].setlb(3)
+    m.rows = pyo.Constraint(range(3), rule=lambda m, j: m.x[j + 1] - m.x[j] >= 0)
+    m.objective = pyo.Objective(expr=m.x[3])
+    reach = Subject(standard_form(m)).reach(np.inf)
+    assert reach.low == pytest.approx([3.0] * 4)
+    assert (reach.high == np.inf).all()
+
+
 @given(seed=SEEDS, m=st.integers(2, 8), f=st.integers(1, 2))
 @settings(max_examples=40 if FULL else 12)
 def test_a_dual_centre_is_inside_and_stationary(seed: int, m: int, f: int) -> None:

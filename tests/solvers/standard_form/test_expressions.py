@@ -142,16 +142,16 @@ def test_repeated_terms_add_up_exactly(seed: int) -> None:
     """Every coefficient is the double nearest to the exact sum of its parts, in any order."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(3))
-    parts: list[Any] = [m.x[0], m.x[1], m.x[2], m.x[0] * m.x[1]]
-    terms = np.random.default_rng(seed).choice(FAR, size=(12, 4)).tolist()
-    body: Any = 0.0
-    for row in terms:
-        for part, a in zip(parts, row, strict=True):
-            body = body + a * part
-    found = read(body, Columns(m), "row")
+    terms = np.random.default_rng(seed).choice(FAR, size=(12, 5)).tolist()
+    body: list[Any] = [0.0, 0.0]
+    for *row, a in terms:
+        for part, factor in zip([m.x[0], m.x[1], m.x[2], 1.0], row, strict=True):
+            body[0] = body[0] + factor * part
+        body[1] = body[1] + a * (m.x[0] * m.x[1])
+    line, curved = (read(part, Columns(m), "row") for part in body)
     *linear, product = (float(sum(map(Fraction, column))) for column in zip(*terms, strict=True))
-    assert found.linear()[1].tolist() == linear
-    assert [a for *_, a in found.products] == ([product] if product else [])
+    assert [*line.linear()[1].tolist(), line.constant] == linear
+    assert [a for *_, a in curved.products] == ([product] if product else [])
 
 
 def test_powers_and_factors_of_fixed_variables() -> None:

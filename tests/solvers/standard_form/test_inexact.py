@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.solvers import lost_at, standard_form
-from tightmargin.solvers import Verdict
+from tightmargin.solvers import NumberError, Verdict
 
 F = Fraction
 Written = Callable[[pyo.ConcreteModel], None]
@@ -176,3 +177,21 @@ def test_a_row_of_multiples_of_one_number_stays_a_row() -> None:
     assert found.duals["c"] == pytest.approx(10, rel=1e-12)
     assert found.duals["e"] == pytest.approx(-1, rel=1e-12)
     assert found.duals["d"] == 0
+
+
+def test_another_side_is_not_the_one_that_was_read() -> None:
+    """7 - 0.1 * 0.1 is no double; 5 in its place is."""
+    m = model(lambda m: None)
+    m.x.fix(0.1)
+    m.row = pyo.Constraint(expr=0.1 * m.x + m.y >= 7)
+    m.goal = pyo.Objective(expr=m.y)
+    form = standard_form(m)
+    assert form.sides_of(0)[0] == 7 - F(0.1) ** 2
+    assert replace(form, row_lower=np.array([5.0])).sides_of(0)[0] == 5
+
+
+def test_a_coefficient_that_is_no_number_is_named_as_it_stands() -> None:
+    m = model(lambda m: None)
+    m.goal = pyo.Objective(expr=(float("inf") * m.x + 1) * m.y)
+    with pytest.raises(NumberError, match=r"coefficient of x \* y is inf"):
+        standard_form(m)

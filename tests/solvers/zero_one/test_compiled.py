@@ -1,16 +1,27 @@
-"""Searches with kernels that numba compiles find the optimum.
+"""Searches with kernels that numba compiles find the optimum, and compile nothing themselves.
 
 Compiling takes longer than all that is computed here: these are the only tests that do it.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.inside.solvers import Nodes, StopReason, bounded, refreshed
+from tests.inside.solvers import (
+    Nodes,
+    StopReason,
+    bounded,
+    cones_run,
+    conflict_search_parts,
+    refreshed,
+)
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import INTERCEPTS
@@ -20,7 +31,15 @@ from tightmargin.solvers import cone_search, conflict_search
 SLOW = pytest.mark.slow("numba compiles the kernels of this process")
 
 
+@pytest.fixture
+def no_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that would go on by numpy ends instead."""
+    for module in (cones_run, conflict_search_parts):
+        monkeypatch.setattr(module, "NotCompiledError", KeyError)
+
+
 @SLOW
+@pytest.mark.usefixtures("no_way_back")
 @pytest.mark.parametrize("search", [cone_search, conflict_search])
 def test_a_search_finds_the_optimum_of_brute_force(search: Any) -> None:
     """From w = 0, so that a bound that is too high would prune the optimum."""
@@ -35,6 +54,51 @@ def test_a_search_finds_the_optimum_of_brute_force(search: Any) -> None:
         assert found.stop is StopReason.PROVEN
         assert found.objective == pytest.approx(optimum, rel=2e-6)
         assert found.bound <= optimum * (1 + 1e-9)
+
+
+@SLOW
+@pytest.mark.usefixtures("no_way_back")
+def test_the_cone_search_has_the_bits_of_numpy() -> None:
+    """Free intercepts, weights and ties; the compiled cells are those of the whole search."""
+    pytest.importorskip("numba")
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, d = 24 + 6 * seed, 2 + seed % 3
+        y = np.where(np.arange(n) % (2 + seed % 2) == 0, 1.0, -1.0)
+        X = rng.normal(size=(n, d)) + 0.4 * y[:, None]
+        weights = rng.integers(1, 4, size=n).astype(float) if seed % 2 else np.ones(n)
+        data = TrainingData(np.round(X, seed), y, sample_weight=weights)
+        words: dict[str, Any] = {"penalty": 0.7, "intercept": "free", "cell_limit": 20_000}
+        numpy, numba = (cone_search(data, compiled=which, **words) for which in (False, True))
+        for name in ("objective", "bound", "cells", "b", "stop"):
+            assert getattr(numpy, name) == getattr(numba, name), name
+        assert [(p.objective, p.bound) for p in numpy.trace] == [
+            (p.objective, p.bound) for p in numba.trace
+        ]
+        assert np.array_equal(numpy.w, numba.w)
+        assert np.array_equal(numpy.cover.bits, numba.cover.bits)
+
+
+ALONE = """
+import tightmargin as tm
+from tightmargin.solvers.zero_one import cones, conflicts
+conflicts.COMPILED_AFTER, cones.COMPILED_AFTER = 20, 1000.0
+data = tm.data.outlier_data("clustered", n=40, d=4, sigma=0.5, seed=1)
+for search, effort in ((tm.search.conflict_search, "steps"), (tm.search.cone_search, "cells")):
+    own, numpy = (search(data, penalty=1.0, intercept="free", compiled=c) for c in (None, False))
+    assert (own.bound, getattr(own, effort)) == (numpy.bound, getattr(numpy, effort))
+from tightmargin.solvers.zero_one import compiled, compiled_levels  # which both have asked
+assert not compiled.bounded_nodes.signatures and not compiled_levels._cheapest.signatures
+"""
+
+
+def test_a_search_compiles_nothing_and_goes_on_by_numpy(tmp_path: Path) -> None:
+    """With an empty cache, beyond the nodes and cells from which on compiled code is asked."""
+    pytest.importorskip("numba")
+    apart = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", ALONE], env=apart, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.rglob("*.nbc"))
 
 
 def nearly_dependent(seed: int) -> tuple[TrainingData, np.ndarray]:
@@ -68,6 +132,7 @@ def test_rows_that_nobody_meets_are_proven_so_if_members_nearly_depend(compiled:
         pytest.importorskip("numba")
         from tests.inside.solvers import nodes as compiled_nodes
 
+        compiled_nodes.compile_nodes()
         bounds = compiled_nodes.bounded
     for seed in range(8):
         data, kept = nearly_dependent(seed)
