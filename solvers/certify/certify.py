@@ -197,7 +197,7 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     Parameters
     ----------
     closing : bool
-        Whether bounds of the formulation's own (enumeration, the SDP relaxation) are asked for
+        Whether bounds of the formulation's own (a search, the SDP relaxation) are asked for
         where the model's bound leaves a gap.
     """
     assert claim.x is not None

@@ -384,7 +384,6 @@ from tightmargin.solvers.zero_one import conflict_tree as conflict_search_parts
 from tightmargin.solvers.zero_one import conflict_tree as tree
 from tightmargin.solvers.zero_one import conflicts as conflict_search_search
 from tightmargin.solvers.zero_one import conflicts as loans
-from tightmargin.solvers.zero_one import enumeration as enumeration_capped_sets
 from tightmargin.solvers.zero_one import files as packings_document
 from tightmargin.solvers.zero_one import files as packings_parts
 from tightmargin.solvers.zero_one import methods as zero_one_closing_bounds
@@ -393,12 +392,6 @@ from tightmargin.solvers.zero_one import node_bounds as probing
 from tightmargin.solvers.zero_one import planes as incumbents
 from tightmargin.solvers.zero_one.active_set import empty_sets, grow, kept_gram, refreshed
 from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch, TracePoint, Tree
-from tightmargin.solvers.zero_one.enumeration import (
-    RationalPoints,
-    count_sets,
-    ramp_enumeration,
-    zero_one_enumeration,
-)
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 from tightmargin.solvers.zero_one.methods import conflict_lemma
 from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, bounded, probed_norm2
