@@ -207,9 +207,10 @@ def ramp_beside(data: TrainingData, intercept: str, sides: Sides) -> float:
     G, low, high = sides
     v, price = cp.Variable(k), cp.Parameter(data.n, nonneg=True)
     squares = v if intercept == "penalised" else v[: data.d]
-    rows = [G[low > -np.inf] @ v >= low[low > -np.inf], G[high < np.inf] @ v <= high[high < np.inf]]
+    below, above = low > -np.inf, high < np.inf
+    kept = [G[below] @ v >= low[below]] if below.any() else []
+    kept += [G[above] @ v <= high[above]] if above.any() else []
     loss = price @ cp.pos(1 - A @ v)
-    kept = [row for row in rows if row.size]
     problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(squares) + loss), kept)
     best = np.inf
     for capped in itertools.product((False, True), repeat=data.n):
