@@ -539,7 +539,7 @@ def proven_bound(
     model: pyo.ConcreteModel, form: StandardForm, answer: LpSolution, limits: Limits
 ) -> float | None:
     """Bound from the multipliers alone: rational where that succeeds, else in double precision."""
-    exact = None if answer.y is None else exact_lp_bound(form, answer.y)
+    exact = None if answer.y is None else exact_lp_bound(Subject(form), answer.y)
     if exact is None:
         return certificate(model, form, answer, limits).bound
     return form.sense * exact.value(form.objective.exact_constant)
