@@ -277,7 +277,9 @@ def exact_linear(conic: ConicForm, z: Array, reach: Reach, limit: int) -> Fracti
         return None
     sides, multipliers = dyadic(conic.b), dyadic(z)
     product = dot_integers(sides.integers, multipliers.integers)
-    total = _change(conic, found.movers, none, found.step) + sum(filter(None, found.least.values()), ZERO)
+    total = _change(conic, found.movers, none, found.step) + sum(
+        filter(None, found.least.values()), ZERO
+    )
     return total - scaled(product, sides.exponent + multipliers.exponent)
 
 

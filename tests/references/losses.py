@@ -21,7 +21,7 @@ LOSSES: dict[str, Callable[[Any, float], Any]] = {
 }
 
 # Older versions write a power by second-order cones, of the fraction that it is.
-EXACTLY = {"approx": False} if "approx" in signature(cp.power.__init__).parameters else {}
+EXACTLY = {"approx": False} if "approx" in signature(cp.power).parameters else {}
 
 
 def regularised(
