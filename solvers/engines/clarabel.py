@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.solvers.engines.registry import apply_options, refuse_huge_bounds, unused
+from tightmargin.formulations.modeling.semidefinite import order
+from tightmargin.solvers.engines.registry import (
+    apply_options,
+    refuse_huge_bounds,
+    unused,
+    with_iterate,
+)
 from tightmargin.solvers.engines.running import (
     Limits,
     reported,
@@ -25,21 +31,18 @@ from tightmargin.solvers.engines.running import (
 )
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import (
-    Block,
     ConicForm,
     Multipliers,
     conic_form,
     conic_multipliers,
     multipliers,
-    unpack,
 )
 from tightmargin.solvers.model.convexity import Classification
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.model.scaling import Scaling, scaling
 
-# A ray of the dual says that no least value exists, not that a point does.
-# An almost solved or stalled run still returns its last iterate; whether that is good enough is
-# for the certificate to say.
+# A ray of the dual proves no feasible point. The certificate judges the last iterate of a run that
+# stalled or is almost solved.
 _STATUS = {
     "Solved": Status.OPTIMAL,
     "AlmostSolved": Status.INACCURATE,
@@ -62,12 +65,6 @@ PANIC = (
     r"\s*$|thread '.*' panicked at |Eigval error: |index out of bounds: "
     r"|note: run with `RUST_BACKTRACE="
 )
-_WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
-
-
-def _wants_traces() -> bool:
-    """Whether the user asked Rust for the stack of a panic."""
-    return os.environ.get("RUST_BACKTRACE", "0") != "0"
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
@@ -118,16 +115,18 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
     if limits.threads is not None:
         settings.max_threads = int(limits.threads)
     apply_options("clarabel", settings, limits.options)
-    pressed, seen = Event(), [""]
+    pressed, progress = Event(), [""]
 
-    def asked(info: Any) -> bool:
-        seen[0] = f"{info.iterations} steps, residual {max(info.res_primal, info.res_dual):.1e}"
+    def stop(info: Any) -> bool:
+        residual = max(info.res_primal, info.res_dual)
+        progress[0] = f"{info.iterations} steps, residual {residual:.1e}"
         return pressed.is_set()
 
-    # Only matrices have eigenvalues that may not converge; a panic's words are in its exception.
+    # Eigenvalues of matrices may not converge; the exception holds the message of a panic.
     panics = any(block.kind == "psd" for block in conic.blocks) and not limits.log
+    traces = os.environ.get("RUST_BACKTRACE", "0") != "0"
     try:
-        with without_lines(PANIC) if panics and not _wants_traces() else nullcontext():
+        with without_lines(PANIC) if panics and not traces else nullcontext():
             with uninterrupted("clarabel's setup"):
                 solver = clarabel.DefaultSolver(
                     sp.triu(conic.P).tocsc(),
@@ -137,13 +136,13 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
                     cones(conic, clarabel),
                     settings,
                 )
-            solver.set_termination_callback(asked)
+            solver.set_termination_callback(stop)
             finished = supervised(
                 solver.solve,
                 pressed.set,
                 log=limits.log,
                 name="clarabel",
-                state=lambda: (None, None, seen[0]),
+                state=lambda: (None, None, progress[0]),
             )
     except BaseException as error:
         if not is_panic(error):
@@ -154,10 +153,18 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
             )
             return replace(again, message=f"{again.message}; its cliques were not merged")
         return Claim(Status.ERROR, message=f"broke down: {error}", version=clarabel.__version__)
-    claim = _claim(finished.value, conic, n_rows)
-    words = unused("clarabel", limits, "seed")
-    message = claim.message + (words and f"; {words}")
-    return reported(replace(claim, message=message, version=clarabel.__version__), finished)
+    solution = finished.value
+    word = str(solution.status)
+    message = f"{word} after {solution.iterations} iterations" + unused("clarabel", limits, "seed")
+    status, x, z = _STATUS.get(word, Status.ERROR), np.array(solution.x), np.array(solution.z)
+    claim = Claim(status, message=message, version=clarabel.__version__)
+    if "PrimalInfeasible" in word and np.isfinite(z).all():
+        claim = replace(claim, farkas=multipliers(conic, z, n_rows))
+    value, bound = (
+        float(number) + conic.offset for number in (solution.obj_val, solution.obj_val_dual)
+    )
+    claim = with_iterate(claim, x, z, lambda: multipliers(conic, z, n_rows), value, bound)
+    return reported(claim, finished)
 
 
 def is_panic(error: BaseException) -> bool:
@@ -165,38 +172,13 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException"
 
 
-def _claim(solution: Any, conic: ConicForm, n_rows: int) -> Claim:
-    status = _STATUS.get(str(solution.status), Status.ERROR)
-    message = f"{solution.status} after {solution.iterations} iterations"
-    x, z = np.array(solution.x), np.array(solution.z)
-    if status not in _WITH_POINT or not (np.isfinite(x).all() and np.isfinite(z).all()):
-        if status is Status.INACCURATE:
-            status = Status.LIMIT_NO_SOLUTION
-        empty = "PrimalInfeasible" in str(solution.status) and np.isfinite(z).all()
-        return Claim(
-            status, message=message, farkas=multipliers(conic, z, n_rows) if empty else None
-        )
-    # Short of the end the dual objective is that of a point that is not dual feasible.
-    bound = float(solution.obj_val_dual) + conic.offset if status is Status.OPTIMAL else None
-    return Claim(
-        status, x=x, duals=multipliers(conic, z, n_rows), bound=bound, message=message,
-        objective=float(solution.obj_val) + conic.offset,
-    )  # fmt: skip
-
-
 def cones(conic: ConicForm, clarabel: Any) -> list[Any]:
     """Clarabel's cone objects for the blocks."""
-
-    def of(block: Block) -> Any:
-        match block.kind:
-            case "zero":
-                return clarabel.ZeroConeT(block.size)
-            case "nonneg":
-                return clarabel.NonnegativeConeT(block.size)
-            case "soc":
-                return clarabel.SecondOrderConeT(block.size)
-            case "exp":
-                return clarabel.ExponentialConeT()
-        return clarabel.PSDTriangleConeT(len(unpack(np.zeros(block.size))))
-
-    return [of(block) for block in conic.blocks]
+    kinds = {
+        "zero": clarabel.ZeroConeT,
+        "nonneg": clarabel.NonnegativeConeT,
+        "soc": clarabel.SecondOrderConeT,
+        "exp": lambda size: clarabel.ExponentialConeT(),
+        "psd": lambda size: clarabel.PSDTriangleConeT(order(size)),
+    }
+    return [kinds[block.kind](block.size) for block in conic.blocks]

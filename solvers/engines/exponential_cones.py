@@ -65,15 +65,7 @@ def why_not(form: StandardForm) -> str:
 
 
 def run(form: StandardForm, limits: Limits, options: Mapping[str, Any] = DEFAULTS) -> Claim:
-    """Solve a model for which `why_not` has nothing to say.
-
-    Parameters
-    ----------
-    form : StandardForm
-    limits : Limits
-    options : mapping
-        Of ours for Clarabel; those of the limits count more.
-    """
+    """Solve a model for which `why_not` is empty; options of the limits override `options`."""
     refuse_huge_bounds("clarabel", form)
     read = exponential_form(form)
     assert read is not None
@@ -81,12 +73,10 @@ def run(form: StandardForm, limits: Limits, options: Mapping[str, Any] = DEFAULT
     conic, size = _with_cones(scaled.conic, read), scaled.objective
     ours = replace(limits, options={**options, **limits.options})
     claim = clarabel.run_conic(conic, len(read.form.rows), ours)
-    message = f"{claim.message}, {WORDS}" if claim.message else WORDS
-    claim = replace(
-        claim, message=message, duals=None, farkas=None,
-        bound=None if claim.bound is None else claim.bound * size,
-        objective=None if claim.objective is None else claim.objective * size,
-    )  # fmt: skip
+    bound = None if claim.bound is None else claim.bound * size
+    value = None if claim.objective is None else claim.objective * size
+    message = f"{claim.message}, {WORDS}"
+    claim = replace(claim, message=message, duals=None, farkas=None, bound=bound, objective=value)
     if claim.x is None:
         return claim
     x = scaled.point(claim.x[: read.form.n])
@@ -96,15 +86,10 @@ def run(form: StandardForm, limits: Limits, options: Mapping[str, Any] = DEFAULT
 
 
 def without_objective(form: StandardForm, limits: Limits) -> tuple[Array | None, list[Slopes]]:
-    """A point of the model, or slopes of what proves that it has none, as Clarabel has it.
+    """A point over the columns of `exponential_form(form).form`, or slopes for a Farkas proof.
 
-    Returns
-    -------
-    x : array or None
-        Of the columns of `exponential_form(form).form`.
-    slopes : list
-        The part of a Farkas vector in the duals of the exponential cones, as affine functions that
-        terms are at least (kernel/exponential.py).
+    The slopes are the duals of the exponential cones as affine minorants of the terms
+    (kernel/exponential.py).
     """
     read = exponential_form(form)
     assert read is not None
@@ -119,31 +104,25 @@ def without_objective(form: StandardForm, limits: Limits) -> tuple[Array | None,
 
 
 def _slopes(read: ExponentialForm, z: list[Array]) -> list[Slopes]:
-    """Multipliers (a, b, c) of the triples of `_cones`, each term's column given the multiplier 1.
-
-    None of a term is looked at where its column has a multiplier of 0.
-    """
-    found: list[Slopes] = []
+    """Slopes from multipliers (a, b, c) of the triples of `_cones`, the term's own scaled to 1."""
+    slopes: list[Slopes] = []
     triples = iter(z)
     for number, term in enumerate(read.terms):
         a, b, c = np.transpose([next(triples) for _ in _cones(term, 0)[0]])
         if term.kind == EXP and c[0] > 0:
-            found.append((number, [-a[0] / c[0]]))
+            slopes.append((number, [-a[0] / c[0]]))
         elif term.kind == LOG and a[0] < 0:
-            found.append((number, [-c[0] / a[0]]))
+            slopes.append((number, [-c[0] / a[0]]))
         elif term.kind == ENTROPY and a[0] < 0:
-            found.append((number, [b[0] / a[0]]))
+            slopes.append((number, [b[0] / a[0]]))
         elif term.kind == SUM and a.sum() < 0:
             sizes = np.where(-a > SMALL * -a.sum(), -a, 0.0)
-            found.append((number, rounded_shares(sizes).tolist()))
-    return [(number, [float(each) for each in s]) for number, s in found]
+            slopes.append((number, rounded_shares(sizes).tolist()))
+    return [(number, [float(each) for each in s]) for number, s in slopes]
 
 
 def _scaled(read: ExponentialForm) -> ScaledConic:
-    """What is around the terms, in numbers near 1.
-
-    Exponents have no unit: columns that a term is of, or that stand for one, are left as they are.
-    """
+    """The conic form without the terms, scaled but for the columns of terms: exponents are pure."""
     held = np.zeros(read.form.n, dtype=bool)
     held[[part.column for term in read.terms for part in term.parts if part.column >= 0]] = True
     held[[term.value for term in read.terms]] = True
@@ -157,8 +136,8 @@ def _with_cones(conic: ConicForm, read: ExponentialForm) -> ConicForm:
     n = read.form.n
     shares = 0
     for term in read.terms:
-        found, count = _cones(term, n + shares)
-        triples += found
+        more, count = _cones(term, n + shares)
+        triples += more
         if count:
             mine = zip(term.parts, range(n + shares, n + shares + count), strict=True)
             sums.append((1.0, [(column, -part.c) for part, column in mine]))
