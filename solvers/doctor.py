@@ -23,26 +23,44 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Trial:
-    """A class, tried on its tiny model."""
+    """A class, tried on its tiny model.
+
+    Attributes
+    ----------
+    proven : bool
+        The solver called the known optimum optimal.
+    reason : str
+        Of a failure.
+    """
 
     problem_class: ProblemClass
-    proven: bool  # the solver called the known optimum optimal
+    proven: bool
     seconds: float | None = None
-    reason: str = ""  # of a failure
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class SolverReport:
-    """Everything the doctor says about one solver."""
+    """Everything the doctor says about one solver.
+
+    Attributes
+    ----------
+    broken : str
+        Why an installed package cannot be imported, or an empty string.
+    unlicensed : str
+        Why it finds no licence, so that nothing was tried, or an empty string.
+    limits : str
+        Largest models under the licence here.
+    """
 
     name: str
     installed: bool
     version: str
     licence: str
-    broken: str  # why an installed package cannot be imported
-    unlicensed: str  # why it finds no licence, so that nothing was tried
+    broken: str
+    unlicensed: str
     trials: tuple[Trial, ...]
-    limits: str  # of the size, under the licence here
+    limits: str
     install: str
 
     @property
