@@ -63,10 +63,7 @@ class _UnfamiliarError(Exception):
 def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> Polynomial | None:
     """Read an expression of degree at most two; None when it is of another kind.
 
-    Raises
-    ------
-    NumberError
-        A coefficient or the constant is not finite or no real number; `owner` says whose.
+    NumberError, which names the `owner`, where a number is not finite or not real.
     """
     found = Polynomial()
     try:
@@ -90,18 +87,9 @@ def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> P
 
 
 def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
-    """Variables of an affine expression with their coefficients, and its constant, all exact.
+    """Free variables of an affine expression with coefficients other than 0, and its constant.
 
-    Returns
-    -------
-    (list of (variable, coefficient), constant), or None
-        The free variables, each once, with coefficients other than 0; None where the expression is
-        not affine in them.
-
-    Raises
-    ------
-    NumberError
-        As `read` does.
+    All are exact; None where the expression is not affine, NumberError as of `read`.
     """
     columns = Columns(pyo.Block(concrete=True))
     found = read(e, columns, lambda: shown(e))
@@ -120,16 +108,16 @@ def quadratic_in(e: Any) -> Polynomial | None:
 
 
 def _refuse_missing_numbers(e: Any) -> None:
-    """Raise for what has no free variable and no value either, in an expression of any kind."""
+    """Raise for a part without free variables that has no value."""
     refuse_missing_params(e)
-    left = [e]
-    while left:
-        part = left.pop()
+    rest = [e]
+    while rest:
+        part = rest.pop()
         if isinstance(part, ExpressionBase | NamedExpressionData):
             if _is_fixed(part):
                 _fixed_value(part)
             else:
-                left += part.args
+                rest += part.args
 
 
 def _walk(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -355,21 +343,21 @@ def only_objective(model: pyo.ConcreteModel) -> Any:
 
 def nodes_of(e: Any) -> Iterator[Any]:
     """An expression and its parts from the left, without numbers, variables and linear sums."""
-    left = [e]
-    while left:
-        part = left.pop()
+    rest = [e]
+    while rest:
+        part = rest.pop()
         if isinstance(part, MonomialTermExpression | LinearExpression):
             continue
         if isinstance(part, ExpressionBase | NamedExpressionData):
             yield part
-            left += reversed(part.args)
+            rest += reversed(part.args)
 
 
 def parts_of(e: Any) -> list[tuple[Any, Any]]:
     """Pairs (term, factor) that add up to an expression; itself and 1 when it is one term."""
     if isinstance(e, NamedExpressionData) and e.args[0] is not None:
         return [(e.args[0], 1)]
-    if _is_sum(e):
+    if isinstance(e, SumExpression) and not isinstance(e, LinearExpression):
         return [(part, 1) for part in e.args]
     if isinstance(e, NegationExpression):
         return [(e.args[0], -1)]
@@ -415,10 +403,6 @@ def total(parts: Sequence[Any]) -> Any:
     return SumExpression(list(parts))
 
 
-def _is_sum(e: Any) -> bool:
-    return isinstance(e, SumExpression) and not isinstance(e, LinearExpression)
-
-
 def squares_of(e: Any, factor: Any) -> list[tuple[Any, Any]]:
     """Pairs (coefficient, affine base) whose squares add up to factor * e; base None if not so."""
     pairs = []
@@ -454,11 +438,7 @@ def is_at_least_0(e: Any) -> bool:
 
 
 def is_affine(e: Any) -> bool:
-    """Whether an expression is affine in the variables that are not fixed.
-
-    So is one of which they and Params leave no number, log(-1) say: whoever reads the row or the
-    objective as a whole says which one has it.
-    """
+    """Whether an expression is affine in its free variables; log(-1) is left to its reader."""
     try:
         return e.is_variable_type() or affine(e) is not None
     except NumberError:
