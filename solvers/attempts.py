@@ -405,13 +405,15 @@ def _solved(program: _Program, x: Array, y: Array) -> tuple[Exact, Exact] | None
         equal = form.row_lower == form.row_upper
         tiny = 1e-12 * (1e-300 + np.abs(x).max(initial=0.0))
         wrong = [
-            (at_low & (slopes < 0), at_low, False), (at_high & (slopes > 0), at_high, False),
-            (low & ~equal & (y < 0), low, False), (high & ~equal & (y > 0), high, False),
+            (at_low & (slopes < 0), at_low, False),
+            (at_high & (slopes > 0), at_high, False),
+            (low & ~equal & (y < 0), low, False),
+            (high & ~equal & (y > 0), high, False),
             (~at_high & (x < form.lower - tiny), at_low, True),
             (~at_low & (x > form.upper + tiny), at_high, True),
             (~high & _beyond(form.row_lower, bodies), low, True),
             (~low & _beyond(-form.row_upper, -bodies), high, True),
-        ]  # fmt: skip
+        ]
         if not any(where.any() for where, _, _ in wrong):
             break
         for where, part, now in wrong:
@@ -522,9 +524,10 @@ def _stationary(case: Case, program: _Program, x: Exact, y: Exact) -> tuple[Exac
     scale = float(np.abs(np.array([float(v) for v in y])).max(initial=0.0)) or 1.0
     for _ in range(4):
         endless = {
-            j for j, r in enumerate(slopes)
+            j
+            for j, r in enumerate(slopes)
             if r and bend[j] <= 0 and not np.isfinite(form.lower[j] if r > 0 else form.upper[j])
-        }  # fmt: skip
+        }
         if not endless:
             return at, prices
         wrong |= endless
@@ -533,9 +536,9 @@ def _stationary(case: Case, program: _Program, x: Exact, y: Exact) -> tuple[Exac
             return None
         inside = np.flatnonzero(room > SINGULAR * scale)
         bent = np.flatnonzero(np.diff(program.P[:, columns].tocsr().indptr))
-        block = np.vstack([
-            -program.A[inside][:, columns].toarray(), program.P[bent][:, columns].toarray()
-        ])  # fmt: skip
+        block = np.vstack(
+            [-program.A[inside][:, columns].toarray(), program.P[bent][:, columns].toarray()]
+        )
         weights = np.concatenate([np.minimum(room[inside], scale) / scale, np.zeros(len(bent))])
         chosen = independent_movers(block, weights, level=True)
         steps = None
@@ -889,9 +892,11 @@ def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Ce
     better = one if lower is one.lower else other
     judgement = case.judged(kept.point, lower)
     certificate = replace(
-        kept.certificate, bound=better.certificate.bound,
-        bound_method=better.certificate.bound_method, gap=judgement.gap,
-    )  # fmt: skip
+        kept.certificate,
+        bound=better.certificate.bound,
+        bound_method=better.certificate.bound_method,
+        gap=judgement.gap,
+    )
     if judgement.verdict is Verdict.NOT_CERTIFIED:
         return replace(kept, lower=lower, certificate=certificate)
     certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)

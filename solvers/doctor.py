@@ -180,6 +180,6 @@ def attempt(name: str, problem_class: ProblemClass) -> Trial:
     right = result.objective is not None and abs(result.objective - optimum) <= TOLERANCE
     if right and result.status is Status.OPTIMAL:
         return Trial(problem_class, True, result.seconds)
-    found = "no point" if result.objective is None else f"{result.objective:.9g}"
-    reason = f"{result.status} with {found} where {optimum:.9g} is optimal; {result.message}"
+    value = "no point" if result.objective is None else f"{result.objective:.9g}"
+    reason = f"{result.status} with {value} where {optimum:.9g} is optimal; {result.message}"
     return Trial(problem_class, False, result.seconds, reason)

@@ -104,10 +104,10 @@ def solve_exactly(
     whole = [int(b * common) for b in right]
     unknowns = len(matrix[0]) if matrix else 0
     way = _by_lifting if unknowns > ELIMINATED else _by_elimination
-    found = way(matrix, whole)
-    if found is None:
+    solution = way(matrix, whole)
+    if solution is None:
         return None
-    numerators, denominator = found
+    numerators, denominator = solution
     return [Fraction(x, denominator * common) for x in numerators]
 
 
@@ -217,11 +217,11 @@ def _product(matrix: Array, residues: NDArray[np.int64]) -> NDArray[np.int64]:
 def _limbs(rows: Sequence[Sequence[int]]) -> list[NDArray[np.int64]]:
     """Matrices of LIMB bits each, lowest first, the last one with the sign."""
     rest = np.array([list(line) for line in rows], dtype=object)
-    found: list[NDArray[np.int64]] = []
+    limbs: list[NDArray[np.int64]] = []
     while True:
         if int(np.abs(rest).max()) < 1 << LIMB:
-            return [*found, rest.astype(np.int64)]
-        found.append((rest & ((1 << LIMB) - 1)).astype(np.int64))
+            return [*limbs, rest.astype(np.int64)]
+        limbs.append((rest & ((1 << LIMB) - 1)).astype(np.int64))
         rest = rest >> LIMB
 
 

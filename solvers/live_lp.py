@@ -2,8 +2,8 @@
 
     live = LiveLP(model)
     while True:
-        found = live.resolve()
-        g, side = separate(found["w"])
+        solution = live.resolve()
+        g, side = separate(solution["w"])
         live.add_cut({"w": g}, upper=side)
 
 The program runs in HiGHS as it is, or as its explicit dual (model/dual.py), where a cut
@@ -210,12 +210,12 @@ def _agree(owner: str, sent: tuple[float, ...], kept: Any) -> None:
 def _agree_entries(owner: str, index: Index, numbers: Array, count: int, kept: Any) -> None:
     """Compare entries; HiGHS gives one too many for a row or column without any."""
     sent = dict(zip(index.tolist(), numbers.tolist(), strict=True))
-    found = dict(zip(kept[1][:count].tolist(), kept[2][:count].tolist(), strict=True))
-    if found != sent:
-        lost = next(j for j in {**sent, **found} if found.get(j) != sent.get(j))
+    read_back = dict(zip(kept[1][:count].tolist(), kept[2][:count].tolist(), strict=True))
+    if read_back != sent:
+        lost = next(j for j in {**sent, **read_back} if read_back.get(j) != sent.get(j))
         raise NumberError(
-            f"{owner}: highs keeps {found.get(lost, 0.0)} where coefficient {sent.get(lost, 0.0)} "
-            "was sent"
+            f"{owner}: highs keeps {read_back.get(lost, 0.0)} where coefficient "
+            f"{sent.get(lost, 0.0)} was sent"
         )
 
 
@@ -832,7 +832,7 @@ class Directory(Readable):
         return ScaledRow(index, np.ldexp(numbers, exponent), scaled[0], scaled[1], scale)
 
 
-# --- What one solve of a live program found ------------------------------------------------------
+# --- The result of one solve of a live program ---------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1050,10 +1050,12 @@ class LiveLP(Readable):
         index = np.array([self._directory.row(row) for row in rows], dtype=np.int64)
         if len(np.unique(index)) < len(index):
             raise ValueError(f"column {name}: a row is given twice")
-        numbers = np.array([
-            coefficient(number, program.factor(int(i)), f"column {name}")
-            for i, number in zip(index, rows.values(), strict=True)
-        ])  # fmt: skip
+        numbers = np.array(
+            [
+                coefficient(number, program.factor(int(i)), f"column {name}")
+                for i, number in zip(index, rows.values(), strict=True)
+            ]
+        )
         index, numbers = index[numbers != 0], numbers[numbers != 0]
         price = program.base.sense * within(finite(cost, f"cost of {name}"), f"cost of {name}")
         bounds = interval(lower, upper, f"bound of {name}")

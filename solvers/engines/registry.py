@@ -264,9 +264,11 @@ def with_iterate(
 def refuse_huge_bounds(solver: str, form: StandardForm, infinite: float = INFINITE) -> None:
     """Raise NumberError for a bound or a side that the solver would read as infinite."""
     sides = (
-        ("lower bound", form.lower, form.columns), ("upper bound", form.upper, form.columns),
-        ("lower side", form.row_lower, form.rows), ("upper side", form.row_upper, form.rows),
-    )  # fmt: skip
+        ("lower bound", form.lower, form.columns),
+        ("upper bound", form.upper, form.columns),
+        ("lower side", form.row_lower, form.rows),
+        ("upper side", form.row_upper, form.rows),
+    )
     for kind, numbers, owners in sides:
         huge = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= infinite))
         if huge.size:

@@ -275,19 +275,19 @@ class Columns(Sequence[Any], Readable):
 
     def column(self, variable: Any) -> int:
         """Column of a free variable; a foreign one gets the next, or -1 once the model is read."""
-        found = self.position.get(id(variable))
-        if found is not None:
-            return found
+        place = self.position.get(id(variable))
+        if place is not None:
+            return place
         owner = self._arrays.get(id(variable.parent_component()))
         if owner is not None:
-            found = int(owner.columns[owner.component.number_of(variable.index())])
+            place = int(owner.columns[owner.component.number_of(variable.index())])
         elif self._sealed:
             return -1
         else:
-            found = self._count + len(self.foreign)
+            place = self._count + len(self.foreign)
             self.foreign.append(variable)
-        self.position[id(variable)] = found
-        return found
+        self.position[id(variable)] = place
+        return place
 
     def of(self, component: Any) -> tuple[Index, Array]:
         """Columns of the elements of a component, -1 where there is none, and values there."""
@@ -322,14 +322,14 @@ class Columns(Sequence[Any], Readable):
 
     def ends(self) -> dict[int, Ends]:
         """Bounds that no double is, and bounds that are excluded, by column."""
-        found = {}
+        exact = {}
         for part in self.parts:
             for k, ends in part.ends.items():
                 if part.columns[k] >= 0:
-                    found[int(part.columns[k])] = ends
+                    exact[int(part.columns[k])] = ends
         for k, ends in (_held(self.foreign)[1] if self.foreign else {}).items():
-            found[self._count + k] = ends
-        return found
+            exact[self._count + k] = ends
+        return exact
 
     def __len__(self) -> int:
         return self._count + len(self.foreign)
@@ -359,14 +359,14 @@ class Columns(Sequence[Any], Readable):
 
     def names(self) -> list[str]:
         """Names of all columns."""
-        found = []
+        names = []
         for (_, free), part in zip(self._owner, self.parts, strict=True):
             if part.component.is_indexed():
                 prefix, keys = part.component.name, list(part.component.keys())
-                found += [prefix + index_repr(keys[k]) for k in free.tolist()]
+                names += [prefix + index_repr(keys[k]) for k in free.tolist()]
             elif len(free):
-                found.append(part.component.name)
-        return found + [variable.name for variable in self.foreign]
+                names.append(part.component.name)
+        return names + [variable.name for variable in self.foreign]
 
 
 class Rows(Sequence[Any], Readable):

@@ -97,10 +97,12 @@ def slacks(form: StandardForm, A: sp.csc_matrix) -> Slacks:
     m = A.shape[0]
     # First the columns that lower their row, then those that raise it.
     taken, sizes = np.full((2, m), -1, dtype=np.int64), np.ones((2, m))
-    limits = np.array([
-        np.where(np.isfinite(form.row_upper), -np.inf, 0.0),
-        np.where(np.isfinite(form.row_lower), np.inf, 0.0),
-    ])  # fmt: skip
+    limits = np.array(
+        [
+            np.where(np.isfinite(form.row_upper), -np.inf, 0.0),
+            np.where(np.isfinite(form.row_lower), np.inf, 0.0),
+        ]
+    )
     # Columns with one entry, in a row that has a side, and no quadratic term.
     alone = np.diff(A.indptr) == 1
     alone[curved(form)] = False
@@ -171,11 +173,11 @@ def has_dual(form: StandardForm) -> bool:
     return not (form.quadratic or form.psd or form.nonlinear or form.integer.any())
 
 
-def layout_of(form: StandardForm, found: Slacks) -> Layout:
+def layout_of(form: StandardForm, inner: Slacks) -> Layout:
     """Places in the dual of a model with the given slack columns."""
     has_low, has_high = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
     kept = np.ones(form.n, dtype=bool)
-    kept[found.columns] = False
+    kept[inner.columns] = False
     fixed = form.lower == form.upper
     return Layout(
         low=np.flatnonzero(has_low),

@@ -65,16 +65,16 @@ def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> P
 
     NumberError, which names the `owner`, where a number is not finite or not real.
     """
-    found = Polynomial()
+    polynomial = Polynomial()
     try:
         try:
-            _walk(expression, 1.0, found, columns)
+            _walk(expression, 1.0, polynomial, columns)
         except _UnfamiliarError:
             _refuse_missing_numbers(expression)
             return None
-        if not found.is_plain():
-            _refuse_bad_numbers(found, columns, owner if isinstance(owner, str) else owner())
-            merge(found)
+        if not polynomial.is_plain():
+            _refuse_bad_numbers(polynomial, columns, owner if isinstance(owner, str) else owner())
+            merge(polynomial)
     except NumberError:
         raise
     except (ArithmeticError, ValueError) as why:
@@ -83,7 +83,7 @@ def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> P
             f"variable is no finite real number{f' ({why})' if str(why) else ''}: look at its "
             "Params and fixed variables"
         ) from why
-    return found
+    return polynomial
 
 
 def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
@@ -92,14 +92,14 @@ def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
     All are exact; None where the expression is not affine, NumberError as of `read`.
     """
     columns = Columns(pyo.Block(concrete=True))
-    found = read(e, columns, lambda: shown(e))
-    if found is None or found.products:
+    polynomial = read(e, columns, lambda: shown(e))
+    if polynomial is None or polynomial.products:
         return None
-    index, numbers = found.linear()
+    index, numbers = polynomial.linear()
     pairs = zip(index.tolist(), numbers.tolist(), strict=True)
-    exact = found.exact
+    exact = polynomial.exact
     terms = [(columns.foreign[k], exact.get((k,), a)) for k, a in pairs if a]
-    return terms, exact.get((), found.constant)
+    return terms, exact.get((), polynomial.constant)
 
 
 def quadratic_in(e: Any) -> Polynomial | None:
@@ -166,12 +166,14 @@ def _add_arrays(terms: LazyTerms, factor: Number, into: Polynomial, columns: Col
         for a, value in zip(numbers[fixed].tolist(), values[fixed].tolist(), strict=True):
             into.add((), times(times(factor, a), value))
         at, numbers = at[~fixed], numbers[~fixed]
-    found, errors = products(numbers, factor) if factor.__class__ is float else (numbers, None)
+    values_of_terms, errors = (
+        products(numbers, factor) if factor.__class__ is float else (numbers, None)
+    )
     if errors is None:  # one by one
         for j, a in zip(at.tolist(), numbers.tolist(), strict=True):
             into.add((j,), times(factor, a))
         return
-    into.arrays.append((at, found))
+    into.arrays.append((at, values_of_terms))
     if errors.any():
         into.arrays.append((at[errors != 0], errors[errors != 0]))
 
@@ -260,15 +262,15 @@ def _add_power(e: Any, factor: Number, into: Polynomial, columns: Columns) -> No
 
 def _linear_part(e: Any, columns: Columns) -> tuple[dict[int, Number], Number]:
     """Coefficients by column, and the constant."""
-    found = Polynomial()
-    _walk(e, 1.0, found, columns)
-    if found.products or any(len(key) == 2 for key, _ in found.fractions):
+    polynomial = Polynomial()
+    _walk(e, 1.0, polynomial, columns)
+    if polynomial.products or any(len(key) == 2 for key, _ in polynomial.fractions):
         raise _UnfamiliarError
-    merge(found)
-    index, numbers = found.linear()
-    exact = found.exact
+    merge(polynomial)
+    index, numbers = polynomial.linear()
+    exact = polynomial.exact
     pairs = zip(index.tolist(), numbers.tolist(), strict=True)
-    return {j: exact.get((j,), a) for j, a in pairs}, exact.get((), found.constant)
+    return {j: exact.get((j,), a) for j, a in pairs}, exact.get((), polynomial.constant)
 
 
 def _multiply(
@@ -316,17 +318,17 @@ _READERS: dict[type, Callable[[Any, Number, Polynomial, Columns], None]] = {
 }
 
 
-def _refuse_bad_numbers(found: Polynomial, columns: Columns, owner: str) -> None:
-    if not math.isfinite(found.constant):
-        raise NumberError(f"{owner}: constant term is {found.constant}")
-    for k, a in zip(found.index, found.coefficient, strict=True):
+def _refuse_bad_numbers(polynomial: Polynomial, columns: Columns, owner: str) -> None:
+    if not math.isfinite(polynomial.constant):
+        raise NumberError(f"{owner}: constant term is {polynomial.constant}")
+    for k, a in zip(polynomial.index, polynomial.coefficient, strict=True):
         if not math.isfinite(a):
             raise NumberError(f"{owner}: coefficient of {columns.name(k)} is {a}")
-    for at, numbers in found.arrays:
+    for at, numbers in polynomial.arrays:
         for k in np.flatnonzero(~np.isfinite(numbers)).tolist():
             name = columns.name(int(at[k]))
             raise NumberError(f"{owner}: coefficient of {name} is {numbers[k]}")
-    for i, j, a in found.products:
+    for i, j, a in polynomial.products:
         if not math.isfinite(a):
             pair = f"{columns.name(i)} * {columns.name(j)}"
             raise NumberError(f"{owner}: coefficient of {pair} is {a}")
@@ -337,8 +339,8 @@ def _refuse_bad_numbers(found: Polynomial, columns: Columns, owner: str) -> None
 
 def only_objective(model: pyo.ConcreteModel) -> Any:
     """The active objective; None unless there is exactly one."""
-    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    return found[0] if len(found) == 1 else None
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    return objectives[0] if len(objectives) == 1 else None
 
 
 def nodes_of(e: Any) -> Iterator[Any]:
@@ -385,9 +387,9 @@ def multiple(a: Any, b: Any) -> Any:
     """A product of numbers or Params, whose value is not rounded here."""
     if a.__class__ in NUMBERS and b.__class__ in NUMBERS:
         with suppress(ArithmeticError):  # whoever reads the product says so
-            found = times(known(a), known(b))
-            if found.__class__ is float:
-                return found
+            value = times(known(a), known(b))
+            if value.__class__ is float:
+                return value
     return NPV_ProductExpression((a, b))
 
 

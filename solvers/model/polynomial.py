@@ -59,19 +59,19 @@ class Polynomial:
     def numbers(self) -> dict[Key, Fraction]:
         """All coefficients other than 0, once merged."""
         index, a = self.linear()
-        found: dict[Key, float] = {(): self.constant}
-        found |= {(j,): v for j, v in zip(index.tolist(), a.tolist(), strict=True)}
-        found |= {(i, j): v for i, j, v in self.products}
-        return {key: Fraction(v) for key, v in found.items() if v} | self.exact
+        doubles: dict[Key, float] = {(): self.constant}
+        doubles |= {(j,): v for j, v in zip(index.tolist(), a.tolist(), strict=True)}
+        doubles |= {(i, j): v for i, j, v in self.products}
+        return {key: Fraction(v) for key, v in doubles.items() if v} | self.exact
 
     @staticmethod
     def of(doubles: Mapping[Key, float]) -> Polynomial:
         """The polynomial with these coefficients."""
-        found = Polynomial()
+        polynomial = Polynomial()
         for key, value in doubles.items():
             if value:
-                found.add(key, value)
-        return found
+                polynomial.add(key, value)
+        return polynomial
 
     def add(self, key: Key, value: Number) -> None:
         """Add a term."""
@@ -110,29 +110,29 @@ class Polynomial:
         )
 
 
-def merge(found: Polynomial) -> None:
+def merge(polynomial: Polynomial) -> None:
     """Add duplicates up without rounding: 1e16 x - x - 1e16 x is -x."""
-    index, numbers = found.linear()
+    index, numbers = polynomial.linear()
     beside: dict[Key, list[Fraction]] = {}
-    for key, value in found.fractions:
+    for key, value in polynomial.fractions:
         beside.setdefault(key, []).append(value)
-    found.fractions = []
-    if len(found.constants) > 1 or () in beside:
-        total = _sums([((), found.constants)], beside, found.exact)
-        found.constants = [total.get((), 0.0)]
+    polynomial.fractions = []
+    if len(polynomial.constants) > 1 or () in beside:
+        total = _sums([((), polynomial.constants)], beside, polynomial.exact)
+        polynomial.constants = [total.get((), 0.0)]
     if len(np.unique(index)) < len(index) or any(len(key) == 1 for key in beside):
         parts: dict[Key, list[float]] = {}
         for k, a in zip(index.tolist(), numbers.tolist(), strict=True):
             parts.setdefault((k,), []).append(a)
-        total = _sums(parts.items(), beside, found.exact)
-        found.index, found.arrays = [k for (k,) in total], []
-        found.coefficient = list(total.values())
-    if found.products or any(len(key) == 2 for key in beside):
+        total = _sums(parts.items(), beside, polynomial.exact)
+        polynomial.index, polynomial.arrays = [k for (k,) in total], []
+        polynomial.coefficient = list(total.values())
+    if polynomial.products or any(len(key) == 2 for key in beside):
         parts = {}
-        for i, j, a in found.products:
+        for i, j, a in polynomial.products:
             parts.setdefault((i, j) if i <= j else (j, i), []).append(a)
-        total = _sums(parts.items(), beside, found.exact)
-        found.products = [(*key, a) for key, a in total.items() if a]  # type: ignore[misc]
+        total = _sums(parts.items(), beside, polynomial.exact)
+        polynomial.products = [(*key, a) for key, a in total.items() if a]  # type: ignore[misc]
 
 
 def _sums(
@@ -141,7 +141,7 @@ def _sums(
     exact: dict[Key, Fraction],
 ) -> dict[Key, float]:
     """Sums of the numbers of each key, to the nearest double, and the others in `exact`."""
-    found = {}
+    sums = {}
     for key, several in parts:
         total = several[0] if len(several) == 1 else math.fsum(several)
         more = beside.get(key)
@@ -152,8 +152,8 @@ def _sums(
                 if abs(total) < SMALLEST:
                     raise ArithmeticError("a sum of numbers that is too small for a double")
                 exact[key] = whole
-        found[key] = total
-    return found
+        sums[key] = total
+    return sums
 
 
 def known(value: Any) -> Number:
@@ -221,27 +221,29 @@ def exact_or_float(value: Fraction) -> Number:
 
 def _exactly(value: Fraction, what: str) -> Number:
     """A number as a float where one equals it."""
-    found = exact_or_float(value)
-    if found.__class__ is Fraction and abs(found) < SMALLEST:
+    number = exact_or_float(value)
+    if number.__class__ is Fraction and abs(number) < SMALLEST:
         raise ArithmeticError(f"a {what} of numbers that is too small for a double")
-    return found
+    return number
 
 
 def products(numbers: Array, factor: Array | float) -> tuple[Array, Array | None]:
     """Products to the nearest doubles, and what they lack; None where some of that is no double."""
-    found = numbers * factor
-    if (np.abs(np.frexp(factor)[0]) == 0.5).all() and _no_smaller(found, numbers):
-        return found, np.zeros_like(found)
-    sizes = np.abs(numbers), np.abs(np.broadcast_to(factor, found.shape))
+    rounded = numbers * factor
+    if (np.abs(np.frexp(factor)[0]) == 0.5).all() and _no_smaller(rounded, numbers):
+        return rounded, np.zeros_like(rounded)
+    sizes = np.abs(numbers), np.abs(np.broadcast_to(factor, rounded.shape))
     low, high = SAFE
     if any(((size > 0) & ((size <= low) | (size >= high))).any() for size in sizes):
-        return found, None
+        return rounded, None
     t = SPLITTER * numbers
     a_high = t - (t - numbers)
     u = SPLITTER * factor
     b_high = u - (u - factor)
     a_low, b_low = numbers - a_high, factor - b_high
-    return found, a_low * b_low - (((found - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return rounded, a_low * b_low - (
+        ((rounded - a_high * b_high) - a_low * b_high) - a_high * b_low
+    )
 
 
 def _no_smaller(found: Array, numbers: Array) -> bool:

@@ -344,15 +344,15 @@ def refuse_bad_params(model: pyo.ConcreteModel) -> None:
 
 def refuse_unread_components(model: pyo.ConcreteModel) -> None:
     """Raise for active parts of a model that this reader would pass over in silence."""
-    found = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
-    names = sorted({ctype.__name__ for ctype in found - _READ} - {_HARMLESS})
+    kinds = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
+    names = sorted({ctype.__name__ for ctype in kinds - _READ} - {_HARMLESS})
     if names:
         instead = "".join(f"; {_INSTEAD[name]}" for name in names if name in _INSTEAD)
-        kinds = ", ".join(names)
+        types = ", ".join(names)
         raise ValueError(
-            f"{model.name}: active components of type {kinds} cannot be read here{instead}"
+            f"{model.name}: active components of type {types} cannot be read here{instead}"
         )
-    if Disjunct not in found:
+    if Disjunct not in kinds:
         return
     disjunctions = model.component_data_objects(Disjunction, descend_into=(pyo.Block, Disjunct))
     named = {id(part) for disjunction in disjunctions for part in disjunction.disjuncts}
@@ -393,8 +393,8 @@ def read_cones(component: RotatedCones, columns: Columns) -> tuple[list[Quadrati
     which = component.untouched()
     at = []
     for variable in (component.x, component.s, *([] if component.scaled else [component.t])):
-        found, _ = columns.of(variable)
-        at.append(found[component.element_numbers(variable, which)])
+        at_index, _ = columns.of(variable)
+        at.append(at_index[component.element_numbers(variable, which)])
     owners = np.column_stack(at)
     free = (owners >= 0).all(axis=1) & (owners[:, -2] != owners[:, -1])
     if component.scaled:
@@ -420,8 +420,8 @@ def _slopes(component: RotatedCones, which: Index) -> tuple[Array, NDArray[np.bo
         return slopes, ~ones
     if component.times is None or not np.isfinite(slopes).all():
         return slopes, ones
-    found, errors = products(component.times[which], slopes)
-    return found, ~ones if errors is None else errors == 0
+    numbers, errors = products(component.times[which], slopes)
+    return numbers, ~ones if errors is None else errors == 0
 
 
 def _rows(
@@ -535,8 +535,9 @@ def _fill(part: ArrayRows, data: Array, indices: NDArray[Any]) -> None:
             rows = values if m == len(values) else values[part.numbers]
             chosen = rows if len(free) == rows.shape[1] else rows[:, free]
             factors = term.factors(part.numbers)
-            np.multiply(chosen, factors if np.isscalar(factors) else factors[:, None],
-                        out=data[:, place])  # fmt: skip
+            np.multiply(
+                chosen, factors if np.isscalar(factors) else factors[:, None], out=data[:, place]
+            )
             at += len(free)
         elif len(free):
             data[:, at] = term.coefficients(part.numbers)
@@ -759,8 +760,8 @@ class StandardForm(Printed):
     @cached_property
     def largest(self) -> Array:
         """Size of the largest coefficient of each linear row; 0 without any."""
-        found = self.sizes.max(axis=1).toarray() if self.n else 0 * self.row_lower
-        return np.asarray(found).ravel()
+        sizes = self.sizes.max(axis=1).toarray() if self.n else 0 * self.row_lower
+        return np.asarray(sizes).ravel()
 
     @cached_property
     def P(self) -> sp.csc_matrix:  # noqa: N802  (the letter of every QP text)
@@ -770,8 +771,8 @@ class StandardForm(Printed):
     @property
     def goal(self) -> Any:
         """The objective where it is beyond degree two, which no array holds; None otherwise."""
-        found = (part for part in self.nonlinear if part.ctype is pyo.Objective)
-        return next(found, None)
+        objectives = (part for part in self.nonlinear if part.ctype is pyo.Objective)
+        return next(objectives, None)
 
     def value(self, x: Array) -> float:
         """Objective of the minimisation at a point; beyond degree two Pyomo evaluates it."""
@@ -783,10 +784,10 @@ class StandardForm(Printed):
     def impossible_row(self) -> str:
         """What is wrong with a linear row that has no variable and cannot hold; or nothing."""
         empty = np.diff(self.A.indptr) == 0
-        found = np.flatnonzero(empty & ((self.row_lower > 0) | (self.row_upper < 0)))
+        empty_rows = np.flatnonzero(empty & ((self.row_lower > 0) | (self.row_upper < 0)))
         return (
-            f"row {self.rows.name(int(found[0]))} has no variable and cannot hold"
-            if found.size
+            f"row {self.rows.name(int(empty_rows[0]))} has no variable and cannot hold"
+            if empty_rows.size
             else ""
         )
 
@@ -860,7 +861,7 @@ class _Row:
 
 @dataclass
 class _Reading:
-    """Rows of a model by kind, as they are found."""
+    """Rows of a model by kind, as they are read."""
 
     arrays: list[ArrayRows] = field(default_factory=list)
     linear: list[_Row] = field(default_factory=list)
@@ -890,35 +891,35 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
         More than one active objective.
     """
     refuse_unread_components(model)
-    columns, found = Columns(model), _Reading()
+    columns, reading = Columns(model), _Reading()
     with PauseGC():  # nothing of what a row leaves is garbage
         for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
             if isinstance(component, AffineRows):
                 rows, constraints = read_arrays(component, columns)
-                found.arrays.append(rows)
+                reading.arrays.append(rows)
             elif isinstance(component, RotatedCones):
                 cones, constraints = read_cones(component, columns)
-                found.cones += cones
+                reading.cones += cones
             else:
                 constraints = component.values()
             for constraint in constraints:
                 if constraint.active:
-                    _read_constraint(constraint, columns, found)
+                    _read_constraint(constraint, columns, reading)
     goal, sense, goal_data = _objective(model, columns)
     if goal is None:
-        found.nonlinear.append(goal_data)
+        reading.nonlinear.append(goal_data)
         goal = Polynomial()
     columns.seal()
     n = len(columns)
     held = columns.gathered()
     low, high = held.lower, held.upper
-    row_lower, row_upper, sides = _sides(found)
-    objective = _quadratic(goal, n, sense, goal_data, (low, high), found.inexact, closely=closely)
-    quadratic = tuple(_quadratic_row(row, low, high, found.inexact) for row in found.quadratic)
-    if found.inexact:
-        raise InexactError(found.inexact, columns)
+    row_lower, row_upper, sides = _sides(reading)
+    objective = _quadratic(goal, n, sense, goal_data, (low, high), reading.inexact, closely=closely)
+    quadratic = tuple(_quadratic_row(row, low, high, reading.inexact) for row in reading.quadratic)
+    if reading.inexact:
+        raise InexactError(reading.inexact, columns)
     ends = columns.ends()
-    first = sum(len(part.numbers) for part in found.arrays)
+    first = sum(len(part.numbers) for part in reading.arrays)
     return StandardForm(
         columns=columns,
         lower=low,
@@ -926,24 +927,24 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
         integer=held.integer,
         objective=objective,
         sense=sense,
-        matrix=assemble(found.arrays, _matrix([row.read for row in found.linear], n), n),
+        matrix=assemble(reading.arrays, _matrix([row.read for row in reading.linear], n), n),
         row_lower=row_lower,
         row_upper=row_upper,
         rows=Rows(
-            [(part.component, part.numbers) for part in found.arrays],
-            [row.data for row in found.linear],
+            [(part.component, part.numbers) for part in reading.arrays],
+            [row.data for row in reading.linear],
         ),
-        quadratic=(*found.cones, *quadratic),
+        quadratic=(*reading.cones, *quadratic),
         psd=tuple(
             PsdRow(_matrix(entries, n), np.array([e.constant for e in entries]), data)
-            for entries, data in found.semidefinite
+            for entries, data in reading.semidefinite
         ),
-        nonlinear=tuple(found.nonlinear),
+        nonlinear=tuple(reading.nonlinear),
         exact=ExactEnds(
             sides,
             {j: exact for j, (exact, _) in ends.items() if exact != (None, None)},
             {j: excluded for j, (_, excluded) in ends.items() if any(excluded)},
-            {k: row.scale for k, row in enumerate(found.linear, first) if row.scale is not None},
+            {k: row.scale for k, row in enumerate(reading.linear, first) if row.scale is not None},
         ),
     )
 
@@ -998,43 +999,47 @@ def _times(row: _Row, scale: Fraction) -> _Row:
     return _Row(read, low, high, row.data, scale)
 
 
-def _sides(found: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
+def _sides(reading: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
     """Sides of all linear rows less their constants, outwards, and those that no double is."""
     sides: dict[int, Sides] = {}
     first = 0
-    for part in found.arrays:
+    for part in reading.arrays:
         sides |= {first + k: pair for k, pair in part.sides.items()}
         first += len(part.numbers)
     lows, highs = [], []
-    for k, row in enumerate(found.linear, first):
+    for k, row in enumerate(reading.linear, first):
         low, high, read = row.low, row.high, row.read
         if read.constants:
             constant = read.exact.get((), read.constant)
             low, high = (end if math.isinf(end) else plus(end, -constant) for end in (low, high))
         if low.__class__ is Fraction or high.__class__ is Fraction:
             if low == high:
-                found.inexact.append(Inexact(row.data, row.read, {()}))
+                reading.inexact.append(Inexact(row.data, row.read, {()}))
             low, high, sides[k] = outwards(low, high)
         lows.append(low)
         highs.append(high)
     return (
-        np.concatenate([*(part.lower for part in found.arrays), np.array(lows, dtype=np.float64)]),
-        np.concatenate([*(part.upper for part in found.arrays), np.array(highs, dtype=np.float64)]),
+        np.concatenate(
+            [*(part.lower for part in reading.arrays), np.array(lows, dtype=np.float64)]
+        ),
+        np.concatenate(
+            [*(part.upper for part in reading.arrays), np.array(highs, dtype=np.float64)]
+        ),
         sides,
     )
 
 
 def _objective(model: pyo.ConcreteModel, columns: Columns) -> tuple[Polynomial | None, int, Any]:
-    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    if len(found) > 1:
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    if len(objectives) > 1:
         raise ValueError(
-            f"{len(found)} objectives are active ({', '.join(o.name for o in found[:3])}): "
-            "deactivate all but one"
+            f"{len(objectives)} objectives are active "
+            f"({', '.join(o.name for o in objectives[:3])}): deactivate all but one"
         )
-    if not found:
+    if not objectives:
         return Polynomial(), 1, None
-    goal = read(found[0].expr, columns, lambda: f"objective {found[0].name}")
-    return goal, 1 if found[0].sense == pyo.minimize else -1, found[0]
+    goal = read(objectives[0].expr, columns, lambda: f"objective {objectives[0].name}")
+    return goal, 1 if objectives[0].sense == pyo.minimize else -1, objectives[0]
 
 
 def _matrix(rows: Sequence[Polynomial], n: int) -> sp.csr_matrix:

@@ -48,9 +48,9 @@ class Factors:
     @property
     def are_powers(self) -> bool:
         """Whether they are, so that scaling rounds nothing."""
-        found = np.concatenate([self.columns, self.rows, *self.psd, [self.objective]])
-        ordinary = np.isfinite(found) & (found > 0)
-        return bool((ordinary & (np.frexp(found)[0] == 0.5)).all())
+        factors = np.concatenate([self.columns, self.rows, *self.psd, [self.objective]])
+        ordinary = np.isfinite(factors) & (factors > 0)
+        return bool((ordinary & (np.frexp(factors)[0] == 0.5)).all())
 
 
 @dataclass(frozen=True, eq=False)
