@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -262,11 +262,13 @@ class Program:
         """Number of rows."""
         return len(self.row_lower)
 
-    def add_row(self, row: ScaledRow, name: str) -> None:
+    def add_row(
+        self, index: Index, numbers: Array, lower: float, upper: float, name: str, scale: float
+    ) -> None:
         """Append a row."""
-        self._rows.append(row)
-        self.row_lower = np.append(self.row_lower, row.lower)
-        self.row_upper = np.append(self.row_upper, row.upper)
+        self._rows.append(ScaledRow(index, numbers, lower, upper, scale))
+        self.row_lower = np.append(self.row_lower, lower)
+        self.row_upper = np.append(self.row_upper, upper)
         self.row_names.append(name)
         self._form = None
 
@@ -281,20 +283,20 @@ class Program:
         self.column_names.append(name)
         self._form = None
 
-    def set_column(self, j: int, cost: float, lower: float, upper: float) -> None:
+    def set_column(self, j: int, cost: float, lower: float, upper: float, owner: str) -> None:
         """Change cost and bounds of a column."""
         if (lower, upper) != (self.lower[j], self.upper[j]):
             self._exact = self._exact.without(column=j)
         self.cost[j], self.lower[j], self.upper[j] = cost, lower, upper
         self._form = None
 
-    def set_row(self, i: int, lower: float, upper: float) -> None:
+    def set_row(self, i: int, lower: float, upper: float, owner: str) -> None:
         """Change the sides of a row."""
         self._exact = self._exact.without(row=i)
         self.row_lower[i], self.row_upper[i] = lower, upper
         self._form = None
 
-    def set_entry(self, i: int, j: int, number: float) -> None:
+    def set_entry(self, i: int, j: int, number: float, owner: str) -> None:
         """Change one coefficient."""
         self._changed[i, j] = number
         self._form = None
@@ -1013,10 +1015,8 @@ class LiveLP(Readable):
             raise ValueError(f"{name}: a constraint has its own sides; leave out lower and upper")
         else:
             row = self._directory.constraint(cut)
-        self._change(
-            lambda inside: inside.add_row(row.index, row.numbers, row.lower, row.upper, name),
-            lambda: self._program.add_row(row, name),
-        )
+        numbers = row.index, row.numbers, row.lower, row.upper
+        self._change("add_row", *numbers, name, scale=row.scale)
         return self._directory.name_last_row(name)
 
     def remove_cut(self, row: Any) -> None:
@@ -1028,10 +1028,7 @@ class LiveLP(Readable):
         i = self._directory.row(row)
         owner = f"side of row {self._program.row_name(i)}"
         sides = interval(lower, upper, owner, self._program.factor(i))
-        self._change(
-            lambda inside: inside.set_row(i, *sides, owner),
-            lambda: self._program.set_row(i, *sides),
-        )
+        self._change("set_row", i, *sides, owner)
 
     def add_column(
         self,
@@ -1059,10 +1056,7 @@ class LiveLP(Readable):
         index, numbers = index[numbers != 0], numbers[numbers != 0]
         price = program.base.sense * within(finite(cost, f"cost of {name}"), f"cost of {name}")
         bounds = interval(lower, upper, f"bound of {name}")
-        self._change(
-            lambda inside: inside.add_column(index, numbers, price, bounds, name),
-            lambda: program.add_column(index, numbers, price, bounds, name),
-        )
+        self._change("add_column", index, numbers, price, bounds, name)
         return program.n - 1
 
     def change_coefficient(self, row: Any, variable: Any, number: float) -> None:
@@ -1072,10 +1066,7 @@ class LiveLP(Readable):
         columns, _, _ = self._directory.numbers(variable, number, owner)
         (j,) = _all_free(columns, variable)
         value = coefficient(number, self._program.factor(i), owner)
-        self._change(
-            lambda inside: inside.set_entry(i, j, value, owner),
-            lambda: self._program.set_entry(i, j, value),
-        )
+        self._change("set_entry", i, j, value, owner)
 
     def change_cost(self, variable: Any, cost: ArrayLike) -> None:
         """Give a variable other costs in the objective, one for each element."""
@@ -1098,21 +1089,17 @@ class LiveLP(Readable):
         program = self._program
         now = {"cost": program.cost[j], "lower": program.lower[j], "upper": program.upper[j]}
         sent = [float(number) for number in (now | changed).values()]
-        owner = program.column_name(j)
-        self._change(
-            lambda inside: inside.set_column(j, *sent, owner),
-            lambda: program.set_column(j, *sent),
-        )
+        self._change("set_column", j, *sent, program.column_name(j))
 
-    def _change(self, send: Callable[[Any], Any], keep: Callable[[], None]) -> None:
-        """Write a change to the solver (False: not in place), and then to the program.
+    def _change(self, method: str, *arguments: Any, **kept: Any) -> None:
+        """Call a method of the solver (False: not in place) and of the program, in this order.
 
         After one that is refused or interrupted the program is as before, and the next solve starts
         another solver from it: this one may hold half of the change.
         """
         inside, self._inside = self._inside, None
-        in_place = inside is None or send(inside) is not False
-        keep()
+        in_place = inside is None or getattr(inside, method)(*arguments) is not False
+        getattr(self._program, method)(*arguments, **kept)
         self._last = None
         self._inside = inside if in_place else None
 

@@ -106,11 +106,7 @@ class _Released:
 
 
 def _release(solver: Any) -> None:
-    """Make Pyomo's SCIP solve without the lock of the interpreter.
-
-    Pyomo empties the pipe of what SCIP prints in another thread of Python. With the lock held, a
-    pipe full of messages, as of an LP in numerical trouble, is a solve that never ends.
-    """
+    """Have Pyomo's SCIP release the interpreter: its thread must empty the pipe of messages."""
     create = solver._create_solver_model
 
     def released(*arguments: Any) -> Any:

@@ -35,10 +35,10 @@ from tightmargin.solvers.model.rewrites import implication, is_implied
 
 # At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
 FEASIBILITY = 1e-8
-# Where an LP is hard SCIP asks its simplex code for a thousandth of that, and this one, which has
-# no such tolerance, says so on standard error, past every switch of the log.
+# Where an LP is hard SCIP asks its simplex code for a thousandth of that. This one has no such
+# tolerance, and writes to standard error past every switch of the log.
 TIGHTENED = "Cannot set feasibility tolerance to small value"
-# Numerical trouble ends in an exception, whose words are kept; where it occurred is SCIP's affair.
+# Numerical trouble ends in an exception, whose message is kept.
 TROUBLE = r"\[\w+\.c+p*:\d+\] ERROR: "
 NOISE = f"{TIGHTENED}|{TROUBLE}"
 
@@ -203,8 +203,7 @@ def _quadratic(body: LocalQuadratic, x: list[Any], quicksum: Any) -> Any:
 def _set_objective(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> None:
     """SCIP minimises linear objectives: a quadratic one becomes a variable above it.
 
-    A cost that falls without end unless the squares hold it goes above the level with them: of
-    x^2 - 3x SCIP would otherwise branch on x for good.
+    So does a linear cost of x that squares alone bound: of x^2 - 3x SCIP would branch for good.
     """
     a = form.objective.a
     endless = np.where(a > 0, ~np.isfinite(form.lower), ~np.isfinite(form.upper)) & (a != 0)
