@@ -145,10 +145,6 @@ def _fixed_value(e: Any) -> Number:
     return value
 
 
-def _add_number(e: float, factor: Number, into: Polynomial, columns: Columns) -> None:
-    into.add((), times(factor, known(e)))
-
-
 def _add_variable(variable: Any, a: Number, into: Polynomial, columns: Columns) -> None:
     if variable.fixed:
         into.add((), times(a, known(pyo.value(variable))))
@@ -176,11 +172,6 @@ def _add_arrays(terms: LazyTerms, factor: Number, into: Polynomial, columns: Col
     into.arrays.append((at, values_of_terms))
     if errors.any():
         into.arrays.append((at[errors != 0], errors[errors != 0]))
-
-
-def _add_monomial(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
-    a, variable = e.args
-    _add_variable(variable, times(factor, number(a)), into, columns)
 
 
 def _add_parts(e: SumExpression, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -212,10 +203,6 @@ def _add_parts(e: SumExpression, factor: Number, into: Polynomial, columns: Colu
                 coefficient.append(factor)
         else:
             _walk(part, factor, into, columns)
-
-
-def _add_negative(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
-    _walk(e.args[0], -factor, into, columns)
 
 
 def _add_product(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -304,14 +291,16 @@ def _is_constant(e: Any) -> bool:
 
 
 _READERS: dict[type, Callable[[Any, Number, Polynomial, Columns], None]] = {
-    **dict.fromkeys(NUMBERS, _add_number),
+    **dict.fromkeys(NUMBERS, lambda e, factor, into, _: into.add((), times(factor, known(e)))),
     VarData: _add_variable,
     ScalarVar: _add_variable,
     DivisionExpression: _add_quotient,
     Expr_ifExpression: _add_choice,
     LinearExpression: _add_parts,
-    MonomialTermExpression: _add_monomial,
-    NegationExpression: _add_negative,
+    MonomialTermExpression: lambda e, factor, into, columns: _add_variable(
+        e.args[1], times(factor, number(e.args[0])), into, columns
+    ),
+    NegationExpression: lambda e, factor, into, columns: _walk(e.args[0], -factor, into, columns),
     PowExpression: _add_power,
     ProductExpression: _add_product,
     SumExpression: _add_parts,
