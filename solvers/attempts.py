@@ -23,7 +23,6 @@ from tightmargin.solvers.certify.certify import certify, with_contradictions
 from tightmargin.solvers.certify.multipliers import ABOVE, larger, of_clarabel
 from tightmargin.solvers.engines import (
     clarabel,
-    exponential_cones,
     highs,
     mosek,
     piqp,
@@ -668,7 +667,7 @@ def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Atte
         run = partial(_with_options, highs.run, form, classification, {"presolve": "off"})
         attempts.append(Attempt(run, "without presolve"))
     if name == "clarabel" and form.nonlinear:
-        run = partial(exponential_cones.run, form, options=clarabel.CLOSER)
+        run = partial(clarabel.run_exponential, form, options=clarabel.CLOSER)
         attempts.append(Attempt(run, "more closely"))
     if name == "scs":
         attempts.append(Attempt(partial(scs.run_closer, form, classification), "more closely"))
@@ -721,8 +720,6 @@ def _run(
             return run(form, classification, limits)
         case "highs":
             return highs.run(form, classification, limits)
-        case "clarabel" if form.nonlinear:
-            return exponential_cones.run(form, limits)
         case "clarabel":
             return clarabel.run(form, classification, limits)
         case "scs":

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.engines.exponential_cones import why_not
+from tightmargin.solvers.engines.clarabel import why_not
 from tightmargin.solvers.engines.registry import (
     CLOCKLESS,
     ORDER,

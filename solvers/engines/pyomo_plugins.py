@@ -18,7 +18,7 @@ from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.engines import clarabel, exponential_cones, scs
+from tightmargin.solvers.engines import clarabel, scs
 from tightmargin.solvers.engines.choice import choose
 from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.engines.running import Limits
@@ -99,10 +99,7 @@ class ConicSolver(SolverBase):
         limits = Limits(
             config.time_limit, config.threads, None, bool(config.tee), dict(config.solver_options)
         )
-        if form.nonlinear:  # Clarabel's alone, as it was chosen
-            claim = exponential_cones.run(form, limits)
-        else:
-            claim = self.engine.run(form, classification, limits)
+        claim = self.engine.run(form, classification, limits)
         results = Results()
         results.solver_name, results.solver_version = self.solver, self.version()
         results.solver_config = config
