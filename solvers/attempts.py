@@ -36,6 +36,7 @@ from tightmargin.solvers.engines.registry import (
     SOLVERS,
     TAKE_STARTS,
     SolverInfo,
+    own_names,
     refuse_huge_bounds,
 )
 from tightmargin.solvers.engines.running import SHORTEST, Limits, supervised
@@ -213,10 +214,8 @@ class _Rounds:
         box = limits_of_variables(form, self.classification, cutoff + ABOVE * abs(cutoff))
         reach = box.size()
         names = ("mip_feasibility_tolerance", "primal_feasibility_tolerance")
-        settings: dict[str, Any] = dict.fromkeys(names, NARROW)
-        if self.limits.threads is not None:
-            settings["threads"] = int(self.limits.threads)
-        h = quiet_highs(self.limits, **settings)
+        threads = own_names(self.limits, threads="threads")
+        h = quiet_highs(self.limits, **dict.fromkeys(names, NARROW), **threads)
         h.HandleUserInterrupt = True
         zero = np.zeros(len(q))
         pass_arrays(

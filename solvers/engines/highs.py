@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.engines.registry import refuse_huge_bounds, refused_option
+from tightmargin.solvers.engines.registry import own_names, refuse_huge_bounds, refused_option
 from tightmargin.solvers.engines.running import (
     Limits,
     dropped,
@@ -41,9 +41,7 @@ def quiet_highs(limits: Limits | None = None, **settings: Any) -> Any:
     h = highspy.Highs()
     if limits is None:
         return h
-    settings["output_flag"] = limits.log
-    if limits.seed is not None:
-        settings["random_seed"] = int(limits.seed)
+    settings |= {"output_flag": limits.log} | own_names(limits, seed="random_seed")
     for name, value in (settings | dict(limits.options)).items():
         try:
             accepted = h.setOptionValue(name, value).name == "kOk"
@@ -118,14 +116,8 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
 
     limits = within_deadline(limits)
     step = -1 if reverse else 1
-    settings: dict[str, Any] = {"mip_rel_gap": 1e-9}
-    if limits.time_limit is not None:
-        settings["time_limit"] = float(limits.time_limit)
-    if limits.nodes is not None:
-        settings["mip_max_nodes"] = int(limits.nodes)
-    if limits.threads is not None:
-        settings["threads"] = int(limits.threads)
-    h = quiet_highs(limits, **settings)
+    names = {"time_limit": "time_limit", "nodes": "mip_max_nodes", "threads": "threads"}
+    h = quiet_highs(limits, mip_rel_gap=1e-9, **own_names(limits, **names))
     h.HandleUserInterrupt = True
 
     # Not in the other thread, whose fresh memory makes it slower, unless it has something to print.

@@ -18,7 +18,12 @@ from pyomo.core.base.component_namer import index_repr
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.engines.choice import capable, choose
-from tightmargin.solvers.engines.registry import SOLVERS, refuse_huge_bounds, unknown_option
+from tightmargin.solvers.engines.registry import (
+    SOLVERS,
+    own_names,
+    refuse_huge_bounds,
+    unknown_option,
+)
 from tightmargin.solvers.engines.running import Limits, reported, supervised, within_deadline
 from tightmargin.solvers.errors import LicenceError, NumberError, ProblemClassError
 from tightmargin.solvers.model.claim import Claim, Status
@@ -366,17 +371,11 @@ def _without_licence(
 
 
 def _set_parameters(model: Any, form: StandardForm, limits: Limits, fusion: Any) -> None:
-    settings: dict[str, Any] = {}
+    settings = own_names(
+        limits, time_limit="optimizerMaxTime", threads="numThreads", seed="mioSeed"
+    )
     if form.integer.any():
-        settings["mioTolRelGap"] = 1e-9
-    if limits.time_limit is not None:
-        settings["optimizerMaxTime"] = float(limits.time_limit)
-    if limits.nodes is not None and form.integer.any():
-        settings["mioMaxNumBranches"] = int(limits.nodes)
-    if limits.threads is not None:
-        settings["numThreads"] = int(limits.threads)
-    if limits.seed is not None:
-        settings["mioSeed"] = int(limits.seed)
+        settings |= {"mioTolRelGap": 1e-9} | own_names(limits, nodes="mioMaxNumBranches")
     for name, value in (settings | dict(limits.options)).items():
         try:
             model.setSolverParam(name, value)

@@ -18,7 +18,12 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import identify_variables, replace_expressions
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.engines.registry import refuse_huge_bounds, refused_option, unknown_option
+from tightmargin.solvers.engines.registry import (
+    own_names,
+    refuse_huge_bounds,
+    refused_option,
+    unknown_option,
+)
 from tightmargin.solvers.engines.running import Limits, reported, supervised, within_deadline
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import Multipliers
@@ -56,11 +61,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         _release(solver)
     refuse_unknown_options(name, limits.options)
     limits = within_deadline(limits)
-    options = _DEFAULTS[name] | dict(limits.options)
-    if limits.seed is not None:
-        options.setdefault(_SEED[name], limits.seed)
-    if limits.nodes is not None:
-        options.setdefault(_NODES[name], limits.nodes)
+    options = _DEFAULTS[name] | own_names(limits, seed=_SEED[name], nodes=_NODES.get(name, "nodes"))
+    options |= limits.options
     settings: dict[str, Any] = {
         "load_solutions": False,
         "raise_exception_on_nonoptimal_result": False,
@@ -69,10 +71,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         "rel_gap": 0.0 if name == "scip" else 1e-9,
         "warmstart_discrete_vars": any(v.value is not None for v in form.columns),
     }
-    if limits.time_limit is not None:
-        settings["time_limit"] = float(limits.time_limit)
-    if limits.threads is not None:
-        settings["threads"] = int(limits.threads)
+    settings |= own_names(limits, time_limit="time_limit", threads="threads")
 
     as_read = name in _AS_READ and not implied
     handed, rows = _as_read(form) if as_read else (model, list(form.rows) if name in _DUALS else [])

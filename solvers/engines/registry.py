@@ -237,6 +237,13 @@ def solver_named(name: str) -> SolverInfo:
 INFINITE = 1e20
 
 
+def own_names(limits: Limits, **names: str) -> dict[str, Any]:
+    """Limits that are set, under the solver's names for them: time_limit="max_seconds", say."""
+    values = {name: getattr(limits, field) for field, name in names.items()}
+    kinds = {name: float if field == "time_limit" else int for field, name in names.items()}
+    return {name: kinds[name](value) for name, value in values.items() if value is not None}
+
+
 def unused(solver: str, limits: Limits, *names: str) -> str:
     """What is added to a message on settings that a solver does not have; empty for none."""
     values = {name: getattr(limits, name) for name in names}

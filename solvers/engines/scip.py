@@ -16,6 +16,7 @@ import numpy as np
 
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
+    own_names,
     refuse_huge_bounds,
     refused_option,
     unknown_option,
@@ -144,14 +145,12 @@ def _set_parameters(model: Any, form: StandardForm, limits: Limits) -> None:
         # the nodes; n=60, d=5: the same bound after a minute. None at the root costs bound.
         model.setParam("separating/maxrounds", 0)
     model.setParam("misc/catchctrlc", False)  # heard in supervised()
-    if limits.time_limit is not None:
-        model.setParam("limits/time", float(limits.time_limit))
-    if limits.nodes is not None:
-        model.setParam("limits/totalnodes", int(limits.nodes))
-    if limits.threads is not None:
-        model.setParam("lp/threads", int(limits.threads))
-    if limits.seed is not None:
-        model.setParam("randomization/randomseedshift", int(limits.seed))
+    settings = own_names(
+        limits, time_limit="limits/time", nodes="limits/totalnodes", threads="lp/threads",
+        seed="randomization/randomseedshift",
+    )  # fmt: skip
+    for name, value in settings.items():
+        model.setParam(name, value)
     known = model.getParams()
     for name, value in limits.options.items():
         if name not in known:

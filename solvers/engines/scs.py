@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.engines.registry import (
+    own_names,
     refuse_huge_bounds,
     refused_option,
     unknown_option,
@@ -100,8 +101,7 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         "eps_rel": TOLERANCE,
         "max_iters": 200_000,
     }
-    if limits.time_limit is not None:
-        settings["time_limit_secs"] = float(limits.time_limit)
+    settings |= own_names(limits, time_limit="time_limit_secs")
     for name, value in limits.options.items():
         if name not in OPTIONS:
             raise unknown_option("scs", name, OPTIONS)
