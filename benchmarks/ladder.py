@@ -18,7 +18,7 @@ from tightmargin.experiments.gap_study.table import percent, seconds_text, to_ma
 from tightmargin.experiments.plots import save_figure
 from tightmargin.solvers.kernel.verdict import Verdict
 
-EXACT_TIME = 10.0  # seconds of SCIP, which starts from our incumbent; enumeration proves small ones
+EXACT_TIME = 10.0  # seconds of SCIP, which starts from our incumbent; cones prove small ones
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 PICTURE = ".github/ladder.png"
 

@@ -30,6 +30,7 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Printed
 from tightmargin.solvers.exact import dyadic, rounded_down, rounded_up, scaled, solve_exactly
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_value, of_size_1, proven_infeasible
+from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound, relaxed
 from tightmargin.solvers.model.columns import Columns, Labels, Listed, Rows
 from tightmargin.solvers.model.polynomial import Quadratic
@@ -706,7 +707,7 @@ def exact_least(program: StandardForm, y: Array) -> Fraction | None:
         upper=np.where(one_sided, np.inf, program.upper),
     )
     for tried in (looser, program) if one_sided.any() else (program,):
-        found = exact_lp_value(tried, y)
+        found = exact_lp_value(Subject(tried), y)
         if found is not None:
             return found
     return None

@@ -538,7 +538,7 @@ def _stationary(case: Case, program: _Program, x: Exact, y: Exact) -> tuple[Exac
             [-program.A[inside][:, columns].toarray(), program.P[bent][:, columns].toarray()]
         )
         weights = np.concatenate([np.minimum(room[inside], scale) / scale, np.zeros(len(bent))])
-        chosen = independent_movers(block, weights, level=True)
+        chosen = independent_movers(block, weights)
         steps = None
         if len(chosen):
             steps = rational_moves(block[chosen], [-first[j] for j in columns])

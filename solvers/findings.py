@@ -324,9 +324,15 @@ def certified_finding(case: Case, finding: Finding) -> tuple[Claim, Certified]:
 
 
 def _multipliers(case: Case, finding: Finding) -> Multipliers:
-    """Of the rows as the finding names them; of cones and bounds what stationarity leaves."""
+    """Of the rows as the finding names them; of cones and bounds what stationarity leaves.
+
+    Beside a semidefinite row, which has more than one such multiplier, the cones are named as well.
+    """
     form = case.form
-    rows = multipliers_by_name(finding.multipliers, form, case.classification).rows
+    named = multipliers_by_name(finding.multipliers, form, case.classification)
+    if form.psd:
+        return named
+    rows = named.rows
     rest = form.objective.a - form.A.T @ rows
     cones: dict[int, Array] = {}
     for row, reading in zip(form.quadratic, case.classification.readings, strict=True):

@@ -1169,7 +1169,7 @@ class LiveLP(Readable):
         """
         answer, form = self._solved(), self._program.form()
         assert answer.y is not None
-        exact = exact_lp_bound(form, answer.y)
+        exact = exact_lp_bound(Subject(form), answer.y)
         if exact is None:
             return self.certificate().bound
         return form.sense * exact.value(form.objective.exact_constant)

@@ -142,9 +142,8 @@ def data_folder() -> Path:
 
 @pytest.fixture
 def no_search_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a solver says of a 0-1 or a ramp loss stays its word: no enumeration, no search."""
+    """What a solver says of a 0-1 or a ramp loss stays its word: no search, no tree."""
     methods = "tightmargin.solvers.zero_one.methods"
-    monkeypatch.setattr(f"{methods}.SET_LIMIT", 0)
+    monkeypatch.setattr(f"{methods}.POINT_LIMIT_OF_TREE", 0)
     monkeypatch.setattr(f"{methods}.POINT_LIMIT_OF_CONFLICTS", 0)
     monkeypatch.setattr(f"{methods}.bound_by_cones", lambda *given, **words: None)
-    monkeypatch.setattr("tightmargin.solvers.zero_one.enumeration.VERTEX_LIMIT", 0)

@@ -18,6 +18,7 @@ from tightmargin.formulations.modeling.affine_rows import dot, total
 from tightmargin.solvers.engines import highs
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
+from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.reader import standard_form
 
@@ -81,7 +82,7 @@ def _least_objective(
         model.least = pyo.Objective(expr=total(-model.nu * model.rho, *terms))
         forms.append(standard_form(model))
     claim = highs.run(forms[0], classify(forms[0]), Limits())
-    proven = None if claim.duals is None else exact_lp_bound(forms[1], claim.duals.rows)
+    proven = None if claim.duals is None else exact_lp_bound(Subject(forms[1]), claim.duals.rows)
     return None if proven is None else proven.varying
 
 

@@ -72,7 +72,7 @@ class Instance:
 
 
 # Two features on which the classes overlap. Chosen so that no hyperplane with w = 0 is optimal,
-# SCIP proves the optimum in 5 to 35 s, and enumeration can confirm it.
+# SCIP proves the optimum in 5 to 35 s, and cones of directions confirm it.
 BREAST_CANCER = Instance(
     "breast cancer",
     "Wisconsin breast cancer, 120 points, worst radius and worst texture",

@@ -31,6 +31,7 @@ from tightmargin.experiments.saved_results.verification_verdict import (
     compared,
     reaches,
     refuse_missing,
+    refuse_shapes,
 )
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, PaperCheck, ProblemClass
 from tightmargin.formulations.data.class_labels import SIGNS
@@ -154,6 +155,7 @@ def _with_point(result: SolveResult, case: Case) -> Verification:
     assert origin is not None
     check = CATALOGUE[origin.entry].check
     assert check is not None
+    refuse_shapes(result.values, case)
     checked = check(origin, result.values)
     best: LowerBound | None = None
     for proof in _own_bounds(result, case, checked):

@@ -376,6 +376,14 @@ def _second_claim(facts: Mapping[str, Any]) -> str:
     return f"{name} was asked as well: objective {value}, bound {bound}"
 
 
+def refuse_shapes(values: Mapping[str, Array], case: Case) -> None:
+    """Raise ValueError for an array in the place of one number."""
+    for c in variables(case.model):
+        if not c.is_indexed() and np.ndim(values.get(c.name, 0.0)):
+            shape = np.shape(values[c.name])
+            raise ValueError(f"the result holds {c.name}, one number, as an array of shape {shape}")
+
+
 def refuse_missing(values: Mapping[str, Array], case: Case, what: str = "the result") -> None:
     """Raise ValueError unless there is an array for every variable of the model."""
     # What stands for numbers that no double is follows from the others, and is in no file.

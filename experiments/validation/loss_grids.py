@@ -16,7 +16,8 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.solvers.conic.path import LOW_RANK, ConicRow, conic_path
+from tightmargin.solvers.conic.low_rank import LOW_RANK
+from tightmargin.solvers.conic.path import ConicRow, conic_path
 from tightmargin.solvers.engines.live_line import telling
 from tightmargin.solvers.engines.running import checked_limits
 from tightmargin.solvers.kernel.verdict import Verdict

@@ -160,7 +160,7 @@ def _product_error(origin: Origin, found: MatrixPoint, U: Array, V: Array) -> fl
     data, ridge = origin.data, origin.parameters["ridge"]
     sizes = (np.abs(U) @ np.abs(V).T).ravel()  # no entry of the product is larger
     losses = 1 + abs(found.b) + np.abs(data.factor) @ sizes
-    squares = float(sizes @ sizes) + found.b**2
+    squares = float(sizes @ sizes) + found.price_of_b
     terms = data.n + data.d + 2 * U.shape[1] + 16
     rounding = growth(terms) * (_loss(data, losses) + ridge / 2 * squares)
     lost = terms**2 * UNDERFLOW * (1 + ridge + float(np.abs(data.factor).max()))

@@ -197,7 +197,7 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
     Parameters
     ----------
     closing : bool
-        Whether bounds of the formulation's own (enumeration, the SDP relaxation) are asked for
+        Whether bounds of the formulation's own (a search, the SDP relaxation) are asked for
         where the model's bound leaves a gap.
     """
     assert claim.x is not None
@@ -285,12 +285,15 @@ def _proven_bound(
 ) -> Bound:
     """The best bound: of model, formula or search; dearer ones where a gap is left."""
     searched = by_lemma(case.form, claim.lemma, case.constant)
-    # What a search has closed needs no multipliers that a solver would be asked for.
-    closed = claim.duals is None and case.closes(objective, searched)
+    # What a search has closed needs no multipliers that a solver would be asked for, and no better
+    # ones than it has itself.
+    closes = case.closes(objective, searched)
+    closed = claim.duals is None and closes
     if claim.proof is not None and claim.duals is None:
         bound = Bound()
     else:
         early = None if of_family is None else _early(case, objective, of_family)
+        early = (lambda: (searched, True)) if closes else early
         bound = Bound() if closed else _of_model(case, claim, early)
     bound = bound.better(claim.proof)
     if check is not None:

@@ -1044,7 +1044,7 @@ def _smallest_eigenvalue(matrix: Array) -> float:
 
 # Entries of a linear program up to which an exact bound takes a few thousandths of a second; beyond
 # that it takes two or three times as long as one that is the same to so much of the known value.
-FEW_ENTRIES, LAST_DIGITS = 10_000, 1e-13
+FEW_ENTRIES, LAST_DIGITS = 3_000, 1e-13
 
 # Fact under which multipliers of others are kept, so that the bound can be proven again.
 BOUND_DUALS = "bound_duals"
@@ -1178,4 +1178,4 @@ def _linear_bound(case: Case, x: Array, z: Array, known: float, y: Array) -> Low
         near = proven_bound(case.subject, x, z, None)
         if near is not None and known - near.varying <= LAST_DIGITS * abs(known):
             return near
-    return exact_lp_bound(form, y)
+    return exact_lp_bound(case.subject, y)

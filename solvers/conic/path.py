@@ -20,10 +20,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.rounded_sums import excess, most_squares
@@ -41,9 +40,16 @@ from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.printing import Drawn
 from tightmargin.solvers.conic.low_rank import (
     LARGE,
+    LOW_RANK,
     LowRank,
+    Trial,
+    at_amount,
+    closed,
     from_lifted,
+    is_late,
     low_rank_minimum,
+    off_the_margin,
+    proven_minimum,
     refined,
 )
 from tightmargin.solvers.engines.live_line import telling
@@ -51,38 +57,16 @@ from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import CLOSED, FeasiblePoint, LowerBound, closes
+from tightmargin.solvers.kernel.statement import CLOSED, FeasiblePoint, LowerBound
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.path_result import PathResult, Proven
-from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.solve import solve
 
-# --- The penalty at which the conic SDP spends a given sum of z, by the secant in logarithms -----
+# --- The penalty at which the conic SDP spends a given sum of z ----------------------------------
 # The sum of z falls with the penalty: the value of the SDP is concave in it, with this slope.
 
 
-TRIALS = 60
-LEAP = 20.0  # largest factor between two penalties
-USUAL_SLOPE = -0.6  # of log sum z over log penalty, before there are two points
 SHARE = 0.05  # of the tolerance that a spend off its target may cost
-
-
-@dataclass(frozen=True, eq=False)
-class Spent:
-    """A point of the penalty path.
-
-    Attributes
-    ----------
-    penalty : float
-    F : array (1 + r, k)
-        Of least value at this penalty.
-    spent : float
-        Sum of z.
-    """
-
-    penalty: float
-    F: Array
-    spent: float
 
 
 def refuse_unreachable(problem: LowRank, spend: float) -> None:
@@ -98,90 +82,29 @@ def refuse_unreachable(problem: LowRank, spend: float) -> None:
         )
 
 
-def idle_penalty(problem: LowRank) -> float:
-    """Largest penalty at which w = 0, W = 0 is optimal: 1 over the norm of sum_i x~_i x~_i'."""
-    largest = float(np.linalg.eigvalsh(problem.signed.T @ problem.signed)[-1])
-    return 1 / max(largest, 1e-300)
-
-
 def point_of_spend(
     problem: LowRank,
     spend: float,
-    *,
-    known: Sequence[Spent] = (),
+    known: Sequence[Trial] = (),
     tolerance: float = 1e-6,
     deadline: float | None = None,
-) -> Spent:
-    """Point of the penalty path whose sum of z is `spend`.
-
-    Parameters
-    ----------
-    spend : float
-        In (0, n].
-    known : sequence of Spent
-        Points of the path that are known; the last is the start.
-    tolerance : float
-        What is off may cost this share of ||F||^2, times SHARE.
-    deadline : float, optional
-        Of time.perf_counter(); the nearest point is returned then, proven or not.
-    """
-    idle = idle_penalty(problem)
+) -> Trial:
+    """Optimum at the penalty whose sum of z is `spend`, in (0, n]: the nearest at the deadline."""
+    # Up to 1 over the norm of sum_i x~_i x~_i', w = 0 and W = 0 are optimal.
+    largest = float(np.linalg.eigvalsh(problem.signed.T @ problem.signed)[-1])
+    idle = 1 / max(largest, 1e-300)
     if spend >= problem.n:
-        return Spent(idle / 2, np.zeros((1, problem.k)), float(problem.n))
-    seen = list(known)
-    low, high = _bracket(seen, spend)
-    penalty = max(_next_penalty(seen, spend), idle * (1 + 1e-9))
-    nearest: Spent | None = None
-    for _ in range(TRIALS):
-        start = min(seen, key=lambda s: abs(np.log(s.penalty / penalty))).F if seen else None
+        return Trial(idle / 2, np.zeros((1, problem.k)), float(problem.n))
+
+    def trial(penalty: float, start: Array | None) -> Trial:
         F = low_rank_minimum(problem, penalty, start, deadline)
-        here = Spent(penalty, F, problem.spent(F))
-        seen.append(here)
-        if nearest is None or abs(here.spent - spend) < abs(nearest.spent - spend):
-            nearest = here
-        off = abs(here.spent - spend) * penalty
-        late = deadline is not None and time.perf_counter() > deadline
-        if off <= SHARE * tolerance * float((F * F).sum()) or late:
-            break
-        if here.spent > spend:
-            low = max(low, penalty)
-        else:
-            high = min(high, penalty)
-        if high <= low * (1 + 1e-15):
-            break
-        penalty = _inside(low, high, _next_penalty(seen, spend))
-    assert nearest is not None
-    return nearest
+        return Trial(penalty, F, problem.spent(F))
 
+    def is_near(found: Trial) -> bool:
+        off = abs(found.amount - spend) * found.price
+        return off <= SHARE * tolerance * float((found.F**2).sum()) or is_late(deadline)
 
-def _inside(low: float, high: float, wanted: float) -> float:
-    """The wanted penalty, or a middle of the interval where it lies outside."""
-    if low < wanted < high:
-        return wanted
-    if low > 0 and np.isfinite(high):
-        return float(np.sqrt(low * high))
-    return low * LEAP if low > 0 else high / LEAP
-
-
-def _bracket(seen: Sequence[Spent], spend: float) -> tuple[float, float]:
-    low = max((s.penalty for s in seen if s.spent > spend), default=0.0)
-    high = min((s.penalty for s in seen if s.spent <= spend), default=np.inf)
-    return low, high
-
-
-def _next_penalty(seen: Sequence[Spent], spend: float) -> float:
-    """Where the line through the two nearest points meets the spend, in logarithms."""
-    if not seen:
-        return 0.0
-    near = sorted(seen, key=lambda s: abs(np.log(max(s.spent, 1e-300) / spend)))[:2]
-    slope = USUAL_SLOPE
-    if len(near) == 2:
-        run = np.log(near[1].penalty / near[0].penalty)
-        rise = np.log(max(near[1].spent, 1e-300) / max(near[0].spent, 1e-300))
-        slope = rise / run if run * rise < 0 else USUAL_SLOPE
-    # In logarithms as well: a slope near 0 leads further than a float reaches.
-    step = np.log(spend / max(near[0].spent, 1e-300)) / slope
-    return near[0].penalty * float(np.exp(np.clip(step, -np.log(LEAP), np.log(LEAP))))
+    return at_amount(trial, spend, None if known else idle * (1 + 1e-9), is_near, known)
 
 
 def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
@@ -199,10 +122,9 @@ def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
         return np.vstack([F, t * np.eye(problem.k)])
 
     build = longer if problem.most_spent(longer(1.0)) <= spend else wider
-    high = 1.0
+    low, high = 0.0, 1.0
     while problem.most_spent(build(high)) > spend:
         high *= 2
-    low = 0.0
     for _ in range(60):
         middle = np.sqrt(low * high) if low > 0 else high * 1e-3
         low, high = (low, middle) if problem.most_spent(build(middle)) <= spend else (middle, high)
@@ -215,7 +137,7 @@ def within_budget(problem: LowRank, F: Array, spend: float) -> Array:
 
 
 PROOF = "closed form of the strengthening that the low-rank point implies"
-LOW_RANK, HARD_MARGIN, INTERIOR = "low-rank", "hard margin", "interior point"
+INTERIOR = "interior point"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,146 +236,53 @@ class ConicPath(PathResult[ConicRow], Drawn):
         return sum(row.method == INTERIOR or bool(row.stop) for row in self.rows)
 
 
-# --- Where a large penalty keeps every point: the hard-margin machine is the SDP's own optimum ---
-# Let w~ = sum_i alpha_i s_i (s_i = y_i x~_i, alpha >= 0) have <w~, s_i> >= 1 everywhere, with
-# equality where alpha_i > 0. With gamma_i = alpha_i^2 / penalty the dual function of the SDP is
-#     ||w~||^2 + 2 sum alpha_i (1 - u_i) - sum gamma_i (1 - u_i)^2,     alpha_i (1 - u_i) = 0,
-# stationary at w~, so that the bound is ||w~||^2 itself as soon as I - sum gamma_i s_i s_i' is
-# positive definite. v_i / T_i is 0 / 0 for every point there, and implies no multiplier.
-
-
-SEPARATED = 1e-12  # of the squared size of the points: a margin that is none
-
-
-@dataclass(frozen=True, eq=False)
-class HardMargin:
-    """The hard-margin machine and its multipliers.
-
-    Attributes
-    ----------
-    F : array (1, k)
-        w~ with <w~, s_i> >= 1 for every i.
-    alpha : array (n,)
-    """
-
-    F: Array
-    alpha: Array
-
-
-def hard_margin_limit(problem: LowRank) -> HardMargin | None:
-    """The machine of least norm that keeps every point; None where there is none.
-
-    The least ||S'beta||^2 + r^2 (sum beta - 1)^2 over beta >= 0 has, with p = S'beta,
-    <p, s_i> >= r^2 (1 - sum beta), with equality where beta_i > 0.
-    """
-    signed = problem.signed
-    size = float(np.sqrt((signed**2).sum(axis=1).max()))
-    if size == 0:
-        return None
-    rows = np.vstack([signed.T, np.full(problem.n, size)])
-    try:
-        beta, _ = nnls(rows, np.append(np.zeros(problem.k), size), maxiter=10 * problem.n)
-    except RuntimeError:  # no end in sight: then there is no proof from here
-        return None
-    margin = size**2 * (1 - float(beta.sum()))
-    if margin <= SEPARATED * size**2:
-        return None
-    weight = signed.T @ (beta / margin)
-    least = float((signed @ weight).min())
-    return None if least <= 0 else HardMargin(weight[None] / min(least, 1.0), beta / margin)
-
-
 # --- A conic SDP by an interior-point solver, handed back as a factor and as multipliers ---------
 
 
-@dataclass(frozen=True, eq=False)
-class ConicSolution:
-    """What a solver found.
+class ConicSolution(NamedTuple):
+    """What a solver found."""
 
-    Attributes
-    ----------
-    F : array (1 + r, k) or None
-    said : str
-        Solver and status.
-    proof : StrengtheningBound or None
-        At a penalty: the bound of the multipliers that were found.
-    bound, penalty : float or None
-        With a budget: the proven bound and the penalty that proves it.
-    """
-
-    F: Array | None
-    said: str
-    proof: StrengtheningBound | None = None
-    bound: float | None = None
+    message: str  # solver and status
+    F: Array | None = None  # (1 + r, k)
+    gamma: Array | None = None  # (n,), multipliers at a penalty
+    alpha: Array | None = None
+    bound: float | None = None  # with a budget: proven, by the penalty
     penalty: float | None = None
 
 
-def by_penalty(
-    data: TrainingData | GramData,
-    problem: LowRank,
-    penalty: float,
-    intercept: str,
-    solver: str,
-    time_limit: float | None,
-) -> ConicSolution:
-    """The SDP at a penalty through its dual, with the bound of the multipliers in closed form."""
-    result = _solved(conic_sdp_dual(data, penalty=penalty, intercept=intercept), solver, time_limit)
-    said = f"{result.solver}: {result.status}"
-    F, proof = None, None
-    if result.values:
-        alpha = np.maximum(result.values["alpha"], 0.0)
-        proof = problem.bound(
-            np.maximum(result.values["gamma"], alpha**2 / penalty), alpha, penalty
-        )
-    outer = result.duals.get("outer")
-    if outer is not None and outer[-1, -1] > 0:
-        lifted = outer / outer[-1, -1]
-        F = from_lifted(lifted[:-1, -1], lifted[:-1, :-1])
-    return ConicSolution(F, said, proof)
-
-
-def by_budget(
-    data: TrainingData | GramData,
-    budget: float,
-    intercept: str,
-    solver: str,
-    time_limit: float | None,
-) -> ConicSolution:
-    """The SDP with a budget itself, with the bound of its certificate."""
-    result = _solved(conic_sdp_budget(data, budget=budget, intercept=intercept), solver, time_limit)
-    said = f"{result.solver}: {result.status}"
-    F = None
-    if result.values:
-        w, W = result.values["w"], result.values["W"]
-        weight = np.append(w, result.values["b"]) if "b" in result.values else w
-        F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
-    bound = result.bound  # proven, whatever the verdict is
-    penalty = result.certificate.facts.get("penalty")
-    return ConicSolution(F, said, bound=bound, penalty=penalty)
-
-
-def _solved(model: object, solver: str, time_limit: float | None) -> SolveResult:
-    result = solve(model, solver, time_limit=time_limit)
+def by_interior_point(model: Any, solver: str, time_limit: float | None) -> ConicSolution:
+    """The SDP at a penalty through a model of its dual, or with a budget itself."""
+    try:
+        result = solve(model, solver, time_limit=time_limit)
+    except RefusedError as refusal:  # the row says so; the others may need no solver
+        return ConicSolution(str(refusal))
     if result.status is Status.INTERRUPTED:  # a solver that keeps Ctrl-C to itself
         raise KeyboardInterrupt
-    return result
+    message, values = f"{result.solver}: {result.status}", result.values
+    if "W" in values:
+        w, W = values["w"], values["W"]
+        weight = np.append(w, values["b"]) if "b" in values else w
+        F = from_lifted(weight, symmetric(W) if W.ndim == 1 else W)
+        penalty = result.certificate.facts.get("penalty")
+        return ConicSolution(message, F, bound=result.bound, penalty=penalty)
+    outer, point = result.duals.get("outer"), None
+    if outer is not None and outer[-1, -1] > 0:
+        lifted = outer / outer[-1, -1]
+        point = from_lifted(lifted[:-1, -1], lifted[:-1, :-1])
+    return ConicSolution(message, point, values.get("gamma"), values.get("alpha"), result.bound)
 
 
 # --- The rows of a conic path, one after the other: point, proof, and a solver where they differ
 
 
-LEFT = 1e-3  # of the tolerance: what rounding may leave of it
-LONGER = (1e-14, 1e-13, 1e-12, 1e-11)  # of w: what keeps points beyond their margin
 FEASIBLE = "W = F'F, and z from its formula"
 RANK = 1e-6  # of the trace of W: a part of W - w~ w~' that counts
+Visited = tuple[float, Array, float, float, str, str]  # penalty, F, value, its upper end, words
 
 
 @dataclass(eq=False)
 class ConicRows:
-    """Rows so far, the last point and the best multipliers.
-
-    Penalties are visited in rising order, budgets in falling order.
-    """
+    """Rows so far, the last point and the best multipliers: rising penalties, falling budgets."""
 
     data: TrainingData | GramData
     problem: LowRank
@@ -463,197 +292,39 @@ class ConicRows:
     solver: str
     by_budget: bool
     rows: list[ConicRow] = field(default_factory=list)
-    known: list[Spent] = field(default_factory=list)
+    known: list[Trial] = field(default_factory=list)
     multipliers: StrengtheningBound | None = None  # the best so far; they travel, no bound does
-    bound: float = -math.inf  # of the SDP at the penalty or budget of the row
+    bound: float = -math.inf  # of the row, its gamma and what it rests on
     strengthening: Array | None = None
     hypotheses: Mapping[str, bool] = field(default_factory=dict)
-
-    @property
-    def parameter(self) -> str:
-        """What is followed."""
-        return "budget" if self.by_budget else "penalty"
-
-    @cached_property
-    def limit(self) -> HardMargin | None:
-        """The machine that large penalties end at, if the classes can be separated."""
-        return hard_margin_limit(self.problem)
 
     def visit(self, number: float) -> None:
         """Add the row of one penalty or budget."""
         started = time.perf_counter()
         deadline = None if self.time_limit is None else started + self.time_limit
-        row = (self._budget if self.by_budget else self._penalty)(number, started, deadline)
-        self.rows.append(row)
-
-    # --- one penalty -----------------------------------------------------------------------------
-
-    def _penalty(self, penalty: float, started: float, deadline: float | None) -> ConicRow:
-        self._again_at(penalty)
-        F = low_rank_minimum(self.problem, penalty, self._start(), deadline)
-        self._keep_bound(F, penalty)
-        if F.size > LARGE and not self._closed(self._value(F, penalty), self.bound):
-            F = refined(self.problem, penalty, F, deadline)
-            self._keep_bound(F, penalty)
-        method, said = LOW_RANK, ""
-        if not self._closed(self._value(F, penalty), self.bound) and self.limit is not None:
-            F, method = self._at_hard_margin(self.limit, F, penalty)
-        if not self._closed(self._value(F, penalty), self.bound):
-            found = self._asked(
-                lambda left: by_penalty(
-                    self.data, self.problem, penalty, self.intercept, self.solver, left
-                ),
-                deadline,
-            )
-            said = found.said
-            if self._keep(found.proof, penalty):
-                method = INTERIOR
-            if found.F is not None and self._value(found.F, penalty) < self._value(F, penalty):
-                F, method = found.F, INTERIOR
-        self.known = [Spent(penalty, F, self.problem.spent(F))]
-        F = self._longer(F, penalty)
-        value, most = self._value(F, penalty), self.problem.most_value(F, penalty)
-        return self._row(penalty, None, value, most, self.bound, F, method, said, started)
-
-    def _longer(self, F: Array, penalty: float) -> Array:
-        """F; where points lie on their margin to rounding, with a w that keeps them beyond it.
-
-        There z is 0 / 0, and may be anything up to 1: a w a rounding longer, or a little of the
-        identity in W, proves it to be 0, or as good as 0.
-        """
-        value = self._value(F, penalty)
-        if self.problem.most_value(F, penalty) - value <= LEFT * self.tolerance * value:
-            return F
-        little = math.sqrt(LEFT * self.tolerance / self.problem.k) * float(np.linalg.norm(F))
-        candidates = [np.vstack([(1 + t) * F[:1], F[1:]]) for t in (0.0, *LONGER)]
-        candidates.append(np.vstack([F, little * np.eye(self.problem.k)]))
-        return min(candidates, key=lambda other: self.problem.most_value(other, penalty))
-
-    def _at_hard_margin(self, limit: HardMargin, F: Array, penalty: float) -> tuple[Array, str]:
-        bound = self.bound
-        self._keep(self.problem.bound(limit.alpha**2 / penalty, limit.alpha, penalty), penalty)
-        if self._value(limit.F, penalty) < self._value(F, penalty):
-            return limit.F, HARD_MARGIN
-        return F, HARD_MARGIN if self.bound > bound else LOW_RANK
-
-    def _keep_bound(self, F: Array, penalty: float) -> None:
-        self._keep(self.problem.proof(F, penalty), penalty)
-
-    def _keep(self, proof: StrengtheningBound | None, penalty: float) -> bool:
-        """Take the better bound; whether it was this one."""
-        if proof is None or not proof.value > self.bound:
-            return False
-        self.multipliers, self.bound, self.strengthening = proof, proof.value, proof.gamma
-        self.hypotheses = proof.hypotheses(penalty)
-        return True
-
-    def _again_at(self, penalty: float) -> None:
-        """The bound of the last multipliers at this penalty, computed anew."""
-        last, self.bound, self.strengthening = self.multipliers, -math.inf, None
-        if last is not None:
-            self.multipliers = None
-            self._keep(self.problem.bound(last.gamma, last.alpha, penalty), penalty)
-
-    def _value(self, F: Array, penalty: float) -> float:
-        return self.problem.value_and_gradient(F, penalty)[0]
-
-    # --- one budget ------------------------------------------------------------------------------
-
-    def _budget(self, budget: float, started: float, deadline: float | None) -> ConicRow:
-        spend = rounded_down(Fraction(budget) * self.data.n)
-        found = point_of_spend(
-            self.problem, spend, known=self.known, tolerance=self.tolerance, deadline=deadline
-        )
-        self.known = [*self.known[-1:], found]
-        F, lower = self._within(found, spend)
-        if found.F.size > LARGE and not self._closed(float((F * F).sum()), lower):
-            sharper = refined(self.problem, found.penalty, found.F, deadline)
-            F, lower = self._within(
-                Spent(found.penalty, sharper, self.problem.spent(sharper)), spend
-            )
-        penalty = found.penalty
-        method, said = LOW_RANK, ""
-        if not self._closed(float((F * F).sum()), lower):
-            other = self._asked(
-                lambda left: by_budget(self.data, budget, self.intercept, self.solver, left),
-                deadline,
-            )
-            said = other.said
-            if other.bound is not None and other.bound > lower:
-                lower, self.strengthening, method = other.bound, None, INTERIOR
-                self.hypotheses = {"the bound of the SDP is proven by its certificate": True}
-                penalty = penalty if other.penalty is None else other.penalty
-            if other.F is not None:
-                feasible = within_budget(self.problem, other.F, spend)
-                if (feasible * feasible).sum() < (F * F).sum():
-                    F, method = feasible, INTERIOR
-        value = float((F * F).sum())
-        kept = self.problem.most_spent(F) <= spend
-        most = most_squares(F) if kept else math.inf
-        return self._row(penalty, budget, value, most, lower, F, method, said, started)
-
-    def _within(self, found: Spent, spend: float) -> tuple[Array, float]:
-        """A point that keeps the budget, and the bound of its penalty, whose gamma is kept."""
-        lower, self.strengthening = 0.0, np.zeros(self.data.n)
-        self.hypotheses = {"W is semidefinite: its trace is not negative": True}
-        proof = self.problem.proof(found.F, found.penalty)
-        if proof is not None:
-            value = budget_value(proof.value, found.penalty, spend)
-            if value > lower:
-                lower, self.strengthening = value, proof.gamma
-                self.hypotheses = proof.hypotheses(found.penalty)
-        return within_budget(self.problem, found.F, spend), lower
-
-    # --- both ------------------------------------------------------------------------------------
-
-    def _start(self) -> Array | None:
-        return self.known[-1].F if self.known else None
-
-    def _asked(
-        self, ask: Callable[[float | None], ConicSolution], deadline: float | None
-    ) -> ConicSolution:
-        left = None if deadline is None else deadline - time.perf_counter()
-        if left is not None and left <= 0:
-            return ConicSolution(None, said="time limit")
-        try:
-            return ask(left)
-        except RefusedError as refusal:  # the row says so; the others may need no solver
-            return ConicSolution(None, said=str(refusal))
-
-    def _closed(self, value: float, lower: float) -> bool:
-        """Whether the row needs no more work."""
-        return closes(value, lower) and value - lower <= self.tolerance * abs(value)
-
-    def _compared(self, most: float, lower: float, said: str) -> tuple[float, str]:
-        """Bound and words; a bound above what the point attains is none, and the words say so."""
-        if lower <= most:
-            return lower, said
-        self.multipliers, self.strengthening = None, None
-        words = f"the bound {lower:.9g} exceeds the value {most:.9g}: neither is proven"
-        return -math.inf, f"{said}; {words}" if said else words
-
-    def _row(
-        self, penalty: float, budget: float | None, value: float, most: float, lower: float,
-        F: Array, method: str, said: str, started: float,
-    ) -> ConicRow:  # fmt: skip
-        lower, said = self._compared(most, lower, said)
-        entry = ("conic_sdp", penalty) if budget is None else ("conic_sdp_budget", budget)
-        subject = (*entry, self.data.sha256, self.intercept)
-        lemma = Lemma(lower, PROOF, self.hypotheses) if math.isfinite(lower) else None
+        visited = self._budget if self.by_budget else self._penalty
+        penalty, F, value, most, method, message = visited(number, deadline)
+        if self.bound > most:  # a bound above what the point attains is none
+            words = f"the bound {self.bound:.9g} exceeds the value {most:.9g}: neither is proven"
+            message = f"{message}; {words}" if message else words
+            self.bound, self.multipliers, self.strengthening = -math.inf, None, None
+        entry = "conic_sdp_budget" if self.by_budget else "conic_sdp"
+        subject = (entry, number, self.data.sha256, self.intercept)
+        lemma = Lemma(self.bound, PROOF, self.hypotheses) if math.isfinite(self.bound) else None
         z, weight, n = self.problem.z(F), F[0], self.data.n
         parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
         gamma = np.full(n, np.nan) if self.strengthening is None else self.strengthening
         has_intercept = self.intercept != "none"
-        return ConicRow(
+        row = ConicRow(
             penalty=penalty,
-            budget=float(z.sum()) / n if budget is None else budget,
+            budget=number if self.by_budget else float(z.sum()) / n,
             spent=float(z.sum()) / n,
             objective=value,
             attained=point_by_formula(subject, value, excess(most, value), FEASIBLE),
             below=by_lemma(subject, lemma),
             tolerance=self.tolerance,
             method=method,
-            stop=said,
+            stop=message,
             w=weight[:-1] if has_intercept else weight,
             b=float(weight[-1]) if has_intercept else 0.0,
             factor=F,
@@ -664,9 +335,85 @@ class ConicRows:
             seconds=time.perf_counter() - started,
             lemma=lemma,
         )
+        self.rows.append(row)
 
+    def _penalty(self, penalty: float, deadline: float | None) -> Visited:
+        problem = self.problem
+        last, self.multipliers = self.multipliers, None
+        self.bound, self.strengthening = -math.inf, None
+        if last is not None:
+            self._keep(problem.bound(last.gamma, last.alpha, penalty), penalty)
+        start = self.known[-1].F if self.known else None
+        F, proof, method = proven_minimum(problem, penalty, start, deadline, self.tolerance)
+        self._keep(proof, penalty)
+        value, message = problem.value(F, penalty), ""
+        if not closed(value, self.bound, self.tolerance):
+            model = conic_sdp_dual(self.data, penalty=penalty, intercept=self.intercept)
+            found = self._asked(model, deadline)
+            message = found.message
+            if found.gamma is not None and found.alpha is not None:
+                alpha = np.maximum(found.alpha, 0.0)
+                gamma = np.maximum(found.gamma, alpha**2 / penalty)
+                if self._keep(problem.bound(gamma, alpha, penalty), penalty):
+                    method = INTERIOR
+            if found.F is not None and problem.value(found.F, penalty) < value:
+                F, method = found.F, INTERIOR
+        self.known = [Trial(penalty, F, problem.spent(F))]
+        F = off_the_margin(problem, penalty, F, self.tolerance)
+        most = problem.most_value(F, penalty)
+        return penalty, F, problem.value(F, penalty), most, method, message
 
-MODES = ("penalised", "none")
+    def _keep(self, proof: StrengtheningBound | None, penalty: float) -> bool:
+        """Take the better bound; whether it was this one."""
+        if proof is None or not proof.value > self.bound:
+            return False
+        self.multipliers, self.bound, self.strengthening = proof, proof.value, proof.gamma
+        self.hypotheses = proof.hypotheses(penalty)
+        return True
+
+    def _budget(self, budget: float, deadline: float | None) -> Visited:
+        problem, spend = self.problem, rounded_down(Fraction(budget) * self.data.n)
+        found = point_of_spend(problem, spend, self.known, self.tolerance, deadline)
+        self.known = [*self.known[-1:], found]
+        penalty, method, message = found.price, LOW_RANK, ""
+        F = self._within(found.F, penalty, spend)
+        if found.F.size > LARGE and self._is_open(F):
+            F = self._within(refined(problem, penalty, found.F, deadline), penalty, spend)
+        if self._is_open(F):
+            model = conic_sdp_budget(self.data, budget=budget, intercept=self.intercept)
+            other = self._asked(model, deadline)
+            message = other.message
+            if other.bound is not None and other.bound > self.bound:
+                self.bound, self.strengthening, method = other.bound, None, INTERIOR
+                self.hypotheses = {"the bound of the SDP is proven by its certificate": True}
+                penalty = penalty if other.penalty is None else other.penalty
+            if other.F is not None:
+                feasible = within_budget(problem, other.F, spend)
+                if (feasible * feasible).sum() < (F * F).sum():
+                    F, method = feasible, INTERIOR
+        most = most_squares(F) if problem.most_spent(F) <= spend else math.inf
+        return penalty, F, float((F * F).sum()), most, method, message
+
+    def _within(self, F: Array, penalty: float, spend: float) -> Array:
+        """A point that keeps the budget; the bound of its penalty is kept with its gamma."""
+        self.bound, self.strengthening = 0.0, np.zeros(self.data.n)
+        self.hypotheses = {"W is semidefinite: its trace is not negative": True}
+        proof = self.problem.proof(F, penalty)
+        if proof is not None:
+            value = budget_value(proof.value, penalty, spend)
+            if value > self.bound:
+                self.bound, self.strengthening = value, proof.gamma
+                self.hypotheses = proof.hypotheses(penalty)
+        return within_budget(self.problem, F, spend)
+
+    def _is_open(self, F: Array) -> bool:
+        return not closed(float((F * F).sum()), self.bound, self.tolerance)
+
+    def _asked(self, model: Any, deadline: float | None) -> ConicSolution:
+        if is_late(deadline):
+            return ConicSolution("time limit")
+        left = None if deadline is None else deadline - time.perf_counter()
+        return by_interior_point(model, self.solver, left)
 
 
 @unweighted_unlike("conic_sdp")
@@ -714,7 +461,7 @@ def conic_path(
     >>> [row.verdict.value for row in path.rows]
     ['CERTIFIED', 'CERTIFIED']
     """
-    refuse_free_intercept(intercept)
+    problem = low_rank_problem(data, intercept)
     if not 0 < tolerance <= CLOSED:
         raise ValueError(
             f"tolerance must lie above 0 and be at most {CLOSED:g}, what CERTIFIED means; "
@@ -725,15 +472,21 @@ def conic_path(
     one_of("solver", solver, ("auto", *SOLVERS))
     if penalties is not None and budgets is not None:
         raise ValueError("give penalties or budgets, not both: a budget is a penalty of its own")
-    problem = low_rank_problem(data, intercept)
-    if penalties is None and budgets is None:
-        penalties = penalty_grid(data, intercept=intercept).tolist()
-    wanted = _wanted(problem, penalties, None if budgets is None else list(budgets))
+    if budgets is None:
+        given = penalty_grid(data, intercept=intercept) if penalties is None else penalties
+        parameter, wanted = "penalty", sorted({positive("penalty", number) for number in given})
+    else:
+        shares = {budget_share(budget) for budget in budgets}
+        parameter, wanted = "budget", sorted(shares, reverse=True)
+        for share in wanted:
+            refuse_unreachable(problem, share * problem.n)
+    if not wanted:
+        raise ValueError(f"{'penalties' if budgets is None else 'budgets'} is empty: name one")
     path = ConicRows(data, problem, intercept, tolerance, time_limit, solver, budgets is not None)
     waiting = list(wanted)
     with telling("conic path", progress) as say:
         while waiting:
-            say(f"{path.parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
+            say(f"{parameter} {waiting[0]:.4g}, {len(waiting)} of {len(wanted)} to go")
             try:
                 path.visit(waiting[0])
             except KeyboardInterrupt:
@@ -741,22 +494,7 @@ def conic_path(
                     raise
                 break
             waiting.pop(0)
-    return ConicPath(tuple(path.rows), path.parameter, data, intercept, tolerance, tuple(waiting))
-
-
-def _wanted(
-    problem: LowRank, penalties: Iterable[float] | None, budgets: Iterable[float] | None
-) -> list[float]:
-    """Rising penalties, or falling budgets, checked."""
-    if penalties is not None:
-        found = sorted({positive("penalty", penalty) for penalty in penalties})
-    else:
-        found = sorted({budget_share(budget) for budget in budgets or ()}, reverse=True)
-        for budget in found:
-            refuse_unreachable(problem, budget * problem.n)
-    if not found:
-        raise ValueError(f"{'penalties' if budgets is None else 'budgets'} is empty: name one")
-    return found
+    return ConicPath(tuple(path.rows), parameter, data, intercept, tolerance, tuple(waiting))
 
 
 @unweighted_unlike("conic_sdp")
@@ -796,28 +534,23 @@ def penalty_grid(
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 2:
         raise ValueError(f"count must be a whole number of at least 2, got {count!r}")
-    refuse_free_intercept(intercept)
+    problem = low_rank_problem(data, intercept)
     first, last = (budget_share(budget) for budget in budgets)
     if not first > last:
         raise ValueError(f"budgets must fall, got {budgets!r}")
-    problem = low_rank_problem(data, intercept)
     for budget in (first, last):
         refuse_unreachable(problem, budget * data.n)
-    start = point_of_spend(problem, first * data.n, tolerance=1e-3)
-    end = point_of_spend(problem, last * data.n, known=[start], tolerance=1e-3)
-    return np.geomspace(start.penalty, end.penalty, count)
+    start = point_of_spend(problem, first * data.n, (), 1e-3)
+    end = point_of_spend(problem, last * data.n, [start], 1e-3)
+    return np.geomspace(start.price, end.price, count)
 
 
-def refuse_free_intercept(intercept: str) -> None:
-    """Raise ValueError for a free intercept, with what would work."""
+def low_rank_problem(data: TrainingData | GramData, intercept: str) -> LowRank:
+    """The low-rank form on the points with their constant entry; no intercept may be free."""
     if intercept == "free":
         raise ValueError(
             "a conic path needs intercept=penalised or none: with a free intercept W_bb has no "
             "price, only its bound; solve conic_sdp_dual with intercept_bound value by value"
         )
-    one_of("intercept", intercept, MODES)
-
-
-def low_rank_problem(data: TrainingData | GramData, intercept: str) -> LowRank:
-    """The low-rank form on the points with their constant entry."""
+    one_of("intercept", intercept, ("penalised", "none"))
     return LowRank(data.y[:, None] * augmented(data, intercept))

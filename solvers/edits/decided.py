@@ -105,21 +105,21 @@ class Ground:
 
     def _by_rows(self, form: StandardForm, target: Fraction, like: int | None) -> Decision | None:
         """The proof from linear rows alone: of bounds, of one row, of those that HiGHS finds."""
-        none = np.zeros(len(form.rows))
+        none, subject = np.zeros(len(form.rows)), Subject(form)
         guesses = [none]
         for weight in () if like is None else (1.0, -1.0):
             guess = none.copy()
             guess[like] = weight
             guesses.append(guess)
         for y in guesses:
-            if _reaches(exact_lp_bound(form, y), target):
+            if _reaches(exact_lp_bound(subject, y), target):
                 return Decision(Answer.IMPLIED, _implied(form, y), _listed(form, y))
         if not SOLVERS["highs"].installed or self._is_over():
             return None
         whole = Subject(replace(form, integer=np.zeros(form.n, dtype=bool)))
         claim = highs.run(whole.form, whole.classification, self._limits())
         y = none if claim.duals is None else claim.duals.rows
-        if _reaches(exact_lp_bound(form, y), target):
+        if _reaches(exact_lp_bound(subject, y), target):
             return Decision(Answer.IMPLIED, _implied(form, y), _listed(form, y))
         return None
 

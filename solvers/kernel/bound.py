@@ -44,11 +44,11 @@ from numpy.typing import NDArray
 from tightmargin.formulations.common.least_eigenvalue import OUTWARD
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.solvers.exact import rounded_down, rounded_up
+from tightmargin.solvers.exact import dot_integers, dyadic, rounded_down, rounded_up, scaled
 from tightmargin.solvers.kernel.limits import Reach, Subject, excess_of
 from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound, relaxed
 from tightmargin.solvers.kernel.sums import Residuals, exact_residuals, near_residuals
-from tightmargin.solvers.kernel.systems import ENCLOSED_LIMIT, Step, step_of
+from tightmargin.solvers.kernel.systems import ENCLOSED_LIMIT, FREE_LIMIT, Step, step_of
 from tightmargin.solvers.model.conic import ConicForm, triangle_scale, unpack, without_own_bounds
 from tightmargin.solvers.model.convexity import Reading, proven_at_least
 from tightmargin.solvers.model.scaling import Factors, scaled_conic
@@ -200,37 +200,85 @@ def exact_columns(
         return None
     # A few products are the faster in whole numbers.
     exactly = exactly or (starts[columns + 1] - starts[columns]).sum() <= FEW_ENTRIES
-    residuals = None if exactly else near_residuals(conic, x, z, columns)
-    if residuals is None:
-        exactly, residuals = True, exact_residuals(conic, x, z, columns)
-    endless = [j for j, ends in residuals.items() if _least_between(*ends, j, reach) is None]
-    step = Step({}, np.zeros(0))
-    if endless:
-        wrong = np.array(endless, dtype=np.intp)
-        found = _moved(conic, z, wrong, residuals, reach, exactly=exactly)
-        if found is None and not exactly:
-            return exact_columns(conic, x, z, columns, reach, readings)
-        if found is None:
-            return None
-        step = found
-    movers = _movers(conic, step.moves)
-    ends = _moved_residuals(movers, step, residuals, endless)
-    least = [_least_between(*ends[j], j, reach) for j in residuals]
-    if any(value is None for value in least):
+    found = None if exactly else _terms_of(conic, x, z, columns, reach, exactly=False)
+    if found is None:
+        found = _terms_of(conic, x, z, columns, reach, exactly=True)
+    floats = None if found is None else found.step.floats()
+    if found is None or floats is None:
         return None
-    floats = step.floats()
-    if floats is None:
-        return None
-    part = movers.T
+    step, part = found.step, found.movers.T
     rounding = (len(floats) + 16) * 4 * UNIT
     return ExactColumns(
-        np.array(list(residuals), dtype=np.intp),
-        np.array(least, dtype=np.float64),
+        np.array(list(found.least), dtype=np.intp),
+        np.array([rounded_down(value) for value in found.least.values()]),
         _point(x, len(conic.b), step.moves),
         part @ floats,
         abs(part) @ (rounding * np.abs(floats) + OUTWARD * step.radius),
-        rounded_down(_change(conic, movers, x, step)),
+        rounded_down(_change(conic, found.movers, x, step)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Least of r_j x_j by column once a step is made, the step, and what it moves along."""
+
+    least: dict[int, Fraction]
+    step: Step
+    movers: sp.csr_matrix
+
+
+def _terms_of(
+    conic: ConicForm,
+    x: Array,
+    z: Array,
+    columns: Index,
+    reach: Reach,
+    *,
+    exactly: bool,
+    limit: int = FREE_LIMIT,
+) -> _Columns | None:
+    residuals = (exact_residuals if exactly else near_residuals)(conic, x, z, columns)
+    if residuals is None:
+        return None
+    endless = [j for j, ends in residuals.items() if _least_between(*ends, j, reach) is None]
+    # A step for some columns without a limit must not move the others.
+    free = [j for j in residuals if reach.low[j] == -np.inf and reach.high[j] == np.inf]
+    wholes = [sorted({*endless, *free}), free] if endless else [[]]
+    for wrong in wholes if wholes[0] != free else [free]:
+        step: Step | None = Step({}, np.zeros(0))
+        if wrong:
+            places = np.array(wrong, dtype=np.intp)
+            step = _moved(conic, z, places, residuals, reach, exactly=exactly, limit=limit)
+        if step is None:
+            continue
+        movers = _movers(conic, step.moves)
+        ends = _moved_residuals(movers, step, residuals, wrong)
+        least = {j: _least_between(*ends[j], j, reach) for j in residuals}
+        known = {j: value for j, value in least.items() if value is not None}
+        if len(known) == len(least):
+            return _Columns(known, step, movers)
+    return None
+
+
+def exact_linear(conic: ConicForm, z: Array, reach: Reach, limit: int) -> Fraction | None:
+    """The right side for a linear objective without a rounding; None where z proves nothing.
+
+    Parameters
+    ----------
+    conic : ConicForm
+        Of linear rows alone, without those of bounds, which are the limits.
+    limit : int
+        Columns without a limit up to which multipliers are moved.
+    """
+    z = within_room(conic, z, reach)
+    none, columns = np.zeros(len(conic.q)), np.arange(len(conic.q))
+    found = _terms_of(conic, none, z, columns, reach, exactly=True, limit=limit)
+    if found is None or found.step.radius.any():
+        return None
+    sides, multipliers = dyadic(conic.b), dyadic(z)
+    product = dot_integers(sides.integers, multipliers.integers)
+    total = _change(conic, found.movers, none, found.step) + sum(filter(None, found.least.values()), ZERO)
+    return total - scaled(product, sides.exponent + multipliers.exponent)
 
 
 def _moved_residuals(
@@ -316,18 +364,22 @@ def _movers(conic: ConicForm, moves: dict[int, Fraction]) -> sp.csr_matrix:
     return found[place]
 
 
-def _least_between(low: Fraction, high: Fraction, j: int, reach: Reach) -> float | None:
+def _least_between(low: Fraction, high: Fraction, j: int, reach: Reach) -> Fraction | None:
     """The lesser one for the two ends of r, between which no r has less."""
-    ends = _least(low, j, reach), _least(high, j, reach)
-    return None if ends[0] is None or ends[1] is None else min(ends[0], ends[1])
+    first = _least(low, j, reach)
+    second = first if low is high else _least(high, j, reach)
+    return None if first is None or second is None else min(first, second)
 
 
-def _least(r: Fraction, j: int, reach: Reach) -> float | None:
-    """Least of r x_j over its limits, rounded down; None where it has none."""
-    if r == 0:
-        return 0.0
-    end = float(reach.low[j] if r > 0 else reach.high[j])
-    return rounded_down(r * Fraction(end)) if math.isfinite(end) else None
+def _least(r: Fraction, j: int, reach: Reach) -> Fraction | None:
+    """Least of r x_j over its limits; None where it has none."""
+    sign = r.numerator
+    if not sign:
+        return ZERO
+    end = float(reach.low[j] if sign > 0 else reach.high[j])
+    if not end:
+        return ZERO
+    return r * Fraction(end) if math.isfinite(end) else None
 
 
 def _moved(
@@ -338,6 +390,7 @@ def _moved(
     reach: Reach,
     *,
     exactly: bool,
+    limit: int,
 ) -> Step | None:
     """Steps of multipliers with room, and of x^, after which the wrong columns have no residual.
 
@@ -371,7 +424,7 @@ def _moved(
         for chosen in (most, inside) if more else (most,):
             weights = np.concatenate([weight[chosen], np.zeros(len(bends))])
             numbers = np.concatenate([chosen, bends])
-            step = step_of(block[numbers].toarray(), weights, numbers, right, spread)
+            step = step_of(block[numbers].toarray(), weights, numbers, right, spread, limit)
             if step is not None and _stays(step, z, low, high):
                 return step
     return None
@@ -424,7 +477,7 @@ def multiplier_room(conic: ConicForm, reach: Reach) -> tuple[Array, Array]:
     end = -conic.q[single] / a
     at_least = (a > 0) == below[single]
     # A quotient rounds, unless a is a power of two; step inside so that the sum keeps its sign.
-    rounds = np.abs(np.frexp(a)[0]) != 0.5
+    rounds = (np.abs(np.frexp(a)[0]) != 0.5) & (end != 0)
     inside = np.nextafter(end, np.where(at_least, np.inf, -np.inf))
     end = np.where(rounds, inside, end)
     np.maximum.at(low, rows[at_least], end[at_least])
@@ -793,7 +846,10 @@ def _computed(
     price = COSTLY * max(abs(constant), abs(rows.cutoff))
     costly[rest] = least < -price
     costly &= ~inexact & (np.abs(residual) <= 4 * radius) & (curvature >= 0)
-    for chosen in (costly | endless, endless) if (costly & ~endless).any() else (endless,):
+    unlimited = endless | ((curvature == 0) & ~inexact)
+    unlimited &= ~np.isfinite(box[0]) & ~np.isfinite(box[1]) if endless.any() else False
+    choices = (costly | endless, endless) if (costly & ~endless).any() else (endless,)
+    for chosen in (*choices, endless | unlimited) if endless.any() else choices:
         if not chosen.any():
             break
         weighted = replace(conic, P=_scaled(conic.P, mu))
@@ -811,7 +867,8 @@ def _computed(
         value = _down([moved.constant, *least.tolist()])
         if value > total or endless.any():
             best, total = moved, value
-        break
+        if math.isfinite(total):
+            break
     if not math.isfinite(total):
         return None
     whole = rows.whole
@@ -935,6 +992,8 @@ def _constant(
         # The two first sides are a sum and a difference of two rounded numbers.
         first = slice(block.start, block.start + 2)
         size += 4 * float(np.abs(conic.b[first]).sum()) * float(np.abs(z[first]).sum())
+    if not math.isfinite(size):
+        return -math.inf
     total = -math.fsum([square, *sides.tolist()])
     rounding = INEXACT * UNIT * size + 4 * lost * LEAST
     return math.nextafter(total - rounding, -math.inf) if rounding else total

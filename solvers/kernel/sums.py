@@ -373,7 +373,7 @@ def exact_residuals(conic: ConicForm, x: Array, z: Array, columns: Index) -> Res
         found = exact_products(lines, vector)
         for k in range(len(total)):
             if found is not None:
-                total[k] += scaled(found[0][k], found[1])
+                total[k] += scaled(found[0][k], found[1]) if found[0][k] else 0
                 continue
             span = slice(lines.indptr[k], lines.indptr[k + 1])
             a, v = dyadic(lines.data[span]), dyadic(vector[lines.indices[span]])

@@ -135,6 +135,7 @@ def step_of(
     numbers: NDArray[np.intp],
     right: Sequence[Fraction],
     spread: Array | None = None,
+    limit: int = FREE_LIMIT,
 ) -> Step | None:
     """Steps of the movers with the largest weights that solve the equations; None without any.
 
@@ -150,13 +151,15 @@ def step_of(
     spread : array (equations,), optional
         How far the right side may be off: the step is then enclosed, as it is where there are more
         equations than whole numbers solve quickly.
+    limit : int
+        So many they may be.
     """
     chosen = independent_movers(block, weights)
     rank = len(chosen)
     if not rank:
         return None
     places = [int(numbers[k]) for k in chosen]
-    if spread is not None or len(right) > FREE_LIMIT:
+    if spread is not None or len(right) > limit:
         off = np.zeros(len(right)) if spread is None else spread
         enclosed = rank == len(right) and (weights[chosen] > 0).all()
         near = enclosed_solution(block[chosen].T, right, off) if enclosed else None
@@ -168,15 +171,15 @@ def step_of(
     return None if exact is None else Step(dict(zip(places, exact, strict=True)), np.zeros(rank))
 
 
-def independent_movers(block: Array, weights: Array, *, level: bool = False) -> NDArray[np.intp]:
+def independent_movers(block: Array, weights: Array) -> NDArray[np.intp]:
     """Places of as many movers as are independent, those of large weights first.
+
+    Equations count alike, whatever the size of their coefficients.
 
     Parameters
     ----------
     block, weights : arrays (movers, equations), (movers,)
         As for `step_of`.
-    level : bool
-        Whether equations count alike, whatever the size of their coefficients.
     """
     if not len(block):
         return np.zeros(0, dtype=np.intp)
@@ -186,8 +189,9 @@ def independent_movers(block: Array, weights: Array, *, level: bool = False) -> 
     )
     if bent > 0:
         weighted[weights == 0] *= (straight or 1.0) / bent
-    if level:
-        weighted /= np.maximum(np.abs(weighted).max(axis=0, initial=0.0), 1e-300)
+    if not np.isfinite(weighted).all():
+        return np.zeros(0, dtype=np.intp)
+    weighted /= np.maximum(np.abs(weighted).max(axis=0, initial=0.0), 1e-300)
     r, pivots = qr(weighted.T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(r))
     rank = int((diagonal > 1e-11 * diagonal.max(initial=0.0)).sum())

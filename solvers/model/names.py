@@ -209,8 +209,7 @@ def multipliers_by_name(
     arrays = {name: np.asarray(array, dtype=float) for name, array in duals.items()}
     rest = {name: iter(np.atleast_1d(array)) for name, array in arrays.items()}
 
-    def of(row: Any, absent: Array) -> Array:
-        component = row.parent_component()
+    def of(component: Any, absent: Array) -> Array:
         name = component.name
         if name not in arrays:
             return absent
@@ -219,15 +218,17 @@ def multipliers_by_name(
             raise ValueError(f"the saved multipliers of {name} do not fit the model")
         return np.asarray(found)
 
-    rows = np.array([float(of(row, np.zeros(()))) for row in form.rows])
+    zero = np.zeros(())
+    rows = np.array([float(of(component, zero)) for component, _ in form.rows.locations()])
     for k, scale in form.exact.scales.items():
         rows[k] /= float(scale)
     cones = {
-        id(row.data): of(row.data, np.zeros(len(reading.cone.b)))
+        id(row.data): of(row.data.parent_component(), np.zeros(len(reading.cone.b)))
         for row, reading in zip(form.quadratic, classification.readings, strict=True)
         if reading.cone is not None
     }
-    cones |= {id(row.data): of(row.data, np.zeros((row.order, row.order))) for row in form.psd}
+    for row in form.psd:
+        cones[id(row.data)] = of(row.data.parent_component(), np.zeros((row.order, row.order)))
     return Multipliers(form.sense * rows, np.zeros(form.n), cones)
 
 

@@ -42,6 +42,7 @@ from tightmargin.printing import Printed
 from tightmargin.solvers.engines import highs
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
+from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.names import named_values
 from tightmargin.solvers.model.reader import StandardForm, standard_form
@@ -398,7 +399,7 @@ def nu_bar_bounds(
     found = named_values(m, form, scale * claim.x)
     scores = data.factor @ found["w"] + float(found.get("b", 0.0))
     upper = float(weights @ np.maximum(0.0, 1 - data.y * scores))
-    proven = exact_lp_bound(even, claim.duals.rows)
+    proven = exact_lp_bound(Subject(even), claim.duals.rows)
     return 0.0 if proven is None else max(0.0, proven.varying), upper
 
 

@@ -1071,7 +1071,7 @@ def _solved(block: Array, weights: Array, rest: list[Fraction]) -> dict[int, Fra
 
     A weight of 0 stands for one like the largest.
     """
-    chosen = independent_movers(block, weights, level=True)
+    chosen = independent_movers(block, weights)
     if not len(chosen):
         return None
     found = rational_moves(block[chosen], [-value for value in rest])

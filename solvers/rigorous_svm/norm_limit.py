@@ -50,6 +50,7 @@ from tightmargin.solvers.exact import (
 )
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_value
 from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
+from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.names import named_values
@@ -369,7 +370,7 @@ class Proofs:
         the same entries at 0 and 1 are found, or their sum is 0, which proves nothing.
         """
         form = standard_form(rsvm_relaxed(with_a_column(self.factor, self.y)))
-        found = exact_lp_value(form, alpha)
+        found = exact_lp_value(Subject(form), alpha)
         return found if found is not None and found > 0 else None
 
     def weak_duality(self, alpha: Array) -> tuple[Fraction, Fraction]:

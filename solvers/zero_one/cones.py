@@ -612,8 +612,10 @@ MANY_DIMENSIONS, POINTS_PER_DIMENSION = 6, 10
 RAMP = "ramp_big_m"
 # Points up to which a minute sufficed, by dimensions (two cores of 2026, one of them used).
 POINTS = {1: 20_000, 2: 5_000, 3: 2_000, 4: 1_000, 5: 600, 6: 200, 7: 60}
-RAMP_POINTS = {1: 1_000, 2: 500, 3: 200, 4: 60}
+RAMP_POINTS = {1: 5_000, 2: 500, 3: 200, 4: 60}
 MODEL_GAP = GAP_TOLERANCE / 2  # the other half is for rounding
+# Behind a model whose own bounds decide points, a gap is a share of the rest. It costs no cells.
+CLOSING_GAP = GAP_TOLERANCE / 1000
 SHORT = 20_000_000  # products of points and cells: a few seconds
 
 
@@ -653,6 +655,7 @@ def by_cones(
     *,
     cell_limit: int | None = None,
     incumbent: tuple[Array, float] | None = None,
+    gap: float = MODEL_GAP,
 ) -> ConeSearch:
     """The search that a model asks for."""
     data, parameters = origin.data.points, origin.parameters
@@ -660,11 +663,11 @@ def by_cones(
     if origin.entry == RAMP:
         return ramp_cone_search(
             data, C=parameters["C"], intercept=parameters["intercept"], incumbent=known,
-            gap=MODEL_GAP, time_limit=seconds, cell_limit=cell_limit, side=side,
+            gap=gap, time_limit=seconds, cell_limit=cell_limit, side=side,
         )  # fmt: skip
     return cone_search(
         data, penalty=parameters["penalty"], intercept=parameters["intercept"], incumbent=known,
-        gap=MODEL_GAP, time_limit=seconds, cell_limit=cell_limit, side=side,
+        gap=gap, time_limit=seconds, cell_limit=cell_limit, side=side,
     )  # fmt: skip
 
 
@@ -696,7 +699,7 @@ def bound_by_cones(
     if not suits(origin, side):
         return None
     cells = SHORT // int(origin.data.n)
-    found = by_cones(origin, seconds, side, cell_limit=cells, incumbent=known)
+    found = by_cones(origin, seconds, side, cell_limit=cells, incumbent=known, gap=CLOSING_GAP)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
     return lemma_of(found, side)

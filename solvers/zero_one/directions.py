@@ -1,15 +1,17 @@
-"""Directions for a 0-1 loss hyperplane, and the best hyperplane along each of them."""
+"""Hyperplanes of the 0-1 loss: the best one along a direction, and through active points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.loss import margins
+from tightmargin.formulations.parameters import INTERCEPTS, one_of
+from tightmargin.formulations.zero_one.loss import EPS, margins
 
 HINGE_WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 NEWTON_STEPS = 50
@@ -149,3 +151,195 @@ def _row_minima(
         column[rows[owner[first]]] = candidates[first]
         step //= 2
     return column, value
+
+
+# --- Hyperplanes that touch the margin at a given set of points, many sets at a time -------------
+# For a set A of points the hyperplane of least norm with y_i (<w, x_i> + b) = 1 on A. With an
+# intercept that is penalised or absent this is the point of least norm on linear equations with
+# rows (x_i, 1) or x_i. With a free intercept, b is eliminated by a reference point a of A: <w, x_i
+# - x_a> = y_i - y_a. Either way the equations are orthonormalised one point at a time, so that all
+# sets with a common beginning share the work.
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The distinct labelled points in the coordinates the equations live in, label +1 first.
+
+    Attributes
+    ----------
+    rows : array (m, D)
+        x_i; with a 1 appended for a penalised intercept; minus `centre` for a free one.
+    y, weight : array (m,)
+        Labels, and what all copies of a point in the data weigh.
+    original : array (m,) of int
+        A row of the data that holds this point.
+    centre : array (d,)
+        What was subtracted.
+    radius : float
+        Largest row norm; with a free intercept, a bound on the distance of two points.
+    """
+
+    rows: Array
+    y: Array
+    weight: Array
+    original: Index
+    centre: Array
+    radius: float
+    intercept: str
+
+    @property
+    def n_pos(self) -> int:
+        """Number of distinct points labelled +1."""
+        return int((self.y > 0).sum())
+
+    @property
+    def largest(self) -> int:
+        """Largest size of an independent set."""
+        return self.rows.shape[1] + (1 if self.intercept == "free" else 0)
+
+    def hyperplane(self, v: Array, member: int) -> tuple[Array, float]:
+        """(w, b) in the coordinates of the data; `member` is a point of the active set."""
+        if self.intercept == "none":
+            return v, 0.0
+        if self.intercept == "penalised":
+            return v[:-1], float(v[-1])
+        return v, float(self.y[member] - self.rows[member] @ v - self.centre @ v)
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveSets:
+    """P active sets of one size s, as k = s linear equations (k = s - 1 with a free intercept).
+
+    Attributes
+    ----------
+    members : array (P, s) of int
+        Rows of `Points`; the first one is the reference of a free intercept.
+    basis : array (P, k, D)
+        Orthonormal rows that span the equations.
+    inverse : array (P, k, k)
+        Inverse of the triangular L in equations = L basis.
+    coefficients : array (P, k)
+        beta in v = sum of beta_k equation_k.
+    v : array (P, D)
+        Least-norm solution.
+    norm2, spread : array (P,)
+        ||v||^2, and the squared Frobenius norm of `inverse`: between 1 and k times
+        1 / sigma_min(equations)^2.
+    """
+
+    members: Index
+    basis: Array
+    inverse: Array
+    coefficients: Array
+    v: Array
+    norm2: Array
+    spread: Array
+
+    def take(self, chosen: Mask | Index) -> ActiveSets:
+        """Some of the sets."""
+        return ActiveSets(
+            self.members[chosen],
+            self.basis[chosen],
+            self.inverse[chosen],
+            self.coefficients[chosen],
+            self.v[chosen],
+            self.norm2[chosen],
+            self.spread[chosen],
+        )
+
+
+def distinct_points(data: TrainingData, intercept: str) -> Points:
+    """Merge repeated points and choose the coordinates that suit the intercept."""
+    one_of("intercept", intercept, INTERCEPTS)
+    labelled = np.column_stack([-data.y, data.X + 0.0])  # + 0.0 turns -0.0 into 0.0
+    _, original, place = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weights=data.multiplicity).astype(np.float64)
+    rows, y = data.X[original], data.y[original]
+    centre = np.zeros(data.d)
+    if intercept == "penalised":
+        rows = np.column_stack([rows, np.ones(len(y))])
+    elif intercept == "free":
+        centre = rows.mean(axis=0)
+        rows = rows - centre
+    radius = float(np.linalg.norm(rows, axis=1).max()) * (2.0 if intercept == "free" else 1.0)
+    return Points(rows, y, weight, original, centre, radius, intercept)
+
+
+def without_equations(points: Points, reference: Index) -> ActiveSets:
+    """Sets to start from: one point each with a free intercept, otherwise one empty set."""
+    dimension = points.rows.shape[1]
+    members = reference[:, None] if points.intercept == "free" else np.zeros((1, 0), dtype=np.intp)
+    count = len(members)
+    return ActiveSets(
+        members,
+        np.zeros((count, 0, dimension)),
+        np.zeros((count, 0, 0)),
+        np.zeros((count, 0)),
+        np.zeros((count, dimension)),
+        np.zeros(count),
+        np.zeros(count),
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def extend(points: Points, sets: ActiveSets, parent: Index, point: Index) -> ActiveSets:
+    """Sets parent[k] with point[k] added: one Gram-Schmidt step, repeated once for accuracy.
+
+    A dependent point gets a tiny pivot, hence a huge `spread`; its numbers mean nothing.
+    """
+    row, target = points.rows[point], points.y[point]
+    if points.intercept == "free":
+        first = sets.members[parent, 0]
+        row, target = row - points.rows[first], target - points.y[first]
+    basis, inverse = sets.basis[parent], sets.inverse[parent]
+    along = np.einsum("pkd,pd->pk", basis, row)
+    across = row - np.einsum("pk,pkd->pd", along, basis)
+    again = np.einsum("pkd,pd->pk", basis, across)
+    across -= np.einsum("pk,pkd->pd", again, basis)
+    along += again
+    pivot = np.sqrt(np.einsum("pd,pd->p", across, across))
+    pivot = np.maximum(pivot, EPS * points.radius)
+    unit = across / pivot[:, None]
+    step = (target - np.einsum("pd,pd->p", row, sets.v[parent])) / pivot
+    size = basis.shape[1]
+    last = np.empty((len(parent), size + 1))
+    last[:, :size] = -np.einsum("pk,pkl->pl", along, inverse)
+    last[:, size] = 1.0
+    last /= pivot[:, None]
+    coefficients = step[:, None] * last
+    coefficients[:, :size] += sets.coefficients[parent]
+    grown = np.zeros((len(parent), size + 1, size + 1))
+    grown[:, :size, :size] = inverse
+    grown[:, size, :] = last
+    return ActiveSets(
+        np.column_stack([sets.members[parent], point]),
+        np.concatenate([basis, unit[:, None, :]], axis=1),
+        grown,
+        coefficients,
+        sets.v[parent] + step[:, None] * unit,
+        sets.norm2[parent] + step**2,
+        sets.spread[parent] + np.einsum("pk,pk->p", last, last),
+    )
+
+
+def from_members(points: Points, members: Index) -> ActiveSets:
+    """Sets with the given members (P, s), s >= 1."""
+    each = np.arange(len(members), dtype=np.intp)
+    if points.intercept == "free":
+        sets, start = without_equations(points, members[:, 0]), 1
+    else:
+        sets = without_equations(points, members[:0, 0]).take(np.zeros_like(each))
+        start = 0
+    for column in range(start, members.shape[1]):
+        sets = extend(points, sets, each, members[:, column])
+    return sets
+
+
+def set_margins(points: Points, sets: ActiveSets) -> Array:
+    """y_i (<w, x_i> + b) of every distinct point for every set, (P, m)."""
+    scores = sets.v @ points.rows.T
+    if points.intercept == "free":
+        first = sets.members[:, 0]
+        offset = points.y[first] - np.einsum("pd,pd->p", points.rows[first], sets.v)
+        scores += offset[:, None]
+    return np.multiply(scores, points.y, out=scores)

@@ -27,13 +27,14 @@ from tightmargin.formulations.zero_one.loss import (
     trivial_points,
     zero_one_objective,
 )
-from tightmargin.solvers.zero_one.directions import best_along, hinge_directions
-from tightmargin.solvers.zero_one.enumeration import (
+from tightmargin.solvers.zero_one.directions import (
     ActiveSets,
     Points,
+    best_along,
     distinct_points,
     extend,
     from_members,
+    hinge_directions,
     set_margins,
     without_equations,
 )
@@ -155,7 +156,7 @@ def _to_affine_minimum(
 
 
 # --- Local search over active sets for the 0-1 loss ----------------------------------------------
-# An optimum touches the margin at a small set of points (enumeration.py), and a set is worth the
+# An optimum touches the margin at a small set of points (directions.py), and a set is worth the
 # 0-1 objective of its hyperplane. A set is exchanged for a better one until neither exchanging one
 # point, nor keeping one point more or less (the hard-margin machine solved again), helps.
 

@@ -24,8 +24,12 @@ from tightmargin.solvers.hinge.batch import hinge_machines
 from tightmargin.solvers.kernel.cones import TINY, Caps, ConeProblem, Conflict, factors
 from tightmargin.solvers.kernel.signed_points import SideRows, SignedPoints, signed_points
 from tightmargin.solvers.zero_one.active_set import Grown, empty_sets, grow
-from tightmargin.solvers.zero_one.directions import best_along, hinge_directions
-from tightmargin.solvers.zero_one.enumeration import distinct_points, from_members
+from tightmargin.solvers.zero_one.directions import (
+    best_along,
+    distinct_points,
+    from_members,
+    hinge_directions,
+)
 from tightmargin.solvers.zero_one.heuristic import least_norm_members, zero_one_incumbent
 
 # --- The soft-margin machine beside rows of w and b, for good hyperplanes of the ramp loss -------

@@ -39,12 +39,6 @@ ASKED = {
 
 # (solver, problem, variant): why
 EXCLUDED: dict[tuple[str, str, str], str] = {
-    **{
-        ("highs", "qp_semidefinite", variant): (
-            "the active-set method calls (x + y - 1)^2 + x unbounded; the certificate refutes it"
-        )
-        for variant in ("plain", "scaled", "duplicated")
-    },
     ("scip", "qp_unconstrained", "scaled"): (
         "SCIP branches on the free columns of a quadratic without rows until the clock stops it"
     ),

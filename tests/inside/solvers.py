@@ -58,23 +58,10 @@ from tightmargin.solvers.certify.multipliers import (
 from tightmargin.solvers.certify.no_optimum import feasible_point, infeasibility_proof
 from tightmargin.solvers.certify.points import CHEAP_ENOUGH, costless_point, exact_point
 from tightmargin.solvers.certify.rays import ray_proof, unboundedness_proof
-from tightmargin.solvers.conic import low_rank as low_rank_minimum
-from tightmargin.solvers.conic import methods as conic_document
+from tightmargin.solvers.conic import low_rank as conic_low_rank
+from tightmargin.solvers.conic import methods as conic_methods
 from tightmargin.solvers.conic import path as conic_path_rows
-from tightmargin.solvers.conic import relaxation_bound
-from tightmargin.solvers.conic.low_rank import LowRank, newton, quasi_newton
-from tightmargin.solvers.conic.methods import central_point
-from tightmargin.solvers.conic.path import (
-    HARD_MARGIN,
-    INTERIOR,
-    LOW_RANK,
-    ConicPath,
-    ConicRow,
-    ConicRows,
-    low_rank_problem,
-    within_budget,
-)
-from tightmargin.solvers.conic.relaxation_bound import bound_of_strengthening
+from tightmargin.solvers.conic.path import ConicRows
 from tightmargin.solvers.disjunctive import is_disjunctive, transformed
 from tightmargin.solvers.doctor import TRIALS, attempt, examine
 from tightmargin.solvers.edits.identity import unedited_origin
@@ -397,7 +384,6 @@ from tightmargin.solvers.zero_one import conflict_tree as conflict_search_parts
 from tightmargin.solvers.zero_one import conflict_tree as tree
 from tightmargin.solvers.zero_one import conflicts as conflict_search_search
 from tightmargin.solvers.zero_one import conflicts as loans
-from tightmargin.solvers.zero_one import enumeration as enumeration_capped_sets
 from tightmargin.solvers.zero_one import files as packings_document
 from tightmargin.solvers.zero_one import files as packings_parts
 from tightmargin.solvers.zero_one import methods as zero_one_closing_bounds
@@ -406,12 +392,6 @@ from tightmargin.solvers.zero_one import node_bounds as probing
 from tightmargin.solvers.zero_one import planes as incumbents
 from tightmargin.solvers.zero_one.active_set import empty_sets, grow, kept_gram, refreshed
 from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch, TracePoint, Tree
-from tightmargin.solvers.zero_one.enumeration import (
-    RationalPoints,
-    count_sets,
-    ramp_enumeration,
-    zero_one_enumeration,
-)
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 from tightmargin.solvers.zero_one.methods import conflict_lemma
 from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, bounded, probed_norm2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import cvxpy as cp
@@ -18,6 +19,9 @@ LOSSES: dict[str, Callable[[Any, float], Any]] = {
     "huberised": lambda u, bend: cp.huber(cp.pos(1 - u), bend) / (2 * bend),
     "deviance": lambda u, bend: cp.logistic(-u),
 }
+
+# Older versions write a power by second-order cones, of the fraction that it is.
+EXACTLY = {"approx": False} if "approx" in signature(cp.power.__init__).parameters else {}
 
 
 def regularised(
@@ -47,5 +51,5 @@ def hinge_power(data: TrainingData, mode: str, penalty: float, exponent: float) 
     """norm + penalty sum_i s_i max(0, 1 - u_i)^exponent, by cvxpy's power cones."""
     h = _Hyperplane(data, mode)
     s = np.ones(data.n) if data.weights is None else data.weights
-    powers = cp.power(cp.pos(1 - h.u), exponent, approx=False)
+    powers = cp.power(cp.pos(1 - h.u), exponent, **EXACTLY)
     return _minimum(h.norm + penalty * s @ powers)

@@ -11,7 +11,8 @@ import pytest
 
 import tightmargin as tm
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import highs, standard_form, zero_one_enumeration
+from tests.inside.solvers import highs, standard_form
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.reference_solutions import points
 from tests.support.certified import checked
 from tightmargin.formulations import ProblemClass
@@ -113,7 +114,7 @@ def test_the_lower_end_of_the_range_of_nu_is_reported():
 @pytest.mark.parametrize("transformation", ["bigm", "hull", "mbigm"])
 def test_a_disjunctive_model_has_the_enumerated_optimum(transformation):
     data = outlier_data("clustered", n=12, d=2, sigma=0.3, seed=2)
-    truth = zero_one_enumeration(data, penalty=0.7, intercept="penalised").objective
+    truth = zero_one_by_sets(data, penalty=0.7, intercept="penalised").objective
     model = tm.zero_one_disjunctive(data, penalty=0.7, transformation=transformation)
     result = tm.solve(model)
     assert result.objective == pytest.approx(truth, rel=1e-6)

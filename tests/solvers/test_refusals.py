@@ -38,7 +38,6 @@ from tests.inside.solvers import (
     cones_run,
     conflict_search_search,
     conic_form,
-    count_sets,
     dyadic,
     empty_too,
     expressions_read,
@@ -49,13 +48,11 @@ from tests.inside.solvers import (
     packings_signed_points,
     point_by_formula,
     rainbow_cells,
-    ramp_enumeration,
     rsvm_at_limit,
     sgd_rate,
     simplex_grid,
     solvers_named,
     standard_form,
-    zero_one_enumeration,
     zero_one_incumbent,
 )
 from tests.references.matrix import matrix_points
@@ -390,16 +387,8 @@ FAMILIES: list[Row] = [
         ({"workers": 2, "step_limit": 10}, "step_limit"),
         ({"workers": 2, "scheduler": "tcp://nowhere:1"}, "scheduler"),
     ]),
-    *rows(zero_one_enumeration, DATA, penalty=1.0, intercept="free", cases=[
-        ({"penalty": [1.0, -1.0]}, "penalty must be a positive"), ({"intercept": "a"}, "intercept"),
-        ({"penalty": []}, "penalty must hold at least one number"),
-    ]),
-    *rows(count_sets, 5, 2, cases=[({"intercept": "some"}, "intercept must be one of")]),
     *rows(zero_one_incumbent, DATA, penalty=1.0, intercept="free",
           cases=[({"penalty": 0.0}, "penalty"), ({"intercept": "any"}, "intercept")]),
-    *rows(ramp_enumeration, points("overlapping", 7, n=8), C=0.7, intercept="free", cases=[
-        ({"limit": 5}, "limit = 5 is below the 56 sets of 3 of 8"), ({"C": 0.0}, "C must be"),
-    ]),
     *rows(tm.search.least_errors, DATA, cases=[({"margin": 0.0}, "margin")]),
     *rows(changed(ZERO_ONE), **CONFLICTS, cases=[
         ({"options": {"workers": 0}}, "workers must be 1 or more"),

@@ -59,7 +59,9 @@ def draw(rng: np.random.Generator, trial: Trial, kernel: bool) -> Drawn:
         paper=trial.paper and isinstance(parameters.get("big_m", ""), str),
     )
     words = f"n={n} d={d} {mode} X*2^{exponent} {_short(asked.parameters)}"
-    if kernel:  # of the same points: its entries are exact, and its rank is that of X
+    # Of the same points: its entries are exact, and its rank is that of X. The coordinates are
+    # others, so that a direction says something else, and so does a sphere in fewer of them.
+    if kernel and "w_ref" not in parameters and np.linalg.matrix_rank(data.X) == d:
         data, words = tm.GramData(data.X @ data.X.T, data.y), f"Gram {words}"
     return data, parameters, truth, words
 

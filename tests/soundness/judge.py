@@ -175,6 +175,8 @@ def _of_optimum(said: Said, truth: Truth) -> list[str]:
             found.append(f"a point proven at {said.upper:.9g} is better than the optimum {told}")
     if not said.proven:
         return found
+    if said.status == "unbounded" and truth.kind == Kind.POINT:
+        return found  # a value that is reached is no least one
     if said.objective is None or said.status in ("infeasible", "unbounded"):
         return [*found, f"proven {said.status or 'without a point'}, the value {told} is reached"]
     off = sense * (Fraction(said.objective) - value)

@@ -24,6 +24,7 @@ def test_what_is_true_is_not_called_false() -> None:
         (replace(HONEST, objective=3.0, evaluated=None, proven=False), TRUE),
         (Said(status="infeasible", proven=True), infeasible()),
         (Said(status="unbounded", proven=True), unbounded()),
+        (Said(status="unbounded", proven=True), Truth("point", 5)),
         (replace(HONEST, bound=9.0, unproven="M is too small"), optimum(2, paper=True)),
     ):  # fmt: skip
         assert wrong(said, truth) == []

@@ -24,7 +24,7 @@ def best_bound(
 
 def lp_bound(form: inner.StandardForm, y: Array) -> float | None:
     """The exact rational bound of a linear program, its constant included."""
-    return number(inner.exact_lp_bound(form, y), form)
+    return number(inner.exact_lp_bound(inner.Subject(form), y), form)
 
 
 def number(bound: inner.LowerBound | None, form: inner.StandardForm) -> float | None:

@@ -177,7 +177,7 @@ def _drawn_and_studied() -> Any:
         tm.plots.performance_profile(costs),
         tm.plots.timing([1.0, 2.0]),
         tm.plots.bound_trace(tm.search.branch_and_cut(points(), nu=NU)),
-        tm.studies.run_study(np.reciprocal, [(0.5,), ("word",)], name="halves"),
+        tm.studies.run_study(abs, [(0.5,), ("word",)], name="sizes"),
     )
 
 

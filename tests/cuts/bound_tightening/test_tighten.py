@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tests.inside import cuts as inner
 from tests.inside import formulations as forms
 from tests.inside.experiments import outlier_data
-from tests.inside.solvers import StopReason, zero_one_enumeration
+from tests.inside.solvers import StopReason
 from tests.references import reference_solutions
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.brute_force import big_m_optimum, signed_rows
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import rows_of
@@ -53,7 +54,7 @@ def good_hyperplanes(
     two_classes = [
         (w, b) for w, b in found if len(set(data.y[forms.margins(data, w, b) >= 1].tolist())) == 2
     ]
-    best = zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+    best = zero_one_by_sets(data, penalty=penalty, intercept=intercept).objective
     trivial = forms.trivial_points(data, penalty=penalty, intercept=intercept)
     return two_classes + [(p.w, p.b) for p in trivial if p.objective <= best * (1 + 1e-12)]
 
@@ -86,7 +87,7 @@ def test_every_hyperplane_below_the_cutoff_stays(
     words: dict[str, Any] = {"penalty": penalty, "intercept": intercept}
     found = tighten(data, **words, slack=1e-4, relaxation=relaxation, rounds=1)
     assert cut_off(data, found.bounds, penalty, intercept) == 0
-    best = zero_one_enumeration(data, **words)
+    best = zero_one_by_sets(data, **words)
     assert found.bound <= best.objective * (1 + 1e-12)
     assert found.count <= int((~best.kept).sum()) or intercept == "free"
 
@@ -146,7 +147,7 @@ def test_the_tightened_big_m_keeps_the_optimum(intercept: str) -> None:
     data = random_data(2, 9)
     found = tighten(data, penalty=1.0, intercept=intercept, rounds=1)
     big_m = inner.tightened_big_m(found.bounds)
-    exact = zero_one_enumeration(data, penalty=1.0, intercept=intercept)
+    exact = zero_one_by_sets(data, penalty=1.0, intercept=intercept)
     assert (
         big_m.values.max()
         < forms.closed_slack_bounds(data, penalty=1.0, intercept=intercept).upper.max()
@@ -338,7 +339,7 @@ def test_norms_of_sets_are_the_hard_margin_optimum(mode: str) -> None:
 
 
 def closed(data: TrainingData, mode: str, penalty: float = PENALTY) -> forms.SlackBounds:
-    best = zero_one_enumeration(data, penalty=penalty, intercept=mode)
+    best = zero_one_by_sets(data, penalty=penalty, intercept=mode)
     assert best.w is not None
     assert best.b is not None
     return forms.closed_slack_bounds(

@@ -17,8 +17,9 @@ from sklearn.datasets import load_iris
 
 from tests.inside.experiments import load_classes, tables
 from tests.inside.experiments import solve as solving
-from tests.inside.solvers import DERIVED, checker, checksum, zero_one_enumeration
+from tests.inside.solvers import DERIVED, checker, checksum
 from tests.references import reference_solutions
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.reference_solutions import points
 from tests.support.command_line import Answer, run, write_csv
 from tightmargin.formulations import CATALOGUE
@@ -149,7 +150,7 @@ def test_the_result_of_a_search_is_proven_again(tmp_path: Path, data: Path) -> N
     words = ("--data", data, "--set", "penalty=1", "big_m=derived")
     solved = run("solve", "zero_one_big_m", *words, "--out", saved, "--json").json
     assert "cones of directions" in json.dumps(solved)
-    optimum = zero_one_enumeration(POINTS, penalty=1.0, intercept="penalised").objective
+    optimum = zero_one_by_sets(POINTS, penalty=1.0, intercept="penalised").objective
     answer = run("prove", saved, proof, "--json").json
     assert answer["claim"] == "optimum"
     assert run("check", proof, "--json").json["proven"] == answer["proven"]

@@ -285,7 +285,8 @@ class OpenmlCache:
             f"qualities/{number}": {"data_qualities": {"quality": []}},
         }.items():
             self.put(f"api/v1/json/data/{place}", json.dumps(answer).encode())
-        self.put(f"data/v1/download/{number}/{name}.arff", arff)
+        for place in (f"{number}/{name}.arff", f"{number}"):  # the latter of older scikit-learns
+            self.put(f"data/v1/download/{place}", arff)
 
 
 @pytest.fixture

@@ -36,6 +36,14 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
 }
 
+if not STRICT:
+    # The check makes two labels of three by the first point, once before and once after a shuffle.
+    OTHER = dict.fromkeys(
+        (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")),
+        "the check of this scikit-learn gives its two fits other labels",
+    )
+    EXPECTED |= {"c_svc": OTHER, "kernel_soft_margin_svc": OTHER}
+
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [

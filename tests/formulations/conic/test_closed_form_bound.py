@@ -25,7 +25,7 @@ from tests.inside.formulations import (
 )
 from tests.inside.solvers import (
     _dual_at_least,
-    bound_of_strengthening,
+    conic_methods,
     projection_value,
     proven_bounds,
     rsvm_point,
@@ -272,4 +272,4 @@ def test_every_entry_with_a_strengthening_is_one_of_the_0_1_loss() -> None:
     for name, words in (("c_svc", {"C": 1.0}), ("ramp_big_m", {"C": 1.0})):
         assert name in CATALOGUE
         origin = Origin(name, data, words | {"penalty": 1.0, "intercept": "free"})
-        assert bound_of_strengthening(origin, np.full(5, 0.01)) is None
+        assert conic_methods.bound_of_strengthening(origin, np.full(5, 0.01)) is None

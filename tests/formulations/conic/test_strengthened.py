@@ -29,8 +29,8 @@ from tests.inside.solvers import (
     primal_residual,
     proven_point,
     standard_form,
-    zero_one_enumeration,
 )
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.reference_solutions import INTERCEPTS, points
 from tests.references.strengthened_sdp import closed_limits, strengthened
 from tightmargin.cuts import with_conflicts
@@ -55,7 +55,7 @@ def solved(model: pyo.ConcreteModel, *, closed: bool = False) -> SolveResult:
 
 
 def optimum(data: TrainingData, mode: str) -> tuple[Point, float]:
-    found = zero_one_enumeration(data, penalty=PENALTY, intercept=mode)
+    found = zero_one_by_sets(data, penalty=PENALTY, intercept=mode)
     assert found.w is not None
     assert found.b is not None
     return (found.w, found.b), float(found.objective)

@@ -27,7 +27,8 @@ from tests.inside.formulations import (
     trivial_points,
     zero_one_objective,
 )
-from tests.inside.solvers import zero_one_enumeration, zero_one_incumbent
+from tests.inside.solvers import zero_one_incumbent
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.brute_force import big_m_optimum, ramp_optimum, zero_one_optima
 from tests.references.reference_solutions import INTERCEPTS
 from tests.support.command_line import run, write_csv
@@ -129,7 +130,7 @@ def test_a_bounded_intercept_keeps_the_optimum(penalty: float, shift: float) -> 
     for seed in range(4 if FULL else 2):
         plain = cloud(seed, d=1)
         data = TrainingData(plain.X + shift, plain.y)
-        best = zero_one_enumeration(data, penalty=penalty, intercept="free")
+        best = zero_one_by_sets(data, penalty=penalty, intercept="free")
         known = best.objective * (1 + 1e-9)
         bound = derive_intercept_bound(data, penalty=penalty, upper_bound=known)
         assert bound >= 1  # enough for w = 0
@@ -245,7 +246,7 @@ def test_closed_slack_bounds_admit_an_optimum(intercept: str, penalty: float) ->
     words: dict[str, Any] = {"penalty": penalty, "intercept": intercept}
     for seed in range(20 if FULL else 7):
         data = mixed(seed)
-        found = zero_one_enumeration(data, **words)
+        found = zero_one_by_sets(data, **words)
         optima = [(found.w, found.b)]
         if intercept == "free":
             optima += [(np.zeros(data.d), b) for b in (-1.0, 1.0)]
@@ -278,7 +279,7 @@ def test_tightened_is_a_word_of_the_command_line(tmp_path: Path) -> None:
     words = ["zero_one_big_m", "--data", str(data), "--set", "penalty=1", "big_m=tightened"]
     done = run("solve", *words, "--out", str(file), "--json")
     assert done.code == 0, done.stderr
-    exact = zero_one_enumeration(DATA, penalty=1.0, intercept="penalised").objective
+    exact = zero_one_by_sets(DATA, penalty=1.0, intercept="penalised").objective
     assert done.json["objective"] == pytest.approx(exact, rel=1e-6)
     assert done.json["parameters"]["slack_bounds"]["proof"]
     assert run("certify", str(file)).code == 0

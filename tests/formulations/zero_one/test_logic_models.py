@@ -15,11 +15,11 @@ from tests.inside.solvers import (
     SOLVERS,
     hull_cuts,
     transformed,
-    zero_one_enumeration,
     zero_one_incumbent,
 )
 from tests.inside.solvers import indicator_constraints as indicators_module
 from tests.references import reference_solutions
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.disjunctive_hull import disjunctive_hull
 from tests.references.reference_solutions import INTERCEPTS
 from tests.support.certified import certified, proven
@@ -55,7 +55,7 @@ def test_bounds_from_an_incumbent_keep_an_optimum_at_every_penalty(intercept: st
         for penalty in (0.01, 0.3, 2.0, 50.0):
             model.penalty = penalty
             radius = max(x.ub for x in model.w.values())
-            best = zero_one_enumeration(data, penalty=penalty, intercept=intercept)
+            best = zero_one_by_sets(data, penalty=penalty, intercept=intercept)
             assert np.abs(best.w).max() <= radius
             assert best.objective <= radius**2 * (1 + 1e-9), "the square of the radius is a value"
             if intercept != "none" and np.any(best.w):

@@ -23,10 +23,10 @@ from tests.inside.solvers import (
     certify,
     certify_point,
     classify,
+    conic_methods,
     feasible_point,
     point_with,
     primal_residual,
-    relaxation_bound,
     standard_form,
 )
 from tests.inside.solvers import ModelBoundBound as Bound
@@ -137,18 +137,18 @@ def test_any_strengthening_gives_a_bound_and_no_false_one() -> None:
     data, rng = reference_solutions.points("overlapping", 1, n=8), np.random.default_rng(0)
     truth = brute_force.zero_one_optima(data, [2.0], "penalised")[0]
     origin = tm.zero_one_big_m(data, penalty=2.0, big_m="derived", intercept="penalised").origin
-    found, facts = relaxation_bound.relaxation_bound(origin, Limits())
+    found, facts = conic_methods.relaxation_bound(origin, Limits())
     assert 0 < found.value <= truth + 1e-9
     assert all(found.hypotheses.values())
-    gamma = facts[relaxation_bound.STRENGTHENING]
-    again = relaxation_bound.bound_of_strengthening(origin, gamma)
+    gamma = facts[conic_methods.STRENGTHENING]
+    again = conic_methods.bound_of_strengthening(origin, gamma)
     assert again.value == pytest.approx(found.value, rel=1e-12)
     for scale in (1e-3, 1.0, 1e3):
         for _ in range(5):
-            bound = relaxation_bound.bound_of_strengthening(origin, scale * rng.random(8))
+            bound = conic_methods.bound_of_strengthening(origin, scale * rng.random(8))
             assert bound is None or bound.value <= truth + 1e-9
-    assert relaxation_bound.bound_of_strengthening(origin, np.full(7, 0.1)) is None
-    assert relaxation_bound.bound_of_strengthening(origin, np.full(8, -0.1)) is None
+    assert conic_methods.bound_of_strengthening(origin, np.full(7, 0.1)) is None
+    assert conic_methods.bound_of_strengthening(origin, np.full(8, -0.1)) is None
 
 
 def test_an_exceeded_bound_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ BY_CLASS: dict[str, tuple[Caught, ...]] = {
     "worse_point": (
         (NOT, GAP),
         (CLAIM, ""),  # consistent, and nothing of ours reaches that far
-        (NOT, "exceeds the optimum .* by enumeration"),
+        (NOT, "exceeds the optimum .* by cones"),
         (NOT, "the solver's bound .* exceeds a feasible value"),
     ),
     "worse_point_for_the_optimum": ((NOT, GAP), *3 * ((NOT, f"{MORE}: objective"),)),

@@ -30,8 +30,8 @@ from tightmargin.solvers import Claim, SolveResult, Status, Verdict
 
 SOLVER_PACKAGES = ("highspy", "clarabel", "pyscipopt", "gurobipy", "mosek", "scs", "piqp", "osqp")
 DATA = reference_solutions.points("overlapping", 5, n=12)
-# Beyond the enumeration of capped sets.
-WIDE = reference_solutions.points("separable", 5, n=20, d=7)
+# Beyond the cones of the ramp loss and the branch and bound of few points.
+WIDE = reference_solutions.points("separable", 5, n=32, d=7)
 
 CERTIFY_ALL = """
 import json, sys
@@ -60,10 +60,10 @@ SAVED = {
     "QP without duals": ("c_svc", "C=0.7", "scip", 0, "weak duality"),
     "SOCP": ("conic_fixed", "penalty=1.3 strengthening=scaled", "clarabel", 0, "weak duality"),
     "SOCP, by our own methods": ("rsvm", "norm_bound=0.7", "auto", 0, "weak duality"),
-    # The end of the central path leaves a little less open than the multipliers of the file.
+    # The low-rank optimum leaves a little less open than the multipliers of the file.
     "SDP": ("conic_sdp", "penalty=1.3", "clarabel", 0, "closed form of the strengthening dual"),
-    "MIQP, enumerated": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "enumeration"),
-    "MIQP, capped sets": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "capped points"),
+    "MIQP, cones": ("zero_one_big_m", "penalty=1.3 big_m=derived", "scip", 0, "cones of"),
+    "MIQP, ramp": ("ramp_big_m", "C=0.7 big_m=derived", "scip", 0, "cones of directions"),
     "MIQP, a claim": (
         "ramp_big_m", "C=0.1 big_m=derived intercept=penalised", "scip", 0, "continuous relaxation",
     ),

@@ -1,4 +1,4 @@
-"""The conic estimator along its penalty, its budget and the central path, and proofs by hand."""
+"""The conic estimator along its penalty and its budget, its optima, and proofs by hand."""
 
 from __future__ import annotations
 
@@ -16,42 +16,31 @@ import tightmargin as tm
 from tests.inside.experiments import outlier_data
 from tests.inside.formulations import StrengtheningBound
 from tests.inside.solvers import (
-    HARD_MARGIN,
-    INTERIOR,
-    LOW_RANK,
     Case,
-    ConicPath,
-    ConicRow,
-    LowRank,
-    NotProvenError,
+    Limits,
     Subject,
-    central_point,
-    low_rank_minimum,
-    low_rank_problem,
-    newton,
-    quasi_newton,
+    clarabel,
+    classify,
+    named_values,
     standard_form,
-    within_budget,
     without_quotients,
     write_proof,
 )
-from tests.inside.solvers import conic_document as document
+from tests.inside.solvers import conic_low_rank as low
+from tests.inside.solvers import conic_methods as methods
 from tests.inside.solvers import conic_path_rows as steps
 from tests.references import reference_solutions
-from tests.references.reference_solutions import points
 from tests.support.covering import covering
-from tightmargin.formulations import TrainingData
+from tightmargin.formulations import CATALOGUE, TrainingData
 from tightmargin.solvers import SolverNotInstalledError, Verdict, conic_path, penalty_grid
 
 PENALTIES = (0.02, 0.3, 1.3, 6.0, 40.0)
 TOLERANCE = 1e-6
-
-
-DATA = points("overlapping", 1, n=12)
+DATA = reference_solutions.points("overlapping", 1, n=12)
 
 
 @functools.cache
-def known() -> ConicPath:
+def known() -> steps.ConicPath:
     return conic_path(DATA, penalties=PENALTIES)
 
 
@@ -60,7 +49,7 @@ def optimum(mode: str, penalty: float) -> float:
     return reference_solutions.theorem_2(DATA, mode, penalty=penalty).value
 
 
-def by_hand(data: TrainingData, row: ConicRow, mode: str) -> tuple[float, float]:
+def by_hand(data: TrainingData, row: steps.ConicRow, mode: str) -> tuple[float, float]:
     """(trace W, sum z) from the data and the row's w, b and W."""
     X = data.X if mode == "none" else np.column_stack([data.X, np.ones(data.n)])
     weight = row.w if mode == "none" else np.append(row.w, row.b)
@@ -89,7 +78,7 @@ def test_a_budget_has_the_value_of_its_own_problem(mode: str, budgets: tuple[flo
 
 @pytest.mark.parametrize("noise", [1e-3, 1.0])
 def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) -> None:
-    rng, problem = np.random.default_rng(5), low_rank_problem(DATA, "penalised")
+    rng, problem = np.random.default_rng(5), steps.low_rank_problem(DATA, "penalised")
     for row in known().rows:
         true = optimum("penalised", row.penalty)
         false = row.factor + noise * rng.standard_normal(row.factor.shape)
@@ -104,17 +93,13 @@ def test_a_falsified_point_still_gives_a_bound_and_a_larger_gap(noise: float) ->
 @pytest.fixture
 def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The low-rank result is a fifth too long, for penalties and for budgets."""
-    minimum, of_spend = steps.low_rank_minimum, steps.point_of_spend
+    minimum = low.low_rank_minimum
 
     def too_long(*words: Any) -> Any:
         return 1.2 * minimum(*words)
 
-    def too_long_too(*words: Any, **more: Any) -> Any:
-        found = of_spend(*words, **more)
-        return steps.Spent(found.penalty, 1.2 * found.F, words[0].spent(1.2 * found.F))
-
-    monkeypatch.setattr(steps, "low_rank_minimum", too_long)
-    monkeypatch.setattr(steps, "point_of_spend", too_long_too)
+    for module in (low, steps):
+        monkeypatch.setattr(module, "low_rank_minimum", too_long)
 
 
 @pytest.mark.usefixtures("spoiled")
@@ -123,37 +108,37 @@ def test_a_spoiled_point_goes_to_the_interior_point_solver() -> None:
     assert path.certified
     assert path.fallbacks == 2
     for row in path.rows:
-        assert row.method == INTERIOR
+        assert row.method == steps.INTERIOR
         assert "clarabel" in row.stop
         assert row.objective == pytest.approx(optimum("penalised", row.penalty), rel=TOLERANCE)
     (row,) = conic_path(DATA, budgets=[0.2]).rows
     expected = reference_solutions.theorem_2(DATA, "penalised", budget=0.2).value
-    assert (row.method, row.verdict) == (INTERIOR, Verdict.CERTIFIED)
+    assert (row.method, row.verdict) == (steps.INTERIOR, Verdict.CERTIFIED)
     assert row.objective == pytest.approx(expected, rel=2e-6)
     assert by_hand(DATA, row, "penalised")[1] <= 0.2 * 12 * (1 + 1e-12)
 
 
 @pytest.mark.usefixtures("spoiled")
 def test_without_a_solver_the_row_says_so_and_claims_nothing(monkeypatch: Any) -> None:
-    def missing(*words: Any) -> Any:
+    def missing(*words: Any, **more: Any) -> Any:
         raise SolverNotInstalledError("nothing here takes an SDP")
 
-    monkeypatch.setattr(steps, "by_penalty", missing)
+    monkeypatch.setattr(steps, "solve", missing)
     path = conic_path(DATA, penalties=[1.3])
     (row,) = path.rows
     assert not path.certified
-    assert (row.verdict, row.method) == (Verdict.NOT_CERTIFIED, LOW_RANK)
+    assert (row.verdict, row.method) == (Verdict.NOT_CERTIFIED, low.LOW_RANK)
     assert row.stop == "nothing here takes an SDP"
     assert row.bound <= optimum("penalised", 1.3) <= row.objective
 
 
 def test_a_large_penalty_on_separable_points_is_the_hard_margin_machine() -> None:
     """All multipliers are on the margin there, and v / T says nothing."""
-    data = points("separable", 0, n=14)
+    data = reference_solutions.points("separable", 0, n=14)
     (row,) = conic_path(data, penalties=[300.0]).rows
     machine = tm.solve(tm.hard_margin_svc(data, intercept="penalised")).values
     norm = machine["w"] @ machine["w"] + machine["b"] ** 2
-    assert (row.verdict, row.method, row.stop) == (Verdict.CERTIFIED, HARD_MARGIN, "")
+    assert (row.verdict, row.method, row.stop) == (Verdict.CERTIFIED, low.HARD_MARGIN, "")
     assert row.objective == pytest.approx(norm, rel=TOLERANCE)
     expected = reference_solutions.theorem_2(data, "penalised", penalty=300.0).value
     assert row.objective == pytest.approx(expected, rel=1e-5)
@@ -169,14 +154,13 @@ def test_a_path_without_time_is_not_certified_and_has_no_false_bound() -> None:
 
 
 def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(low_rank_minimum, "LARGE", 0)
+    monkeypatch.setattr(low, "LARGE", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(low_rank_minimum, "_newton", None)
+        patch.setattr(low, "newton", None)
         path = conic_path(DATA, penalties=PENALTIES)
     # A large point that L-BFGS leaves unproven is refined.
-    minimum = steps.low_rank_minimum
-    monkeypatch.setattr(steps, "LARGE", 0)
-    monkeypatch.setattr(steps, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
+    minimum = low.low_rank_minimum
+    monkeypatch.setattr(low, "low_rank_minimum", lambda *words: 1.01 * minimum(*words))
     refined = conic_path(DATA, penalties=PENALTIES)
     for found in (path, refined):
         assert found.certified
@@ -188,11 +172,11 @@ def test_lbfgs_and_newton_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_descent_that_begins_where_z_jumps_finds_the_minimum() -> None:
     """At w = 0, b = 1 all points of one class are on their margin, and W has nothing to spare."""
     data = outlier_data("clustered", n=100, d=3, sigma=0.2, seed=5)
-    problem = low_rank_problem(data, "penalised")
+    problem = steps.low_rank_problem(data, "penalised")
     jump = np.array([[0.0, 0.0, 0.0, 1.0]])
     assert problem.spent(jump) == data.n_neg
     for penalty in (0.06, 0.075, 0.09):
-        F = low_rank_minimum.low_rank_minimum(problem, penalty, jump)
+        F = low.low_rank_minimum(problem, penalty, jump)
         value = problem.value_and_gradient(F, penalty)[0]
         proof = problem.proof(F, penalty)
         assert proof.value == pytest.approx(value, rel=TOLERANCE)
@@ -225,16 +209,16 @@ def test_all_points_may_be_given_up() -> None:
 
 
 def test_a_point_over_its_budget_is_brought_back_by_as_little_as_it_takes() -> None:
-    problem = low_rank_problem(DATA, "penalised")
+    problem = steps.low_rank_problem(DATA, "penalised")
     F = known().rows[2].factor
     spend = 0.9 * problem.spent(F)
-    found = within_budget(problem, F, spend)
+    found = steps.within_budget(problem, F, spend)
     assert found.shape == F.shape
     assert np.array_equal(found[0], F[0])
     assert 0.999 * spend <= problem.spent(found) <= spend
-    alone = within_budget(problem, F[:1], spend)  # no rows to make longer
+    alone = steps.within_budget(problem, F[:1], spend)  # no rows to make longer
     assert problem.spent(F[:1]) > spend >= problem.spent(alone) >= 0.99 * spend
-    assert within_budget(problem, F, 12.0) is F
+    assert steps.within_budget(problem, F, 12.0) is F
 
 
 def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +238,7 @@ def test_ctrl_c_keeps_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch
         conic_path(DATA, penalties=PENALTIES)
 
 
-def assert_true(data: TrainingData, row: ConicRow, mode: str) -> None:
+def assert_true(data: TrainingData, row: steps.ConicRow, mode: str) -> None:
     """A bound below the value of the row's point, and near it where the row is certified."""
     trace, spent = by_hand(data, row, mode)
     assert row.objective == pytest.approx(trace + row.penalty * spent, rel=1e-8)
@@ -280,21 +264,19 @@ def test_seeds_at_which_a_negative_factor_made_a_bound(seed: int) -> None:
 
 def test_a_bound_above_the_value_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof that lies: the row says so, is not certified, and hands nothing on."""
-    honest = LowRank.bound
+    honest = low.LowRank.bound
     lied = []
 
-    def lying(problem: LowRank, gamma: np.ndarray, alpha: np.ndarray, penalty: float) -> object:
+    def lying(problem: low.LowRank, gamma: np.ndarray, alpha: np.ndarray, penalty: float) -> object:
         found = honest(problem, gamma, alpha, penalty)
-        if penalty == 1.0 and found is not None:
+        if np.all(penalty == 1.0) and found is not None:
             lied.append(penalty)
             return StrengtheningBound(27019.0, found.gamma, found.alpha, found.beta)
         return found
 
-    monkeypatch.setattr(LowRank, "bound", lying)
-    rng = np.random.default_rng(2)
-    data = TrainingData(rng.normal(size=(8, 2)), [1, -1] * 4)
-    path = tm.paths.conic_path(data, penalties=[0.1, 1.0, 10.0])
-    first, second, third = path.rows
+    monkeypatch.setattr(low.LowRank, "bound", lying)
+    data = TrainingData(np.random.default_rng(2).normal(size=(8, 2)), [1, -1] * 4)
+    first, second, third = conic_path(data, penalties=[0.1, 1.0, 10.0]).rows
     assert lied
     assert second.verdict is Verdict.NOT_CERTIFIED
     assert second.bound == -np.inf
@@ -320,25 +302,65 @@ def bowl_hessian(x: np.ndarray) -> np.ndarray:
 def test_a_deadline_that_is_past_leaves_the_start(late: bool) -> None:
     deadline = time.perf_counter() + (-1.0 if late else 1e6)
     start = np.full((2, 3), 0.05)
-    found = newton(bowl, bowl_hessian, start, deadline)
-    assert found.settled is not late
-    assert np.array_equal(found.point, start) is late
-    other = quasi_newton(bowl, start, deadline)
-    assert (other.value > -1 + 1e-6) is late
-    assert other.point.shape == (2, 3)
-    assert late or found.value == pytest.approx(-1.0, abs=1e-12)
+    found = low.newton(bowl, bowl_hessian, start, deadline)
+    assert np.array_equal(found, start) is late
+    other = low.quasi_newton(bowl, start, deadline)
+    assert (bowl(other)[0] > -1 + 1e-6) is late
+    assert other.shape == (2, 3)
+    assert late or bowl(found)[0] == pytest.approx(-1.0, abs=1e-12)
 
 
-def test_points_without_a_size_have_no_path() -> None:
-    assert central_point(np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 1.0) is None
-    assert central_point(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
+def noisy(seed: int, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0, 1, -1)
+
+
+def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    X, y = noisy(0, 20, 3)
+    side = np.where(X[:, 0] > 0, 1, -1)
+    few = np.where(np.arange(20) < 2, 1, -1)
+    return {
+        "plain": (X, y), "shifted": (X + 1000, y), "scaled": (X * [1e3, 1e-3, 1.0], y),
+        "copies": (np.repeat(X[:7], 3, axis=0), np.repeat(y[:7], 3)), "tiny": (X, few),
+        "both": (np.repeat(X[:10], 2, axis=0), np.tile([1, -1], 10)), "ties": (np.round(X), y),
+        "separable": (X + 0.3 * side[:, None], side), "one": (X[:, :1], y),
+        "zero": (np.zeros((4, 2)), np.array([1, -1, 1, 1])),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("penalty", [0.1, 40.0])
+@pytest.mark.parametrize("mode", ["penalised", "none", "free"])
+@pytest.mark.parametrize("shape", shapes())
+def test_every_shape_of_data_is_certified_and_agrees(shape: str, mode: str, penalty: float) -> None:
+    """Clarabel's multipliers, certified without low rank, and its last point hold the optimum."""
+    data = TrainingData(*shapes()[shape])
+    words = {"intercept": mode} | ({"intercept_bound": "derived"} if mode == "free" else {})
+    model = tm.conic_sdp(data, penalty=penalty, **words)
+    if shape == "zero" and mode == "none":
+        assert tm.solve(model).objective == pytest.approx(4 * penalty)
+        return
+    result, twin = tm.solve(model), tm.solve(tm.conic_sdp_dual(data, penalty=penalty, **words))
+    assert (result.certificate.verdict, twin.certificate.verdict) == (Verdict.CERTIFIED,) * 2
+    assert "low-rank" in result.message
+    assert mode == "free" or result.certificate.complementarity < 1e-5
+    assert result.bound <= -twin.bound
+    assert -twin.certificate.upper <= result.certificate.upper
+    form = standard_form(model)
+    claim = clarabel.run(form, classify(form), Limits())
+    check = CATALOGUE["conic_sdp"].check(model.origin, named_values(model, form, claim.x))
+    assert check.bound.value <= result.certificate.upper * (1 + 1e-12)
+    assert check.violation > 0 or result.bound <= check.objective * (1 + 1e-9)
+
+
+def test_points_without_entries_have_no_optimum() -> None:
+    assert low.conic_optimum(np.zeros((3, 0)), np.array([1.0, -1.0, 1.0]), 1.0) is None
+    assert low.conic_optimum(np.ones((2, 1)), np.array([1.0, -1.0]), 1.0, bound_on_b=0.0) is None
 
 
 def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() -> None:
     """A bound that is stated belongs to the model."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4))
-    data = TrainingData(X, np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1))
+    data = TrainingData(*noisy(0, 60, 4))
     results = [
         tm.solve(build(data, penalty=40.0, intercept="free", intercept_bound=0.25), "clarabel")
         for build in (tm.conic_sdp, tm.conic_sdp_literal, tm.conic_sdp_eliminated)
@@ -349,11 +371,9 @@ def test_forms_with_a_bound_on_b_below_the_proven_one_are_certified_and_agree() 
 
 
 def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(14, 3))
-    y = np.where(X[:, 0] + rng.normal(size=14) > 0, 1, -1)
     limit = {"intercept_bound": 1.5} if intercept == "free" else {}
-    model = tm.build(entry, tm.TrainingData(X, y), penalty=penalty, intercept=intercept, **limit)
+    data = TrainingData(*noisy(4, 14, 3))
+    model = tm.build(entry, data, penalty=penalty, intercept=intercept, **limit)
     result = tm.solve(model, "clarabel")
     ready = without_quotients(model)
     return Case(ready, Subject(standard_form(ready)), model.origin), result
@@ -361,7 +381,7 @@ def solved(entry: str, intercept: str, penalty: float) -> tuple[Case, Any]:
 
 @pytest.mark.parametrize(
     ("entry", "intercept", "penalty"),
-    covering(document.WRITTEN_ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
+    covering(methods.WRITTEN_ENTRIES, ["free", "penalised", "none"], [0.1, 30.0]),
 )
 def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
     entry: str, intercept: str, penalty: float, tmp_path: Path
@@ -372,10 +392,3 @@ def test_a_result_without_multipliers_is_proven_by_those_of_the_path(
     assert float(proof.lower) <= result.certificate.upper
     assert result.certificate.bound <= float(proof.upper)
     assert float(proof.upper - proof.lower) <= 1e-6 * float(proof.upper)
-
-
-def test_too_many_points_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, result = solved("conic_sdp", "penalised", 1.0)
-    monkeypatch.setattr(document, "POINT_LIMIT", 10)
-    with pytest.raises(NotProvenError, match="10 points are the most"):
-        document.sdp_document(case, result, None)

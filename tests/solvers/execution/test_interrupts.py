@@ -16,6 +16,7 @@ import tightmargin as tm
 from tests.inside.solvers import (
     Finished,
     Limits,
+    Subject,
     clarabel,
     exact_lp_bound,
     highs,
@@ -70,7 +71,7 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
     assert claim.duals is not None
     if solver == "highs":
         assert claim.x is None, "the dual simplex has no feasible point before its end"
-        proven = exact_lp_bound(form, claim.duals.rows)
+        proven = exact_lp_bound(Subject(form), claim.duals.rows)
         assert proven is not None
         whole, _ = claim_of("clarabel", MODELS["highs"](), Limits())
         assert 0 <= proven.value(form.objective.constant) < form.objective.at(whole.x)

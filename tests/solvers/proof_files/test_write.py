@@ -243,13 +243,13 @@ def clustered(n: int = 16, d: int = 2, sigma: float = 0.4, seed: int = 1) -> Any
     ("build", "words", "how"),
     [
         (tiny_trees.lattice, {"prove": 10}, ""),
-        (lambda: tm.zero_one_disjunctive(clustered(), penalty=1.0), {}, "enumeration"),
+        (lambda: tm.zero_one_disjunctive(clustered(), penalty=1.0), {}, "cones"),
         (lambda: tm.ramp_big_m(clustered(10), C=1.0, big_m="derived"), {}, "cones"),
         (lambda: tm.build("multiclass_truncated", class_points(2), ridge=0.1, truncation=-0.5,
                           big_m="derived"), {}, "branch and bound"),
         (tiny_trees.discs, {"method": "branch-and-bound"}, None),
     ],
-    ids=["tree", "enumeration", "ramp", "classes", "no point"],
+    ids=["tree", "disjunctive", "ramp", "classes", "no point"],
 )  # fmt: skip
 def test_solve_writes_what_a_search_proves(
     build: Build, words: dict[str, Any], how: str | None, tmp_path: Path

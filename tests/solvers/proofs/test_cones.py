@@ -25,12 +25,12 @@ from tests.inside.solvers import (
     cell_bounds,
     cone_problem,
     leaves,
-    zero_one_enumeration,
 )
 from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import conflict_proven as caps_proven
 from tests.inside.solvers import cover_cover_lemma as cover_lemma
 from tests.inside.solvers import cover_cover_value as cover_value
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.brute_force import zero_one_beside
 from tests.solvers.proof_files.test_checker import edited as with_changes
 from tests.support.both_checkers import accepted
@@ -72,7 +72,7 @@ def test_a_count_of_a_point_without_a_price_is_of_no_other() -> None:
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_forged_covers_prove_nothing_too_much(intercept: str) -> None:
-    exact = zero_one_enumeration(DATA, penalty=PENALTY, intercept=intercept).objective
+    exact = zero_one_by_sets(DATA, penalty=PENALTY, intercept=intercept).objective
     found = cone_search(DATA, penalty=PENALTY, intercept=intercept)
     problem, bits = problem_of(intercept), found.cover.bits
     if intercept == "none":
@@ -207,9 +207,10 @@ def ramp_beside(data: TrainingData, intercept: str, sides: Sides) -> float:
     G, low, high = sides
     v, price = cp.Variable(k), cp.Parameter(data.n, nonneg=True)
     squares = v if intercept == "penalised" else v[: data.d]
-    rows = [G[low > -np.inf] @ v >= low[low > -np.inf], G[high < np.inf] @ v <= high[high < np.inf]]
+    below, above = low > -np.inf, high < np.inf
+    kept = [G[below] @ v >= low[below]] if below.any() else []
+    kept += [G[above] @ v <= high[above]] if above.any() else []
     loss = price @ cp.pos(1 - A @ v)
-    kept = [row for row in rows if row.size]
     problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(squares) + loss), kept)
     best = np.inf
     for capped in itertools.product((False, True), repeat=data.n):
@@ -253,7 +254,7 @@ def document(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if entry == "ramp_big_m":
         exact = ramp_beside(data, intercept, sides) * (1 + 1e-7)
     elif kind == "nothing":
-        exact = zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+        exact = zero_one_by_sets(data, penalty=penalty, intercept=intercept).objective
     else:
         exact = zero_one_beside(data, penalty, intercept, sides, lambda z: True)
     assert "the proof is in" in found.message, found.message

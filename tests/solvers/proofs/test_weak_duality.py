@@ -316,7 +316,7 @@ def test_no_multipliers_prove_too_much_in_rational_arithmetic(scale: str) -> Non
     rng = np.random.default_rng(8)
     names = [form.rows.name(k) for k in range(len(form.rows))]
     true = np.array([0.5 if name == "row" else 0.0 for name in names])
-    found = [exact_lp_bound(form, y) for y in lies(true, rng)]
+    found = [exact_lp_bound(Subject(form), y) for y in lies(true, rng)]
     proven = [bound.varying for bound in found if bound is not None]
     assert max(proven) == optimum
     assert len(proven) > 15

@@ -168,11 +168,11 @@ def plane_of(w: float, b: float) -> ExactHyperplane:
     return exact_hyperplane(np.array([w]), b, np.zeros(1))
 
 
-def test_exact_multipliers_outside_the_box_prove_no_loss() -> None:
+def test_exact_multipliers_outside_the_box_prove_no_larger_loss() -> None:
     """E0 = 2; with alpha_3 = 1 the other two would be 1 and 2, of sum 4."""
     data = line([0, 1, 2], [1, -1, 1])
     proofs = Proofs(data)
-    assert proofs.least_loss(np.array([0.5, 0.5, 1.0])) is None
+    assert proofs.least_loss(np.array([0.5, 0.5, 1.0])) == 1, "moved away from 1, to (0, .5, .5)"
     assert proofs.least_loss(np.array([0.5, 1.0, 0.5])) == 2
     repaired = proofs.least_loss(np.array([0.5 - 1e-9, 1.0, 0.5 + 1e-9]))
     assert repaired == 2

@@ -34,13 +34,13 @@ from tests.inside.solvers import (
     loans,
     probed_norm2,
     probing,
-    zero_one_enumeration,
 )
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import conflict_search_search as searching
 from tests.inside.solvers import node_bounds_packed as packed
 from tests.inside.solvers import signed_points_signed_points as signed_points
 from tests.inside.solvers import tree as growing
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import INTERCEPTS, clustered, least_norm2, overlapping
 from tightmargin.formulations import TrainingData
@@ -48,7 +48,7 @@ from tightmargin.solvers import conflict_search
 
 
 def optimum(data: TrainingData, penalty: float, intercept: str) -> float:
-    return zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+    return zero_one_by_sets(data, penalty=penalty, intercept=intercept).objective
 
 
 # --- against other ways --------------------------------------------------------------------------

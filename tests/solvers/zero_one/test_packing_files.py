@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import tightmargin as tm
-from tests.inside.solvers import Case, Subject, plain, standard_form, zero_one_enumeration
+from tests.inside.solvers import Case, Subject, plain, standard_form
 from tests.inside.solvers import checker_read as read
 from tests.inside.solvers import conflict_search_parts as parts
 from tests.inside.solvers import packings_document as packing_document
 from tests.inside.solvers import tree as trees
+from tests.references.active_sets import zero_one_by_sets
 from tests.references.brute_force import zero_one_optima
 from tests.solvers.zero_one.clouds import clustered
 from tests.support.both_checkers import accepted, refused
@@ -157,7 +158,7 @@ def points(seed: int) -> TrainingData:
 
 
 def optimum_of(data: TrainingData, penalty: float, intercept: str) -> float:
-    return zero_one_enumeration(data, penalty=penalty, intercept=intercept).objective
+    return zero_one_by_sets(data, penalty=penalty, intercept=intercept).objective
 
 
 def in_parts(monkeypatch: pytest.MonkeyPatch, case: Case, result: Any) -> Any:
