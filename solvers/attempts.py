@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +23,6 @@ from tightmargin.solvers.certify.certify import certify, with_contradictions
 from tightmargin.solvers.certify.multipliers import ABOVE, larger, of_clarabel
 from tightmargin.solvers.engines import (
     clarabel,
-    exponential_cones,
     highs,
     mosek,
     piqp,
@@ -31,13 +31,13 @@ from tightmargin.solvers.engines import (
     scs,
 )
 from tightmargin.solvers.engines.choice import ChosenSolver, choose
-from tightmargin.solvers.engines.highs import STATUS, quiet_highs
+from tightmargin.solvers.engines.highs import STATUS, pass_arrays, quiet_highs
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
     TAKE_STARTS,
     SolverInfo,
+    own_names,
     refuse_huge_bounds,
-    set_highs_options,
 )
 from tightmargin.solvers.engines.running import SHORTEST, Limits, supervised
 from tightmargin.solvers.kernel import statement as gap
@@ -48,27 +48,22 @@ from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.kernel.systems import independent_movers, rational_moves
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Claim, Progress, Status
-from tightmargin.solvers.model.conic import Multipliers, unpack
-from tightmargin.solvers.model.conic import triangle_scale as scale_of
+from tightmargin.solvers.model.conic import Multipliers, triangle_scale, unpack
 from tightmargin.solvers.model.convexity import Classification, classify
 from tightmargin.solvers.model.dual import HIGHS_OPTIONS, DualForm, dual_form, worthwhile
 from tightmargin.solvers.model.names import flat
-from tightmargin.solvers.model.reader import PsdRow, StandardForm
+from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.model.residuals import coefficient_outside, without_rounding
 from tightmargin.solvers.result import SolveResult
 
 # --- Mixed-integer quadratic programs through linear ones: squares replaced by tangents from below
 #     min  a'x + sum_j q_j x_j^2     rows, bounds and integrality of x,   q >= 0
-# Every tangent t_j >= 2 p x_j - p^2 lies below x_j^2, so that
-#     min  a'x + sum_j q_j t_j      with the same rows and some tangents
-# is a mixed-integer linear program whose proven bound is one of the quadratic program. Each round
-# solves it, fixes the integers of its point and solves the convex rest, which gives a feasible
-# point, and adds the tangents at both points. At the optimum x* of the rest, its tangents make the
-# linear program with these integers fixed as expensive as the quadratic one: x* satisfies the
-# optimality conditions of both. So no choice of integers comes back below the incumbent, and the
-# rounds are finitely many. Duran & Grossmann, Math. Programming 36 (1986), outer approximation.
-# It is quick when the rows are tight (a derived big-M): with M = 1000 the linear relaxations say
-# nothing, and HiGHS, whose bound this is, takes very long.
+# Outer approximation, Duran & Grossmann, Math. Programming 36 (1986). Every tangent
+# t_j >= 2 p x_j - p^2 lies below x_j^2, so the linear program with t_j for x_j^2 and some tangents
+# gives a bound. A round solves it, solves the convex rest with the integers of its point fixed (a
+# feasible point), and adds the tangents at both points. No integers come back below the incumbent:
+# at the optimum x* of the rest both programs have the same conditions. So the rounds are finite.
+# It is quick for tight rows (a derived big-M), and very slow for M = 1000.
 
 
 FIRST_TANGENTS = 17  # a column, equally spaced over what a known point leaves of it
@@ -81,11 +76,8 @@ SHORTEST_ROUND = 0.05  # seconds below which no further round is begun
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve a model with integers, linear rows and a convex sum of squares in the objective.
 
-    Returns
-    -------
-    Claim
-        Of HiGHS: the bound is that of its branch and bound. A time limit and Ctrl-C keep the
-        incumbent, the bound and the trace of the rounds.
+    The bound is that of HiGHS' branch and bound. A time limit and Ctrl-C keep the incumbent, the
+    bound and the trace of the rounds.
     """
     refuse_huge_bounds("highs", form)
     return _Rounds(form, classification, limits).claim()
@@ -121,37 +113,39 @@ class _Rounds:
             self._try(relaxed)
             self._try(np.where(self.form.integer, np.ceil(relaxed - 1e-6), relaxed))
         h = self._linear_program(relaxed)
-        status, words = Status.OPTIMAL, "optimal"
+        status, message = Status.OPTIMAL, "optimal"
         while not self._closed():
             left = self._left()
             if self.interrupted or left <= SHORTEST_ROUND:
-                status, words = Status.FEASIBLE, "Time limit reached"
+                status, message = Status.FEASIBLE, "Time limit reached"
                 break
             outcome, x = self._solve(h, left)
             self.count += 1
             if outcome is Status.INFEASIBLE:
                 self.bound = self.known  # there is no other point that is no worse
                 status = Status.OPTIMAL if self.best is not None else Status.INFEASIBLE
-                words = str(status)
+                message = str(status)
                 break
             if x is None:
-                status, words = _stopped(outcome), f"HiGHS ended with {outcome}"
+                status, message = Status.ERROR, f"HiGHS ended with {outcome}"
                 if outcome in (Status.FEASIBLE, Status.INTERRUPTED):
-                    words = "Time limit reached"
+                    message = "Time limit reached"
+                if outcome in (Status.FEASIBLE, Status.INTERRUPTED, Status.INACCURATE):
+                    status = Status.FEASIBLE
                 break
-            seen = self._try(x)
-            new = sum(self._tangents_at(h, at[self.squared]) for at in (x, seen) if at is not None)
+            points = [at for at in (x, self._try(x)) if at is not None]
+            new = sum(self._tangents_at(h, at[self.squared]) for at in points)
             self.progress.add(self.bound, self.known)
             if not new and outcome is Status.OPTIMAL and not self._closed():
                 if self.share == 0.0:
-                    status, words = Status.FEASIBLE, "no tangent is left to add"
+                    status, message = Status.FEASIBLE, "no tangent is left to add"
                     break
                 self.share = 0.0
-        return self._told(status, words)
+        return self._ended(status, message)
 
-    def _told(self, status: Status, words: str) -> Claim:
+    def _ended(self, status: Status, message: str) -> Claim:
         if self.interrupted:
-            status, words = Status.INTERRUPTED, "interrupted"
+            status, message = Status.INTERRUPTED, "interrupted"
         if self.best is None and status is Status.FEASIBLE:
             status = Status.LIMIT_NO_SOLUTION
         self.progress.add(self.bound, self.known)
@@ -160,7 +154,7 @@ class _Rounds:
             status,
             x=self.best,
             bound=bound if np.isfinite(bound) else None,
-            message=f"{words}; {self.count} linear programs with tangents of the squares",
+            message=f"{message}; {self.count} linear programs with tangents of the squares",
             version=self.version,
             objective=self.known if self.best is not None else None,
             log=self.log,
@@ -187,19 +181,15 @@ class _Rounds:
         form = self.form
         low, high = form.lower, form.upper
         if integers is not None:
-            whole = np.round(integers)
-            low, high = (np.where(form.integer, whole, end) for end in (low, high))
-        held = replace(form, lower=low, upper=high, integer=np.zeros(form.n, dtype=bool))
+            low, high = (np.where(form.integer, np.round(integers), end) for end in (low, high))
+        fixed = replace(form, lower=low, upper=high, integer=np.zeros(form.n, dtype=bool))
         left = self._left()
-        asked = Limits(
-            time_limit=max(left, SHORTEST_ROUND) if np.isfinite(left) else None,
-            threads=self.limits.threads,
-        )
-        found = clarabel.run(held, classify(held), asked)
-        self.interrupted |= found.status is Status.INTERRUPTED
-        if found.x is None or found.status is not Status.OPTIMAL:
+        time_limit = max(left, SHORTEST_ROUND) if np.isfinite(left) else None
+        claim = clarabel.run(fixed, classify(fixed), Limits(time_limit, self.limits.threads))
+        self.interrupted |= claim.status is Status.INTERRUPTED
+        if claim.x is None or claim.status is not Status.OPTIMAL:
             return None
-        return np.clip(found.x, low, high)
+        return np.clip(claim.x, low, high)
 
     def _try(self, point: Array) -> Array | None:
         """The best point with the integers of another one, kept when it beats the incumbent."""
@@ -221,30 +211,24 @@ class _Rounds:
         form, squared = self.form, self.squared
         q = form.objective.Q.diagonal()[squared]
         cutoff = self.known - form.objective.constant
-        found = limits_of_variables(form, self.classification, cutoff + ABOVE * abs(cutoff))
-        low, high, reach = found.low, found.high, found.size()
-        h = quiet_highs()
-        settings: dict[str, Any] = {
-            "output_flag": self.limits.log,
-            "mip_feasibility_tolerance": NARROW,
-            "primal_feasibility_tolerance": NARROW,
-        }
-        if self.limits.threads is not None:
-            settings["threads"] = int(self.limits.threads)
-        if self.limits.seed is not None:
-            settings["random_seed"] = int(self.limits.seed)
-        set_highs_options(h, settings | dict(self.limits.options))
+        box = limits_of_variables(form, self.classification, cutoff + ABOVE * abs(cutoff))
+        reach = box.size()
+        names = ("mip_feasibility_tolerance", "primal_feasibility_tolerance")
+        threads = own_names(self.limits, threads="threads")
+        h = quiet_highs(self.limits, **dict.fromkeys(names, NARROW), **threads)
         h.HandleUserInterrupt = True
-        A = sp.hstack([without_rounding(form.matrix), sp.csr_matrix((len(form.rows), len(q)))])
-        A = sp.csr_matrix(A)
         zero = np.zeros(len(q))
-        h.passModel(
-            form.n + len(q), A.shape[0], A.nnz, 2, 1, form.objective.constant,
-            np.concatenate([form.objective.a, q]), np.concatenate([low, zero]),
-            np.concatenate([high, np.full(len(q), np.inf)]), form.row_lower, form.row_upper,
-            A.indptr.astype(np.int32), A.indices.astype(np.int32), A.data,
-            np.concatenate([form.integer, np.zeros(len(q), dtype=bool)]).astype(np.int32),
-        )  # fmt: skip
+        pass_arrays(
+            h,
+            sp.csr_matrix(
+                sp.hstack([without_rounding(form.matrix), sp.csr_matrix((len(form.rows), len(q)))])
+            ),
+            np.concatenate([form.objective.a, q]),
+            (np.concatenate([box.low, zero]), np.concatenate([box.high, zero + np.inf])),
+            (form.row_lower, form.row_upper),
+            np.concatenate([form.integer, zero > 0]),
+            form.objective.constant,
+        )
         self.version = h.version()
         size = 1.0 if relaxed is None else 2 * float(np.abs(relaxed[squared]).max()) + 1e-3
         ends = np.where(np.isfinite(reach[squared]), reach[squared], size)
@@ -299,21 +283,13 @@ class _Rounds:
         return status, np.array(h.getSolution().col_value)[: self.form.n]
 
 
-def _stopped(outcome: Status) -> Status:
-    """Status of a search whose linear program ended without a point."""
-    ended = (Status.FEASIBLE, Status.INACCURATE, Status.INTERRUPTED)
-    return Status.FEASIBLE if outcome in ended else Status.ERROR
-
-
-# --- A solver's point of a convex quadratic program made as good as exact arithmetic makes it ----
-# Squares that are expanded leave a constant behind, and beside it a solver's tolerances are more
-# than the optimum. Which rows and bounds hold with equality is taken from the solver; the
-# equations of the optimum on them,
+# --- A solver's point of a convex quadratic program, refined in exact arithmetic -----------------
+# Beside the constant of expanded squares a solver's tolerances exceed the optimum. The active rows
+# and bounds come from the solver; the equations of the optimum on them,
 #     2 Q x + a - A'y = 0 on the free columns,      A x = side on the active rows,
-# are solved in floating point, with residuals in rational numbers, until nothing is left of these
-# (iterative refinement, Wilkinson, Rounding Errors in Algebraic Processes, 1963). Where a
-# multiplier has the wrong sign or a row is violated, the active set changes and the equations are
-# solved again. The kernel judges the result.
+# are solved by iterative refinement with rational residuals (Wilkinson, Rounding Errors in
+# Algebraic Processes, 1963). A multiplier of the wrong sign or a violated row changes the active
+# set. The kernel judges the result.
 
 
 DENSE, LARGEST = 400, 5_000  # equations that are solved by singular values, and at all
@@ -345,12 +321,9 @@ class _Program:
 
 
 def refined(case: Case, claim: Claim) -> Claim | None:
-    """The claim with a better point, better multipliers and a bound of the kernel's; None if none.
+    """The claim with a refined point, multipliers and a bound of the kernel; None if none.
 
-    Parameters
-    ----------
-    claim : Claim
-        With a point near an optimum; where it has no multipliers another solver's are taken.
+    Clarabel's multipliers are taken where the claim has none.
     """
     form, kind = case.form, case.classification
     linear = not (form.nonlinear or form.quadratic or form.psd or form.integer.any())
@@ -375,20 +348,23 @@ def refined(case: Case, claim: Claim) -> Claim | None:
     at = floats[0] if point is None or point.x is None else point.x
     slopes = np.array([float(r) for r in program.slopes(*solved)])
     bounds = np.where(np.isfinite(form.lower) | np.isfinite(form.upper), slopes, 0.0)
-    said = "; ".join(part for part in (claim.message, REFINED_WORDS) if part)
+    message = "; ".join(part for part in (claim.message, REFINED_WORDS) if part)
     own = None if claim.duals is None else Multipliers(floats[1], bounds, {})
-    return replace(claim, x=at, duals=own, proof=proof, point=point, message=said)
+    return replace(claim, x=at, duals=own, proof=proof, point=point, message=message)
 
 
 def _proven(
     case: Case, program: _Program, x: Exact, y: Exact
 ) -> tuple[FeasiblePoint | None, LowerBound | None, tuple[Array, Array]]:
     """What the kernel makes of a solution, or of the short fractions that it is near."""
-    for at, prices in ((_short(x), _short(y)), (x, y)):
+    bounds = case.form.lower.tolist(), case.form.upper.tolist()
+    short = [[v.limit_denominator(DENOMINATOR) for v in numbers] for numbers in (x, y)]
+    for at, prices in ((short[0], short[1]), (x, y)):
         floats = np.array([float(v) for v in at]), np.array([float(v) for v in prices])
         point = None
         if at is not x:
-            if any(program.slopes(at, prices)[j] for j in _inside(case.form, at)):
+            slopes = zip(at, program.slopes(at, prices), *bounds, strict=True)
+            if any(slope for v, slope, low, high in slopes if low < v < high):
                 continue
             point = proven_point(case.form, floats[0], dict(enumerate(at)))
             if point is None:
@@ -397,14 +373,6 @@ def _proven(
         if proof is not None or point is None:
             return point, proof, floats
     raise AssertionError("the solution itself always ends the loop")
-
-
-def _inside(form: StandardForm, x: Exact) -> list[int]:
-    return [j for j, v in enumerate(x) if form.lower[j] < v < form.upper[j]]
-
-
-def _short(numbers: Exact) -> Exact:
-    return [v.limit_denominator(DENOMINATOR) for v in numbers]
 
 
 # --- the equations of the optimum ----------------------------------------------------------------
@@ -425,23 +393,25 @@ def _solved(program: _Program, x: Array, y: Array) -> tuple[Exact, Exact] | None
         free, rows = np.flatnonzero(~(at_low | at_high)), np.flatnonzero(low | high)
         sides = [Fraction(s) for s in np.where(low, form.row_lower, form.row_upper)[rows].tolist()]
         prices = np.where(low | high, y, 0.0)
-        found = _refined(program, start, prices, free, rows, sides)
-        if found is None:
+        solution = _refined(program, start, prices, free, rows, sides)
+        if solution is None:
             break
-        best = found
-        x, y = (np.array([float(v) for v in part]) for part in found)
-        slopes = np.array([float(r) for r in program.slopes(*found)])
-        bodies = np.array([float(v) for v in _times(program.A, found[0])])
+        best = solution
+        x, y = (np.array([float(v) for v in part]) for part in best)
+        slopes = np.array([float(r) for r in program.slopes(*best)])
+        bodies = np.array([float(v) for v in _times(program.A, best[0])])
         equal = form.row_lower == form.row_upper
         tiny = 1e-12 * (1e-300 + np.abs(x).max(initial=0.0))
         wrong = [
-            (at_low & (slopes < 0), at_low, False), (at_high & (slopes > 0), at_high, False),
-            (low & ~equal & (y < 0), low, False), (high & ~equal & (y > 0), high, False),
+            (at_low & (slopes < 0), at_low, False),
+            (at_high & (slopes > 0), at_high, False),
+            (low & ~equal & (y < 0), low, False),
+            (high & ~equal & (y > 0), high, False),
             (~at_high & (x < form.lower - tiny), at_low, True),
             (~at_low & (x > form.upper + tiny), at_high, True),
             (~high & _beyond(form.row_lower, bodies), low, True),
             (~low & _beyond(-form.row_upper, -bodies), high, True),
-        ]  # fmt: skip
+        ]
         if not any(where.any() for where, _, _ in wrong):
             break
         for where, part, now in wrong:
@@ -518,11 +488,11 @@ def _solver(system: sp.csc_matrix) -> Callable[[Array], Array | None]:
 
 def _times(matrix: sp.csr_matrix, x: Exact) -> Exact:
     """A matrix times a vector of rational numbers."""
-    columns, entries, found = matrix.indices.tolist(), matrix.data.tolist(), []
-    for start, end in pairwise(matrix.indptr.tolist()):
-        terms = (Fraction(entries[k]) * x[columns[k]] for k in range(start, end))
-        found.append(sum(terms, ZERO))
-    return found
+    columns, entries = matrix.indices.tolist(), matrix.data.tolist()
+    return [
+        sum((Fraction(entries[k]) * x[columns[k]] for k in range(start, end)), ZERO)
+        for start, end in pairwise(matrix.indptr.tolist())
+    ]
 
 
 # --- the bound -----------------------------------------------------------------------------------
@@ -552,9 +522,10 @@ def _stationary(case: Case, program: _Program, x: Exact, y: Exact) -> tuple[Exac
     scale = float(np.abs(np.array([float(v) for v in y])).max(initial=0.0)) or 1.0
     for _ in range(4):
         endless = {
-            j for j, r in enumerate(slopes)
+            j
+            for j, r in enumerate(slopes)
             if r and bend[j] <= 0 and not np.isfinite(form.lower[j] if r > 0 else form.upper[j])
-        }  # fmt: skip
+        }
         if not endless:
             return at, prices
         wrong |= endless
@@ -563,9 +534,9 @@ def _stationary(case: Case, program: _Program, x: Exact, y: Exact) -> tuple[Exac
             return None
         inside = np.flatnonzero(room > SINGULAR * scale)
         bent = np.flatnonzero(np.diff(program.P[:, columns].tocsr().indptr))
-        block = np.vstack([
-            -program.A[inside][:, columns].toarray(), program.P[bent][:, columns].toarray()
-        ])  # fmt: skip
+        block = np.vstack(
+            [-program.A[inside][:, columns].toarray(), program.P[bent][:, columns].toarray()]
+        )
         weights = np.concatenate([np.minimum(room[inside], scale) / scale, np.zeros(len(bent))])
         chosen = independent_movers(block, weights)
         steps = None
@@ -590,33 +561,21 @@ SCALED = ("highs", "clarabel", "scip", "piqp")
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One way to run the solver.
-
-    Attributes
-    ----------
-    run : callable(limits) -> Claim
-    how : str
-        To be added to the solver's name, such as "in dual form".
-    certain : bool
-        Whether a claim that there is no optimum ends the search.
-    """
+    """One way to run the solver."""
 
     run: Callable[[Limits], Claim]
-    how: str = ""
-    certain: bool = True
+    how: str = ""  # added to the solver's name, such as "in dual form"
+    certain: bool = True  # whether a claim that there is no optimum ends the search
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The best of the attempts: the solver's claim, what of it is certified, and how it was got.
-
-    The seconds are those of all runs of the solver, without our own computation between them.
-    """
+    """The best of the attempts: the solver's claim, what of it is certified, and how it was got."""
 
     claim: Claim
     found: Certified
     how: str
-    seconds: float
+    seconds: float  # of all runs of the solver
 
 
 _REGISTERED: dict[str, Callable[[StandardForm, Classification, Limits], Claim]] = {}
@@ -648,124 +607,104 @@ def register_solver(
 def run_attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> Outcome:
     """Run the attempts until one is certified; the best one counts.
 
-    Parameters
-    ----------
-    automatic : bool
-        Whether the way is ours to choose: a solver named by the user gets the model as it is.
+    A solver named by the user gets the model as it is, not in dual form (`automatic` False).
     """
-    started = time.perf_counter()
-    running = 0.0
+    started, running = time.perf_counter(), 0.0
     best: Outcome | None = None
     for attempt in _attempts(choice, case, automatic=automatic):
         limits = case.limits
-        if best is not None:
-            left = _remaining(limits, time.perf_counter() - started)
-            if left is None:
+        if best is not None and limits.time_limit is not None:
+            left = limits.time_limit - (time.perf_counter() - started)
+            if left <= SHORTEST:
                 break
-            limits = left
+            limits = replace(limits, time_limit=left)
         begun = time.perf_counter()
         size = 1.0 if case.scaling is None else case.scaling.objective
         claim = with_contradictions(case.form, attempt.run(limits), size)
         running += time.perf_counter() - begun
-        found = certify(case, claim)
-        if best is None or _is_better(found, best.found):
-            best = Outcome(claim, found, attempt.how, 0.0)
-        if _is_settled(found, claim, attempt):
+        certified = certify(case, claim)
+        verdict = certified.certificate.verdict
+        if best is None or _is_better(certified, best.found):
+            best = Outcome(claim, certified, attempt.how, 0.0)
+        stopped = claim.status is Status.INTERRUPTED or "interrupted" in claim.message
+        # A claim that was refuted (status error) settles nothing.
+        refuted = certified.status is Status.ERROR
+        without_point = certified.x is None and attempt.certain and not refuted
+        if stopped or verdict is not Verdict.NOT_CERTIFIED or without_point:
             break
     assert best is not None
-    return replace(_with_refinement(case, best), seconds=running)
 
-
-def _with_refinement(case: Case, best: Outcome) -> Outcome:
-    """The outcome, or a certified one from the same active rows in exact arithmetic.
-
-    Only beside a constant are a solver's tolerances more than the optimum; elsewhere what it does
-    wrong is not hidden.
-    """
+    # Exact refinement, only beside a constant, where tolerances exceed the optimum: elsewhere it
+    # would hide a solver's faults.
     unproven = best.found.certificate.verdict is not Verdict.CERTIFIED
-    if not (unproven and case.has_constant) or best.claim.status is Status.INTERRUPTED:
-        return best
-    claim = refined(case, best.claim)
-    if claim is None:
-        return best
-    found = certify(case, claim)
-    closed = found.certificate.verdict.closed and _is_better(found, best.found)
-    return replace(best, claim=claim, found=found) if closed else best
+    if unproven and case.has_constant and best.claim.status is not Status.INTERRUPTED:
+        better = refined(case, best.claim)
+        if better is not None:
+            certified = certify(case, better)
+            if certified.certificate.verdict.closed and _is_better(certified, best.found):
+                best = replace(best, claim=better, found=certified)
+    return replace(best, seconds=running)
 
 
 def _attempts(choice: ChosenSolver, case: Case, *, automatic: bool) -> list[Attempt]:
     name, form, classification = choice.info.name, case.form, case.classification
     unsure = name == "highs" and not form.integer.any() and "presolve" not in case.limits.options
+
     # Clarabel calls some bounded models unbounded whose rows alone differ much in size.
+    certain = not unsure and name != "clarabel"
     plain = Attempt(
-        lambda limits: _run(name, case.model, form, classification, limits),
-        certain=not unsure and name != "clarabel",
+        lambda limits: _run(name, case.model, form, classification, limits), "", certain
     )
-    found = [plain]
+    attempts = [plain]
     if automatic and classification.problem_class in DUALISED.get(name, ()):
         how = worthwhile(form)
         dual = dual_form(form) if how else None
         if dual is not None:
-            found.insert(0, Attempt(_through(dual, name, classification), how, certain=False))
-    if unsure:
-        found.append(Attempt(_without_presolve(form, classification), "without presolve"))
+            run = partial(_in_dual_form, dual, name, classification)
+            attempts.insert(0, Attempt(run, how, certain=False))
+    if unsure:  # the presolve of HiGHS 1.15.1 calls some unbounded programs infeasible
+        run = partial(_with_options, highs.run, form, classification, {"presolve": "off"})
+        attempts.append(Attempt(run, "without presolve"))
     if name == "clarabel" and form.nonlinear:
-        closer = clarabel.CLOSER
-        found.append(
-            Attempt(lambda limits: exponential_cones.run(form, limits, closer), "more closely")
-        )
-    if name in SCALED and not form.nonlinear:
-        scaled = Attempt(_near_one(case, name), "in scaled numbers", certain=False)
-        if case.scaling is not None:
-            found.insert(found.index(plain), scaled)
-        elif name == "clarabel" or (name == "highs" and not form.integer.any()):
-            found.append(scaled)  # tolerances are absolute, and may be more than the whole optimum
+        run = partial(clarabel.run_exponential, form, options=clarabel.CLOSER)
+        attempts.append(Attempt(run, "more closely"))
     if name == "scs":
-        found.append(
-            Attempt(lambda limits: scs.run_closer(form, classification, limits), "more closely")
-        )
-    return found
+        attempts.append(Attempt(partial(scs.run_closer, form, classification), "more closely"))
+    if name in SCALED and not form.nonlinear:
+        scaled = Attempt(partial(_scaled, case, name), "in scaled numbers", certain=False)
+        if case.scaling is not None:
+            attempts.insert(attempts.index(plain), scaled)
+        elif name == "clarabel" or (name == "highs" and not form.integer.any()):
+            attempts.append(scaled)  # tolerances are absolute, and may exceed the optimum
+    return attempts
 
 
-def _near_one(case: Case, name: str) -> Callable[[Limits], Claim]:
+def _with_options(
+    engine: Callable[[StandardForm, Classification, Limits], Claim], form: StandardForm,
+    classification: Classification, options: Mapping[str, Any], limits: Limits,
+) -> Claim:  # fmt: skip
+    """Run with options of ours, which the user's override."""
+    return engine(form, classification, replace(limits, options={**options, **limits.options}))
+
+
+def _in_dual_form(
+    dual: DualForm, name: str, classification: Classification, limits: Limits
+) -> Claim:
+    engine = {"highs": highs.run, "clarabel": clarabel.run, "piqp": piqp.run}[name]
+    options = HIGHS_OPTIONS if name == "highs" else {}
+    return dual.recovered(_with_options(engine, dual.form, classification, options, limits))
+
+
+def _scaled(case: Case, name: str, limits: Limits) -> Claim:
     """The model in numbers near 1, see scaling.py."""
-
-    def run(limits: Limits) -> Claim:
-        refuse_huge_bounds(name, case.form)  # as without scaling, under which they look harmless
-        if name == "clarabel":
-            known = () if case.scaling is None else (case.scaling,)
-            return clarabel.run_scaled(case.form, case.classification, limits, *known)
-        factors = case.factors
-        lost = coefficient_outside(factors.form, *SOLVERS[name].coefficients)
-        if lost:
-            return Claim(Status.ERROR, message=f"scaling would lose {lost}")
-        return factors.claim(_run(name, case.model, factors.form, case.classification, limits))
-
-    return run
-
-
-def _through(
-    dual: DualForm, name: str, classification: Classification
-) -> Callable[[Limits], Claim]:
-    options: Mapping[str, Any] = HIGHS_OPTIONS if name == "highs" else {}
-
-    def run(limits: Limits) -> Claim:
-        ours = replace(limits, options={**options, **limits.options})
-        back_end = {"highs": highs.run, "clarabel": clarabel.run, "piqp": piqp.run}[name]
-        return dual.recovered(back_end(dual.form, classification, ours))
-
-    return run
-
-
-def _without_presolve(
-    form: StandardForm, classification: Classification
-) -> Callable[[Limits], Claim]:
-    # The presolve of HiGHS 1.15.1 calls some unbounded programs infeasible.
-    def run(limits: Limits) -> Claim:
-        ours = replace(limits, options={"presolve": "off", **limits.options})
-        return highs.run(form, classification, ours)
-
-    return run
+    refuse_huge_bounds(name, case.form)  # scaling would make them look harmless
+    if name == "clarabel":
+        return clarabel.run_scaled(case.form, case.classification, limits, case.scaling)
+    factors = case.factors
+    lost = coefficient_outside(factors.form, *SOLVERS[name].coefficients)
+    if lost:
+        return Claim(Status.ERROR, message=f"scaling would lose {lost}")
+    return factors.claim(_run(name, case.model, factors.form, case.classification, limits))
 
 
 def _run(
@@ -780,8 +719,6 @@ def _run(
             return run(form, classification, limits)
         case "highs":
             return highs.run(form, classification, limits)
-        case "clarabel" if form.nonlinear:
-            return exponential_cones.run(form, limits)
         case "clarabel":
             return clarabel.run(form, classification, limits)
         case "scs":
@@ -797,40 +734,23 @@ def _run(
     return pyomo_interface.run(name, model, form, limits)
 
 
-def _remaining(limits: Limits, spent: float) -> Limits | None:
-    """Limits with the time that is left; None when there is none."""
-    if limits.time_limit is None:
-        return limits
-    left = limits.time_limit - spent
-    return replace(limits, time_limit=left) if left > SHORTEST else None
-
-
-def _is_settled(found: Certified, claim: Claim, attempt: Attempt) -> bool:
-    stopped = claim.status is Status.INTERRUPTED or "interrupted" in claim.message
-    if stopped or found.certificate.verdict is not Verdict.NOT_CERTIFIED:
-        return True
-    # A claim that was refuted (status error) settles nothing.
-    return found.x is None and attempt.certain and found.status is not Status.ERROR
-
-
-def _is_better(found: Certified, best: Certified) -> bool:
+def _is_better(new: Certified, best: Certified) -> bool:
     """Whether a later result replaces an earlier one; one without a point is replaced at a tie."""
-    own, other = standing(found), standing(best)
+    own, other = standing(new), standing(best)
     return own > other or (own == other and best.x is None)
 
 
-def standing(found: Certified) -> tuple[int, bool, float]:
+def standing(certified: Certified) -> tuple[int, bool, float]:
     """Order of results: by verdict, feasible, then by the proven gap."""
-    certificate = found.certificate
+    certificate = certified.certificate
     gap = np.inf if certificate.gap is None else certificate.gap
     rank = -list(Verdict).index(certificate.verdict)
-    return rank, found.objective is not None, -gap
+    return rank, certified.objective is not None, -gap
 
 
-# --- A second solver asked about the same model: what it claims, held against the first ----------
-# Two claims are no proof: agreement is recorded and changes no verdict. What can change one is a
-# better point, a better bound of our own from the second solver's multipliers, or a contradiction,
-# which is named and leaves neither claim standing.
+# --- A second solver's opinion of the same model -------------------------------------------------
+# Agreement changes no verdict; a better point, a better bound proven from the second solver's
+# multipliers, or a contradiction, which is named, does.
 
 
 _NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -844,54 +764,36 @@ def second_choice(
     *,
     timed: bool,
 ) -> ChosenSolver:
-    """Look the second solver up and check that it can take the model, before anything is solved.
-
-    Parameters
-    ----------
-    first : ChosenSolver, optional
-        Where one was named.
-
-    Raises
-    ------
-    ValueError
-        "auto", an unknown name, or the first solver again.
-    ProblemClassError, SizeLimitError, NumberError, SolverNotInstalledError
-        As for the first solver.
-    """
+    """Look the second solver up and check that it can take the model, before anything is solved."""
     if name == "auto":
         raise ValueError("second_solver: name a solver; auto is for the first one")
-    found = choose(name, classification.problem_class, form, timed=timed)
-    if first is not None and found.info.name == first.info.name:
+    second = choose(name, classification.problem_class, form, timed=timed)
+    if first is not None and second.info.name == first.info.name:
         raise ValueError(
             f"second_solver: {name} is the first solver already; name another one for a second "
             "opinion"
         )
-    return found
+    return second
 
 
 def with_second_opinion(
     first: ChosenSolver, second: ChosenSolver, case: Case, outcome: Outcome
 ) -> Outcome:
-    """The outcome of the first solver after the second one was heard.
-
-    The facts of the certificate say what the second one claims (result.py). A better
-    point is kept, the better of two proven bounds too.
-    """
+    """The first solver's outcome with the second's claim as facts, the better point and bound."""
     # Option names are the first solver's own.
     case = replace(case, limits=replace(case.limits, options={}))
     other = run_attempts(second, case, automatic=False)
-    found = other.found
-    said = _contradiction(first.info, second.info, case, outcome, other)
-    facts = _facts(second, case, other) | {"second_agrees": not said}
-    kept = other if _replaces(case, found, outcome.found) else outcome
-    final = _joined(case, kept.found, outcome.found, found)
-    if said and final.certificate.verdict is not Verdict.CERTIFIED:
-        refused = replace(final.certificate, verdict=Verdict.NOT_CERTIFIED, reason=said)
+    conflict = _contradiction(first.info, second.info, case, outcome, other)
+    facts = _facts(second, case, other) | {"second_agrees": not conflict}
+    kept = other if _replaces(case, other.found, outcome.found) else outcome
+    final = _joined(case, kept.found, outcome.found, other.found)
+    if conflict and final.certificate.verdict is not Verdict.CERTIFIED:
+        refused = replace(final.certificate, verdict=Verdict.NOT_CERTIFIED, reason=conflict)
         status = Status.INACCURATE if final.status is Status.OPTIMAL else final.status
         final = replace(final, status=status, certificate=refused)
-    words = said or f"{second.info.name} agrees"
+    message = conflict or f"{second.info.name} agrees"
     if kept is other:
-        words += f"; the point is that of {second.info.name}"
+        message += f"; the point is that of {second.info.name}"
     certificate = replace(
         final.certificate,
         facts={**final.certificate.facts, **facts},
@@ -900,7 +802,7 @@ def with_second_opinion(
     claim = replace(
         kept.claim,
         bound=outcome.claim.bound,
-        message=f"{outcome.claim.message}; {words}",
+        message=f"{outcome.claim.message}; {message}",
         version=outcome.claim.version,
         log=outcome.claim.log,
     )
@@ -908,58 +810,61 @@ def with_second_opinion(
 
 
 def beside_ours(second: ChosenSolver, case: Case, result: SolveResult) -> SolveResult:
-    """What a method of ours found, with what a solver claims of the same model."""
+    """The result of a method of ours, with what a solver claims of the same model."""
     limits = replace(case.limits.without(result.seconds), options={})
     other = run_attempts(second, replace(case, limits=limits), automatic=False)
-    said, facts = _against_ours(second.info, case, result, other), _facts(second, case, other)
-    certificate = result.certificate
-    status = result.status
-    if said and not certificate.verdict.closed:
-        certificate = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=said)
+    conflict, facts = _against_ours(second.info, case, result, other), _facts(second, case, other)
+    certificate, status = result.certificate, result.status
+    if conflict and not certificate.verdict.closed:
+        certificate = replace(certificate, verdict=Verdict.NOT_CERTIFIED, reason=conflict)
         status = Status.INACCURATE if status is Status.OPTIMAL else status
-    facts = {**certificate.facts, **facts, "second_agrees": not said}
+    facts = {**certificate.facts, **facts, "second_agrees": not conflict}
     return replace(
         result,
         status=status,
         certificate=replace(certificate, facts=facts),
-        message=f"{result.message}; {said or f'{second.info.name} agrees'}",
+        message=f"{result.message}; {conflict or f'{second.info.name} agrees'}",
     )
+
+
+def _refuted(solver: SolverInfo, claim: Claim, value: float | None, case: Case) -> str:
+    """What of a solver's claim cannot be true beside a feasible point of this value."""
+    if value is None:
+        return ""
+    if claim.status in _NO_OPTIMUM:
+        return f"{solver.name} says {claim.status}, and there is a feasible point"
+    allowed = solver.tolerance_for(case.classification.problem_class) * case.scale(value)
+    if claim.bound is None or claim.bound <= value + allowed:
+        return ""
+    bound, value = case.form.sense * claim.bound, case.form.sense * value
+    return f"{solver.name} claims the bound {bound:.9g}, and a feasible point has {value:.9g}"
 
 
 def _against_ours(info: SolverInfo, case: Case, result: SolveResult, other: Outcome) -> str:
     """What of a solver's claim cannot be true beside a point and a bound of ours."""
-    sign, name, found = case.form.sense, info.name, other.found
-    if result.objective is not None and other.claim.status in _NO_OPTIMUM:
-        return f"{name} says {other.claim.status}, and there is a feasible point"
-    if found.objective is not None and result.status is Status.INFEASIBLE:
-        return f"{name} has a point of {sign * found.objective:.9g}, and the model has none"
-    kind, bound = case.classification.problem_class, other.claim.bound
-    if result.objective is not None and bound is not None:
-        value = sign * result.objective
-        if bound > value + info.tolerance_for(kind) * case.scale(value):
-            return (
-                f"{name} claims the bound {sign * bound:.9g}, and a feasible point has "
-                f"{result.objective:.9g}"
-            )
-    if found.objective is not None and result.bound is not None:
-        below = sign * result.bound - info.tolerance_for(kind) * case.scale(found.objective)
-        if found.objective < below:
-            return (
-                f"{name} ends at {sign * found.objective:.9g}, and {result.bound:.9g} is a proven "
-                "bound"
-            )
+    sign, kind = case.form.sense, case.classification.problem_class
+    value = None if result.objective is None else sign * result.objective
+    conflict = _refuted(info, other.claim, value, case)
+    theirs = other.found.objective
+    if conflict or theirs is None:
+        return conflict
+    if result.status is Status.INFEASIBLE:
+        return f"{info.name} has a point of {sign * theirs:.9g}, and the model has none"
+    allowed = info.tolerance_for(kind) * case.scale(theirs)
+    if result.bound is not None and theirs < sign * result.bound - allowed:
+        return f"{info.name} ends at {sign * theirs:.9g}, and {result.bound:.9g} is a proven bound"
     return ""
 
 
 def _facts(second: ChosenSolver, case: Case, other: Outcome) -> dict[str, Any]:
     """What the second solver claims, under the names of result.py."""
-    found, sign = other.found, case.form.sense
+    sign, objective, bound = case.form.sense, other.found.objective, other.claim.bound
     return {
         "second_solver": second.info.name,
         "second_version": other.claim.version or second.info.version,
-        "second_status": str(found.status),
-        "second_objective": None if found.objective is None else sign * found.objective,
-        "second_bound": None if other.claim.bound is None else sign * other.claim.bound,
+        "second_status": str(other.found.status),
+        "second_objective": None if objective is None else sign * objective,
+        "second_bound": None if bound is None else sign * bound,
     }
 
 
@@ -983,9 +888,11 @@ def _joined(case: Case, kept: Certified, one: Certified, other: Certified) -> Ce
     better = one if lower is one.lower else other
     judgement = case.judged(kept.point, lower)
     certificate = replace(
-        kept.certificate, bound=better.certificate.bound,
-        bound_method=better.certificate.bound_method, gap=judgement.gap,
-    )  # fmt: skip
+        kept.certificate,
+        bound=better.certificate.bound,
+        bound_method=better.certificate.bound_method,
+        gap=judgement.gap,
+    )
     if judgement.verdict is Verdict.NOT_CERTIFIED:
         return replace(kept, lower=lower, certificate=certificate)
     certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
@@ -997,69 +904,41 @@ def _contradiction(
 ) -> str:
     """What of the two claims cannot both be true; an empty string when nothing is."""
     f, g = one.found.objective, other.found.objective
-    pairs = ((first, one, other, g), (second, other, one, f))
-    for solver, claims, opposite, value in pairs:
-        if claims.claim.status in _NO_OPTIMUM and opposite.found.objective is not None:
-            return f"{solver.name} says {claims.claim.status}, and there is a feasible point"
-        if value is None:
-            continue
-        allowed = solver.tolerance_for(case.classification.problem_class) * case.scale(value)
-        bound = claims.claim.bound
-        if bound is not None and bound > value + allowed:
-            shown = (case.form.sense * bound, case.form.sense * value)
-            return (
-                f"{solver.name} claims the bound {shown[0]:.9g}, and a feasible point has "
-                f"{shown[1]:.9g}"
-            )
-    if f is None or g is None or not _both_optimal(one, other):
-        return ""
-    kind = case.classification.problem_class
+    conflict = _refuted(first, one.claim, g, case) or _refuted(second, other.claim, f, case)
+    optimal = one.claim.status is other.claim.status is Status.OPTIMAL
+    if conflict or f is None or g is None or not optimal:
+        return conflict
+    kind, sign = case.classification.problem_class, case.form.sense
     allowed = (first.tolerance_for(kind) + second.tolerance_for(kind)) * case.scale(min(f, g))
     if abs(f - g) <= allowed:
         return ""
-    shown = (case.form.sense * f, case.form.sense * g)
-    return f"{first.name} ends at {shown[0]:.9g} and {second.name} at {shown[1]:.9g}"
+    return f"{first.name} ends at {sign * f:.9g} and {second.name} at {sign * g:.9g}"
 
 
-def _both_optimal(one: Outcome, other: Outcome) -> bool:
-    return all(outcome.claim.status is Status.OPTIMAL for outcome in (one, other))
-
-
-# --- Models that have no variable left, all being fixed: a constant, if their rows hold ----------
-# Solvers end in errors there, or say nothing. What a claim here is worth is decided as for theirs.
+# --- Models without a free variable: solvers end in errors there, so the claim is ours -----------
 
 
 NO_VARIABLE_WORDS = "no variable is left, so that no solver was asked"
 
 
 def by_its_constants(case: Case) -> Outcome:
-    """What there is to say of a model without variables."""
-    claim = _claim(case.form)
+    """The only point of a model without variables, or a row that it violates."""
+    form, none = case.form, np.zeros(0)
+    names, cones = [], {}
+    above, below = form.row_lower > 0, form.row_upper < 0
+    rows = above.astype(np.float64) - below
+    names += [form.rows.name(int(k)) for k in np.flatnonzero(above | below)[:1]]
+    for row in form.psd:
+        values, vectors = np.linalg.eigh(unpack(row.g * triangle_scale(row.order)))
+        negative = values[0] < 0  # then v v' separates for its eigenvector v
+        cones[id(row.data)] = negative * np.outer(vectors[:, 0], vectors[:, 0])
+        names += [row.data.name] if negative else []
+    duals = Multipliers(rows, none, cones)
+    claim = Claim(Status.OPTIMAL, x=none, duals=duals, message=NO_VARIABLE_WORDS)
+    if names:
+        message = f"{NO_VARIABLE_WORDS}: row {names[0]} does not hold"
+        claim = Claim(Status.INFEASIBLE, message=message, farkas=duals)
     return Outcome(claim, certify(case, claim), "", 0.0)
-
-
-def _claim(form: StandardForm) -> Claim:
-    """The only point there is, or the row that it misses."""
-    none = np.zeros(0)
-    cones = {id(row.data): _against(row) for row in form.psd}
-    missed = (form.row_lower > 0) | (form.row_upper < 0)
-    rows = (form.row_lower > 0).astype(np.float64) - (form.row_upper < 0)
-    if missed.any() or any(z.any() for z in cones.values()):
-        names = [form.rows[int(k)].name for k in np.flatnonzero(missed)[:1]]
-        names += [row.data.name for row in form.psd if cones[id(row.data)].any()]
-        words = f"{NO_VARIABLE_WORDS}: row {names[0]} does not hold"
-        return Claim(Status.INFEASIBLE, message=words, farkas=Multipliers(rows, none, cones))
-    nothing = Multipliers(np.zeros(len(rows)), none, {key: 0 * z for key, z in cones.items()})
-    return Claim(Status.OPTIMAL, x=none, duals=nothing, message=NO_VARIABLE_WORDS)
-
-
-def _against(row: PsdRow) -> np.ndarray:
-    """v v' for a direction v in which a constant matrix is negative; 0 where there is none."""
-    matrix = unpack(row.g * scale_of(row.order))
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] >= 0:
-        return np.zeros_like(matrix)
-    return np.outer(vectors[:, 0], vectors[:, 0])
 
 
 # --- Warm starts: what of a result a model takes, and which solver looks at it -------------------
@@ -1068,15 +947,7 @@ def _against(row: PsdRow) -> np.ndarray:
 def start_values(
     model: pyo.ConcreteModel, start: Mapping[str, ArrayLike] | SolveResult | None
 ) -> Mapping[str, ArrayLike]:
-    """Arrays by variable name; of a result those that fit variables of the model.
-
-    Raises
-    ------
-    TypeError
-        Neither a mapping nor a result.
-    ValueError
-        A result none of whose variables the model has.
-    """
+    """Arrays by variable name; of a result those that fit variables of the model."""
     if start is None or isinstance(start, Mapping):
         return start or {}
     if not isinstance(start, SolveResult):
@@ -1084,26 +955,20 @@ def start_values(
             "warm_start must be a result of solve() or arrays by variable name, "
             f"got {type(start).__name__}"
         )
-    found = {}
+    values = {}
     for name, array in start.values.items():
         component = model.find_component(name)
         is_variable = component is not None and component.ctype is pyo.Var
         if is_variable and len(flat(component, array)) == len(component):
-            found[name] = array
-    if not found:
-        held = ", ".join(start.values) or "none"
-        raise ValueError(f"warm_start: the model has no variable of the result's ({held})")
-    return found
+            values[name] = array
+    if not values:
+        names = ", ".join(start.values) or "none"
+        raise ValueError(f"warm_start: the model has no variable of the result's ({names})")
+    return values
 
 
 def told_of_start(result: SolveResult, form: StandardForm, method: str = "") -> SolveResult:
-    """The result, with a sentence where nobody has looked at the warm start.
-
-    Parameters
-    ----------
-    method : str
-        Of ours, where one has found the result: they start by themselves.
-    """
+    """The result, with a sentence where neither the solver nor a method of ours takes a start."""
     whole, name = bool(form.integer.any()), result.solver
     if not method and (name not in SOLVERS or (whole and name in TAKE_STARTS)):
         return result
@@ -1111,5 +976,5 @@ def told_of_start(result: SolveResult, form: StandardForm, method: str = "") -> 
         why = f"method {method} takes none"
     else:
         why = f"{name} takes none" if whole else "solvers take one of integer variables only"
-    said = f"the warm start had no effect: {why}"
-    return replace(result, message=f"{result.message}; {said}" if result.message else said)
+    note = f"the warm start had no effect: {why}"
+    return replace(result, message=f"{result.message}; {note}" if result.message else note)

@@ -33,17 +33,19 @@ CUTS = "hull_cuts"
 def cut_towards_hull(model: pyo.ConcreteModel) -> None:
     """Replace disjunctions by their big-M rows and cuts of their hull relaxation, in place.
 
-    The cuts come from convex separation problems that a solver ends with an error of its own. Each
-    is a linear row over variables that the hull relaxation has too, so its least (or largest)
-    value over that linear relaxation, a proven bound, is the side it gets; a cut without a bound
-    is left out.
-
-    Raises
-    ------
-    SolverNotInstalledError
-        Without ipopt and without Clarabel, one of which solves the separation problems.
+    The separation problems are solved with rounding. So the side of each cut becomes its proven
+    bound over the linear hull relaxation; a cut without one is left out.
     """
-    helper = _separating_solver()
+    if pyo.SolverFactory("ipopt").available(exception_flag=False):
+        helper = "ipopt"
+    elif SOLVERS["clarabel"].installed:
+        helper = "clarabel"
+        register()
+    else:
+        raise SolverNotInstalledError(
+            "transformation=cuttingplane needs ipopt or clarabel for its separation problems; "
+            "bigm and hull need neither"
+        )
     hull = pyo.TransformationFactory("gdp.hull").create_using(model)
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(hull)
     hull.origin = None  # a model of its own: nothing of the formulation is asked of it
@@ -56,27 +58,6 @@ def cut_towards_hull(model: pyo.ConcreteModel) -> None:
         _prove(hull, cuts, k)
 
 
-def _separating_solver() -> str:
-    if pyo.SolverFactory("ipopt").available(exception_flag=False):
-        return "ipopt"
-    if SOLVERS["clarabel"].installed:
-        register()
-        return "clarabel"
-    raise SolverNotInstalledError(
-        "transformation=cuttingplane needs ipopt or clarabel for its separation problems; "
-        "bigm and hull need neither"
-    )
-
-
-def _proven_bound(model: pyo.ConcreteModel) -> float | None:
-    """Bound on the optimum of a linear program, in the model's own sense."""
-    form = standard_form(model)
-    case = Case(model, Subject(form), None, Limits())
-    choice = choose("auto", case.classification.problem_class, form)
-    bound = run_attempts(choice, case, automatic=True).found.certificate.bound
-    return None if bound is None else form.sense * bound
-
-
 def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
     """Move the side of a cut to where it is proven, or delete the cut."""
     low, body, high = cuts[k].to_bounded_expression(evaluate_bounds=True)
@@ -87,11 +68,14 @@ def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
     pairs = zip(terms.linear_coefs, terms.linear_vars, strict=True)
     same = sum(a * hull.find_component(x.name) for a, x in pairs)
     hull.cut = pyo.Objective(expr=same, sense=sense)
-    bound = _proven_bound(hull)
+    form = standard_form(hull)
+    case = Case(hull, Subject(form), None, Limits())
+    choice = choose("auto", case.classification.problem_class, form)
+    bound = run_attempts(choice, case, automatic=True).found.certificate.bound
     if bound is None:
         del cuts[k]
         return
-    bound += terms.constant
+    bound = form.sense * bound + terms.constant
     side = min(low, bound) if low is not None else max(high, bound)
     written = body >= side if low is not None else body <= side
     cuts[k].set_value(written)
@@ -146,9 +130,9 @@ def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
     try:
         pyo.TransformationFactory(f"gdp.{method}").apply_to(copy, **options)
     except GDP_Error as why:
-        told = str(why).partition("\n")[0].rstrip(".")
+        message = str(why).partition("\n")[0].rstrip(".")
         raise ValueError(
-            _unlimited_row(model) or f"gdp.{method} refuses the model: {told}"
+            _unlimited_row(model) or f"gdp.{method} refuses the model: {message}"
         ) from why
     return copy
 
@@ -172,10 +156,10 @@ def _unlimited_row(model: pyo.ConcreteModel) -> str:
                 for side, end in (("lower", v.lb), ("upper", v.ub))
                 if end is None
             ]
-            said = " and ".join(missing[:2]) or "the bounds of its variables do not limit it"
+            reason = " and ".join(missing[:2]) or "the bounds of its variables do not limit it"
             return (
                 f"row {row.name} of Disjunction {disjunction.name} cannot be switched off, since "
-                f"{said}: give its variables bounds that some optimum meets"
+                f"{reason}: give its variables bounds that some optimum meets"
             )
     return ""
 
@@ -183,6 +167,6 @@ def _unlimited_row(model: pyo.ConcreteModel) -> str:
 def copy_values(source: pyo.ConcreteModel, target: pyo.ConcreteModel) -> None:
     """Set the variables of a model from the variables of the same names in another."""
     for variable in target.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
-        found = source.find_component(variable.name)
-        if found is not None and found.value is not None:
-            variable.set_value(found.value, skip_validation=True)
+        other = source.find_component(variable.name)
+        if other is not None and other.value is not None:
+            variable.set_value(other.value, skip_validation=True)

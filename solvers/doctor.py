@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -29,7 +30,7 @@ class Trial:
     proven : bool
         The solver called the known optimum optimal.
     reason : str
-        What happened otherwise.
+        Of a failure.
     """
 
     problem_class: ProblemClass
@@ -45,11 +46,11 @@ class SolverReport:
     Attributes
     ----------
     broken : str
-        Why its package cannot be imported although it is there; empty when it can.
+        Why an installed package cannot be imported, or an empty string.
     unlicensed : str
-        Why it finds no licence here, so that nothing was tried; empty when it needs or has one.
+        Why it finds no licence, so that nothing was tried, or an empty string.
     limits : str
-        Largest models under the licence found here.
+        Largest models under the licence here.
     """
 
     name: str
@@ -68,40 +69,30 @@ class SolverReport:
         return not self.broken and all(trial.proven for trial in self.trials)
 
 
-def _lp() -> tuple[pyo.ConcreteModel, float]:
-    """min -x - 2y, x + y <= 4, 0 <= x <= 3, 0 <= y <= 2: -6 at (2, 2)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, 2))
-    m.sum = pyo.Constraint(expr=m.x + m.y <= 4)
-    m.objective = pyo.Objective(expr=-m.x - 2 * m.y)
-    return m, -6.0
+Build = Callable[[], tuple[pyo.ConcreteModel, float]]
+Rule = Callable[[Any, Any], Any]
+BOX = (-3, 3)
 
 
-def _qp() -> tuple[pyo.ConcreteModel, float]:
-    """min x^2 + y^2, x + 2y = 5: the squared distance of the line from 0, 5 at (1, 2)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(), pyo.Var()
-    m.line = pyo.Constraint(expr=m.x + 2 * m.y == 5)
-    m.objective = pyo.Objective(expr=m.x**2 + m.y**2)
-    return m, 5.0
+def _of(
+    optimum: float, objective: Rule, row: Rule | None = None, x: Any = (None, None),
+    y: Any = (None, None), domain: Any = pyo.Reals, domain_of_y: Any = None,
+) -> Build:  # fmt: skip
+    """A model of two variables with at most one row, and its optimum."""
 
+    def build() -> tuple[pyo.ConcreteModel, float]:
+        m = pyo.ConcreteModel()
+        m.x, m.y = pyo.Var(bounds=x, within=domain), pyo.Var(bounds=y, within=domain_of_y or domain)
+        if row is not None:
+            m.row = pyo.Constraint(expr=row(m.x, m.y))
+        m.objective = pyo.Objective(expr=objective(m.x, m.y))
+        return m, optimum
 
-def _disc(square: float) -> pyo.ConcreteModel:
-    """min -x - y on the disc x^2 + y^2 <= square."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(-3, 3)), pyo.Var(bounds=(-3, 3))
-    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= square)
-    m.objective = pyo.Objective(expr=-m.x - m.y)
-    return m
-
-
-def _socp() -> tuple[pyo.ConcreteModel, float]:
-    """min -x - y on the disc of radius sqrt(2): -2 at (1, 1)."""
-    return _disc(2.0), -2.0
+    return build
 
 
 def _sdp() -> tuple[pyo.ConcreteModel, float]:
-    """min x + y, [[x, 1], [1, y]] semidefinite: x y >= 1, so 2 at (1, 1)."""
+    """[[x, 1], [1, y]] is semidefinite: x y >= 1, so 2 at (1, 1)."""
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(), pyo.Var()
     psd(m, "matrix", [[m.x], [1.0, m.y]])
@@ -109,68 +100,39 @@ def _sdp() -> tuple[pyo.ConcreteModel, float]:
     return m, 2.0
 
 
-def _milp() -> tuple[pyo.ConcreteModel, float]:
-    """A knapsack of size 4, things of value 5, 4, 3 and size 2, 3, 2: -8 with the outer two."""
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1, 2], within=pyo.Binary)
-    m.size = pyo.Constraint(expr=2 * m.x[0] + 3 * m.x[1] + 2 * m.x[2] <= 4)
-    m.objective = pyo.Objective(expr=-5 * m.x[0] - 4 * m.x[1] - 3 * m.x[2])
-    return m, -8.0
-
-
-def _miqp() -> tuple[pyo.ConcreteModel, float]:
-    """min (x - 0.5)^2 + (y - 1.75)^2, x + y <= 2, whole numbers: 0.3125 at (0, 2)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = (pyo.Var(bounds=(0, 3), within=pyo.Integers) for _ in range(2))
-    m.sum = pyo.Constraint(expr=m.x + m.y <= 2)
-    m.objective = pyo.Objective(expr=(m.x - 0.5) ** 2 + (m.y - 1.75) ** 2)
-    return m, 0.3125
-
-
-def _misocp() -> tuple[pyo.ConcreteModel, float]:
-    """min -x - y on the disc of radius sqrt(3), x whole: -1 - sqrt(2) at (1, sqrt(2))."""
-    m = _disc(3.0)
-    m.x.domain = pyo.Integers
-    return m, -1 - 2**0.5
-
-
-def _lrcp() -> tuple[pyo.ConcreteModel, float]:
-    """min x + 2y, x^2 + y^2 >= 1, 0 <= x, y <= 2: 1 at (1, 0)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2))
-    m.outside = pyo.Constraint(expr=m.x**2 + m.y**2 >= 1)
-    m.objective = pyo.Objective(expr=m.x + 2 * m.y)
-    return m, 1.0
-
-
-def _exp() -> tuple[pyo.ConcreteModel, float]:
-    """min exp(x) + exp(-x) - y, y <= 1: 1 at (0, 1)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, 1))
-    m.objective = pyo.Objective(expr=pyo.exp(m.x) + pyo.exp(-m.x) - m.y)
-    return m, 1.0
-
-
-def _nonconvex() -> tuple[pyo.ConcreteModel, float]:
-    """min x y, -1 <= x <= 1, -1 <= y <= 2: -2 at (-1, 2)."""
-    m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(-1, 2))
-    m.objective = pyo.Objective(expr=m.x * m.y)
-    return m, -2.0
-
-
-TRIALS: dict[ProblemClass, Callable[[], tuple[pyo.ConcreteModel, float]]] = {
-    ProblemClass.LP: _lp,
-    ProblemClass.QP: _qp,
-    ProblemClass.SOCP: _socp,
+TRIALS: dict[ProblemClass, Build] = {
+    # at (2, 2)
+    ProblemClass.LP: _of(-6.0, lambda x, y: -x - 2 * y, lambda x, y: x + y <= 4, (0, 3), (0, 2)),
+    # the squared distance of a line from 0, at (1, 2)
+    ProblemClass.QP: _of(5.0, lambda x, y: x**2 + y**2, lambda x, y: x + 2 * y == 5),
+    # a disc, at (1, 1)
+    ProblemClass.SOCP: _of(-2.0, lambda x, y: -x - y, lambda x, y: x**2 + y**2 <= 2, BOX, BOX),
     ProblemClass.SDP: _sdp,
-    ProblemClass.EXP: _exp,
-    ProblemClass.MILP: _milp,
-    ProblemClass.MIQP: _miqp,
-    ProblemClass.MISOCP: _misocp,
-    ProblemClass.LRCP: _lrcp,
-    ProblemClass.NONCONVEX: _nonconvex,
-}
+    # at (0, 1)
+    ProblemClass.EXP: _of(
+        1.0, lambda x, y: pyo.exp(x) + pyo.exp(-x) - y, None, (-1, 1), (0, 1)
+    ),
+    # a knapsack that takes the smaller of two things
+    ProblemClass.MILP: _of(
+        -5.0, lambda x, y: -5 * x - 4 * y, lambda x, y: 2 * x + 3 * y <= 4, domain=pyo.Binary
+    ),
+    # at (0, 2)
+    ProblemClass.MIQP: _of(
+        0.3125, lambda x, y: (x - 0.5) ** 2 + (y - 1.75) ** 2, lambda x, y: x + y <= 2,
+        (0, 3), (0, 3), pyo.Integers,
+    ),
+    # at (1, sqrt(2))
+    ProblemClass.MISOCP: _of(
+        -1 - 2**0.5, lambda x, y: -x - y, lambda x, y: x**2 + y**2 <= 3, BOX, BOX,
+        pyo.Integers, pyo.Reals,
+    ),
+    # outside of a disc, at (1, 0)
+    ProblemClass.LRCP: _of(
+        1.0, lambda x, y: x + 2 * y, lambda x, y: x**2 + y**2 >= 1, (0, 2), (0, 2)
+    ),
+    # at (-1, 2)
+    ProblemClass.NONCONVEX: _of(-2.0, lambda x, y: x * y, None, (-1, 1), (-1, 2)),
+}  # fmt: skip
 
 
 def examine(names: Iterable[str] = tuple(SOLVERS)) -> list[SolverReport]:
@@ -187,6 +149,14 @@ def _report(info: SolverInfo) -> SolverReport:
         return replace(report, install=install)
     if not info.installed:
         return report
+    limits = "no size limit"
+    if info.name == "gurobi":
+        limits += " under the licence found"
+        if gurobi_is_restricted():
+            limits = (
+                "at most 2000 variables and 2000 rows; 200 variables where anything is quadratic "
+                "(restricted licence of the wheel)"
+            )
     unlicensed = info.unlicensed()
     classes = [c for c in TRIALS if not unlicensed and c in info.classes]
     return replace(
@@ -194,7 +164,7 @@ def _report(info: SolverInfo) -> SolverReport:
         version=info.version,
         unlicensed=unlicensed,
         trials=tuple(attempt(info.name, problem_class) for problem_class in classes),
-        limits=_limits(info),
+        limits=limits,
     )
 
 
@@ -210,18 +180,6 @@ def attempt(name: str, problem_class: ProblemClass) -> Trial:
     right = result.objective is not None and abs(result.objective - optimum) <= TOLERANCE
     if right and result.status is Status.OPTIMAL:
         return Trial(problem_class, True, result.seconds)
-    found = "no point" if result.objective is None else f"{result.objective:.9g}"
-    reason = f"{result.status} with {found} where {optimum:.9g} is optimal; {result.message}"
+    value = "no point" if result.objective is None else f"{result.objective:.9g}"
+    reason = f"{result.status} with {value} where {optimum:.9g} is optimal; {result.message}"
     return Trial(problem_class, False, result.seconds, reason)
-
-
-def _limits(info: SolverInfo) -> str:
-    """Size limits under the licence found here, in words."""
-    if info.name != "gurobi":
-        return "no size limit"
-    if not gurobi_is_restricted():
-        return "no size limit under the licence found"
-    return (
-        "at most 2000 variables and 2000 rows; 200 variables where anything is quadratic "
-        "(restricted licence of the wheel)"
-    )

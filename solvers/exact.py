@@ -27,14 +27,7 @@ LIMB = 20  # bits of a part of a coefficient: 2,000 products of such parts add u
 
 @dataclass(frozen=True)
 class Dyadic:
-    """Finite floats as integers times one power of two.
-
-    Attributes
-    ----------
-    integers : list of int
-    exponent : int
-        Number k is integers[k] * 2**exponent.
-    """
+    """Finite floats: number k is integers[k] * 2**exponent."""
 
     integers: list[int]
     exponent: int
@@ -45,13 +38,7 @@ class Dyadic:
 
 
 def dyadic(values: Array) -> Dyadic:
-    """Exact integers of finite floats.
-
-    Raises
-    ------
-    ValueError
-        A number is NaN or infinite.
-    """
+    """Exact integers of finite floats; ValueError for others."""
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
         raise ValueError("only finite numbers have an exact value")
@@ -110,33 +97,27 @@ def solve_exactly(
 ) -> list[Fraction] | None:
     """Solution of an integer system with at least as many equations as unknowns.
 
-    Small systems are eliminated, larger ones solved modulo powers of a prime, which needs
-    O(k^3) small operations for k unknowns in place of O(k^3) operations on numbers of O(k) words.
-
-    Returns
-    -------
-    list of Fraction or None
-        None when the unknowns are not determined or the equations contradict one another; for
-        large systems also, once in 2^31, where the prime divides a determinant.
+    Larger systems are solved modulo powers of a prime: O(k^3) small operations for k unknowns.
+    None without a unique solution, and once in 2^31 where the prime divides a determinant.
     """
     common = math.lcm(*(b.denominator for b in right))
     whole = [int(b * common) for b in right]
     unknowns = len(matrix[0]) if matrix else 0
     way = _by_lifting if unknowns > ELIMINATED else _by_elimination
-    found = way(matrix, whole)
-    if found is None:
+    solution = way(matrix, whole)
+    if solution is None:
         return None
-    numerators, denominator = found
+    numerators, denominator = solution
     return [Fraction(x, denominator * common) for x in numerators]
 
 
 def _by_elimination(
     matrix: Sequence[Sequence[int]], right: Sequence[int]
 ) -> tuple[list[int], int] | None:
-    """Numerators and their denominator, by fraction-free Gauss-Jordan elimination.
+    """Numerators and their denominator, by fraction-free elimination.
 
-    Every division is exact (Bareiss, Sylvester's identity and multistep integer-preserving
-    Gaussian elimination, Mathematics of Computation 22, 1968).
+    Bareiss, Sylvester's identity and multistep integer-preserving Gaussian elimination,
+    Mathematics of Computation 22 (1968).
     """
     rows = [[*line, b] for line, b in zip(matrix, right, strict=True)]
     unknowns = len(matrix[0]) if matrix else 0
@@ -160,13 +141,10 @@ def _by_elimination(
 def _by_lifting(
     matrix: Sequence[Sequence[int]], right: Sequence[int]
 ) -> tuple[list[int], int] | None:
-    """Numerators and their denominator, from the solution modulo a high power of a prime.
+    """Numerators and their denominator, lifted modulo powers of a prime; all equations are checked.
 
-    A solution that is returned satisfies every equation: they are all checked. None where the
-    system is singular modulo the prime, or has no solution.
-
-    After Dixon, Exact solution of linear equations using p-adic expansions (Numerische Mathematik
-    40, 1982).
+    Dixon, Exact solution of linear equations using p-adic expansions, Numerische Mathematik 40
+    (1982).
     """
     modular = _inverse_modulo(matrix)
     if modular is None:
@@ -239,11 +217,11 @@ def _product(matrix: Array, residues: NDArray[np.int64]) -> NDArray[np.int64]:
 def _limbs(rows: Sequence[Sequence[int]]) -> list[NDArray[np.int64]]:
     """Matrices of LIMB bits each, lowest first, the last one with the sign."""
     rest = np.array([list(line) for line in rows], dtype=object)
-    found: list[NDArray[np.int64]] = []
+    limbs: list[NDArray[np.int64]] = []
     while True:
         if int(np.abs(rest).max()) < 1 << LIMB:
-            return [*found, rest.astype(np.int64)]
-        found.append((rest & ((1 << LIMB) - 1)).astype(np.int64))
+            return [*limbs, rest.astype(np.int64)]
+        limbs.append((rest & ((1 << LIMB) - 1)).astype(np.int64))
         rest = rest >> LIMB
 
 

@@ -43,10 +43,8 @@ from tightmargin.solvers.result import Certificate, SolveResult, versions
 from tightmargin.solvers.solve import solve
 
 # --- The child's side of an isolated solve, and how models and results travel --------------------
-# The child is an interpreter of its own and no process of multiprocessing, whose spawn runs a
-# script without a guard once more and fails, is refused to the workers of a pool, and leaves a
-# process that tracks resources.
-
+# No process of multiprocessing: spawn runs a script without a guard once more, is refused to the
+# workers of a pool, and leaves a process that tracks resources.
 
 Snapshot = Mapping[str, "list[Any] | NDArray[np.float64]"]
 
@@ -55,35 +53,18 @@ ALIVE = 1.0  # seconds between two looks at whether the parent is still there
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What the child is asked to do.
-
-    Attributes
-    ----------
-    settings : mapping
-        Arguments of solve() besides the model.
-    setup : callable() or None
-    memory_limit : int or None
-        Bytes beyond those in use when the request has been read.
-    registering : tuple of str
-        Modules to import, so that methods are known there that are known here.
-    """
+    """What the child is to do."""
 
     model: pyo.ConcreteModel
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # arguments of solve() besides the model
     setup: Callable[[], None] | None = None
-    memory_limit: int | None = None
-    registering: tuple[str, ...] = ()
+    memory_limit: int | None = None  # bytes beyond those in use when the request has been read
+    registering: tuple[str, ...] = ()  # modules that register methods when they are imported
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came of it: a result, or an error to be raised again.
-
-    Attributes
-    ----------
-    values : mapping
-        What the variables of the model hold after the solve.
-    """
+    """A result or an error to be raised again, and the values of the variables after the solve."""
 
     result: SolveResult | None = None
     error: BaseException | None = None
@@ -176,8 +157,8 @@ def _end_with(parent: int) -> None:
 def _answer(sent: bytes) -> Answer:
     try:
         request: Request = pickle.loads(sent)
-    except Exception as error:  # whatever the model refers to is not to be found here
-        return Answer(error=_told(error))
+    except Exception as error:  # something that the model refers to is missing here
+        return Answer(error=_with_traceback(error))
     try:
         for module in request.registering:
             importlib.import_module(module)
@@ -186,13 +167,13 @@ def _answer(sent: bytes) -> Answer:
         with _limited_memory(request.memory_limit):
             result = solve(request.model, **request.settings)
     except MemoryError as error:
-        return Answer(error=_told(error))
+        return Answer(error=_with_traceback(error))
     except (Exception, KeyboardInterrupt) as error:
-        return Answer(error=_told(error), values=snapshot(request.model))
+        return Answer(error=_with_traceback(error), values=snapshot(request.model))
     return Answer(result, values=snapshot(request.model))
 
 
-def _told(error: BaseException) -> BaseException:
+def _with_traceback(error: BaseException) -> BaseException:
     """The error with its traceback, which would not travel."""
     error.add_note("".join(traceback.format_exception(error)).rstrip())
     return error
@@ -292,20 +273,18 @@ def solve_isolated(
     >>> tm.solve_isolated(tm.c_svc(data, C=1.0), time_limit=60.0).certificate.verdict.value
     'CERTIFIED'
     """
-    asked = {"solver": solver, "time_limit": time_limit, **settings}
-    inspect.signature(solve).bind(model, **asked)
+    settings |= {"solver": solver, "time_limit": time_limit}
+    inspect.signature(solve).bind(model, **settings)
     limit = checked_limits(time_limit).time_limit
     _positive("grace", grace)
-    if deadline is not None:
-        _positive("deadline", deadline)
-    elif limit is not None:
+    _positive("deadline", 1.0 if deadline is None else deadline)
+    _positive("memory_limit", 1 if memory_limit is None else memory_limit)
+    if deadline is None and limit is not None:
         deadline = limit + grace
-    if memory_limit is not None:
-        _positive("memory_limit", memory_limit)
-        if sys.platform != "linux":
-            raise ValueError("memory_limit is kept on Linux only: leave it out")
+    if memory_limit is not None and sys.platform != "linux":
+        raise ValueError("memory_limit is kept on Linux only: leave it out")
     try:
-        request = packed(Request(model, asked, setup, memory_limit, registering_modules()))
+        request = packed(Request(model, settings, setup, memory_limit, registering_modules()))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise ValueError(f"the model does not travel to another process: {error}") from error
     started = time.perf_counter()
@@ -315,17 +294,42 @@ def solve_isolated(
     if answer is None:
         if child.code == -signal.SIGINT and finished.interrupted:
             raise KeyboardInterrupt
-        status, told = child.verdict(memory_limit)
+        status, message = child.verdict(memory_limit)
     elif isinstance(answer.error, MemoryError) and memory_limit is not None:
         status = Status.ERROR
-        told = f"the solve asked for more than memory_limit={memory_limit} bytes"
+        message = f"the solve asked for more than memory_limit={memory_limit} bytes"
     else:
         load_snapshot(model, answer.values)
         if answer.result is not None:
             return answer.result
         assert answer.error is not None
         raise answer.error
-    return _without_answer(model, asked, time.perf_counter() - started, status, told)
+
+    # Without an answer: reading the model may be what the child died of, so that its class is that
+    # of the catalogue.
+    origin = getattr(model, "origin", None)
+    known = str(CATALOGUE[origin.entry].problem_class) if isinstance(origin, Origin) else ""
+    names = [name for kind, order in ORDER.items() if kind == known for name in order]
+    others = [n for n in names if n != solver and SOLVERS[n].free and SOLVERS[n].installed]
+    if others:
+        message += f"; solvers that take such models are {', '.join(others)}"
+    kept = {"options", "threads", "seed", "time_limit"}
+    return SolveResult(
+        status=status,
+        objective=None,
+        bound=None,
+        values={},
+        duals={},
+        certificate=Certificate(Verdict.NOT_CERTIFIED, message),
+        solver=solver,
+        version=SOLVERS[solver].version if solver in SOLVERS else "",
+        seconds=time.perf_counter() - started,
+        message=message,
+        problem_class=known,
+        versions=versions(),
+        **{name: value for name, value in settings.items() if name in kept and value is not None},
+        **describe(model),
+    )
 
 
 def _positive(argument: str, value: Any) -> None:
@@ -335,20 +339,13 @@ def _positive(argument: str, value: Any) -> None:
 
 
 class _Child:
-    """A process that solves one model.
-
-    Attributes
-    ----------
-    why : str
-        "deadline" or "grace" when it was ended from here.
-    code : int
-        Its exit code, negative for the signal that ended it.
-    """
+    """A process that solves one model."""
 
     def __init__(self, request: bytes, deadline: float | None, grace: float) -> None:
         self.request, self.deadline, self.grace = request, deadline, grace
         self.pressed_at: float | None = None
-        self.why, self.code = "", 0
+        self.why = ""  # "deadline" or "grace" when it was ended from here
+        self.code = 0  # its exit code, negative for the signal that ended it
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self) -> Finished[Answer | None]:
@@ -412,63 +409,21 @@ class _Child:
     def verdict(self, memory_limit: int | None) -> tuple[Status, str]:
         """Status and sentence for a child that ended without an answer."""
         if self.why == "deadline":
-            told = f"no answer within the deadline of {self.deadline:g} s: the process was ended"
-            return Status.LIMIT_NO_SOLUTION, told
+            message = f"no answer within the deadline of {self.deadline:g} s: the process was ended"
+            return Status.LIMIT_NO_SOLUTION, message
         if self.why == "grace":
-            told = f"interrupted, and no answer within {self.grace:g} s: the process was ended"
-            return Status.INTERRUPTED, told
+            message = f"interrupted, and no answer within {self.grace:g} s: the process was ended"
+            return Status.INTERRUPTED, message
         if self.code >= 0:
-            told = f"the process ended with exit code {self.code} and without a result"
-            return Status.ERROR, told
+            message = f"the process ended with exit code {self.code} and without a result"
+            return Status.ERROR, message
         try:
             name = f"signal {-self.code} ({signal.Signals(-self.code).name})"
         except ValueError:  # a real-time signal has no name
             name = f"signal {-self.code}"
-        told = f"the process was killed by {name}"
+        message = f"the process was killed by {name}"
         if self.code == -signal.SIGKILL:
-            told += ", by somebody or by the system when memory ran out"
+            message += ", by somebody or by the system when memory ran out"
         elif memory_limit is not None:
-            told += f"; a solver that is refused memory may end so, and memory_limit={memory_limit}"
-        return Status.ERROR, told
-
-
-def _without_answer(
-    model: pyo.ConcreteModel,
-    asked: dict[str, Any],
-    seconds: float,
-    status: Status,
-    told: str,
-) -> SolveResult:
-    """Result of a child that had none: nothing is known but how it ended."""
-    solver, kept = str(asked["solver"]), {"options", "threads", "seed", "time_limit"}
-    others = _others(model, solver)
-    told += f"; solvers that take such models are {', '.join(others)}" if others else ""
-    return SolveResult(
-        status=status,
-        objective=None,
-        bound=None,
-        values={},
-        duals={},
-        certificate=Certificate(Verdict.NOT_CERTIFIED, told),
-        solver=solver,
-        version=SOLVERS[solver].version if solver in SOLVERS else "",
-        seconds=seconds,
-        message=told,
-        problem_class=_class_of(model),
-        versions=versions(),
-        **{name: value for name, value in asked.items() if name in kept and value is not None},
-        **describe(model),
-    )
-
-
-def _class_of(model: pyo.ConcreteModel) -> str:
-    """Class by the catalogue: reading the model may be what the child died of."""
-    origin = getattr(model, "origin", None)
-    return str(CATALOGUE[origin.entry].problem_class) if isinstance(origin, Origin) else ""
-
-
-def _others(model: pyo.ConcreteModel, solver: str) -> list[str]:
-    """Free solvers of the same class that are installed here."""
-    known = _class_of(model)
-    names = [name for kind, order in ORDER.items() if kind == known for name in order]
-    return [n for n in names if n != solver and SOLVERS[n].free and SOLVERS[n].installed]
+            message += f"; refused memory may be why, and memory_limit={memory_limit}"
+        return Status.ERROR, message

@@ -2,8 +2,8 @@
 
     live = LiveLP(model)
     while True:
-        found = live.resolve()
-        g, side = separate(found["w"])
+        solution = live.resolve()
+        g, side = separate(solution["w"])
         live.add_cut({"w": g}, upper=side)
 
 The program runs in HiGHS as it is, or as its explicit dual (model/dual.py), where a cut
@@ -13,13 +13,10 @@ is a column: the caller sees the same rows, columns and numbers either way.
 from __future__ import annotations
 
 import math
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import current_thread, main_thread
 from typing import Any, cast
 
 import numpy as np
@@ -34,9 +31,9 @@ from tightmargin.printing import Page, Printed, Readable
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import certify
 from tightmargin.solvers.engines.choice import choose
-from tightmargin.solvers.engines.highs import STATUS, quiet_highs
-from tightmargin.solvers.engines.registry import INFINITE, refuse_huge_bounds, set_highs_options
-from tightmargin.solvers.engines.running import Limits, checked_limits
+from tightmargin.solvers.engines.highs import STATUS, pass_arrays, quiet_highs
+from tightmargin.solvers.engines.registry import INFINITE, refuse_huge_bounds
+from tightmargin.solvers.engines.running import Limits, checked_limits, on_ctrl_c
 from tightmargin.solvers.errors import NumberError, ProblemClassError
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
 from tightmargin.solvers.kernel.limits import Subject
@@ -66,55 +63,28 @@ _VALID = 2  # HiGHS' word for a solution that keeps its feasibility tolerance
 
 
 class Handle:
-    """A linear program inside HiGHS, with its basis.
-
-    Parameters
-    ----------
-    limits : Limits
-        Seed, log and options; the time limit holds for each run. Simplex uses one thread.
-
-    Raises
-    ------
-    ValueError
-        An option HiGHS does not have.
-    """
+    """A linear program inside HiGHS, with its basis; each method reads back what it wrote."""
 
     def __init__(self, limits: Limits) -> None:
-
-        self._lp = quiet_highs()
+        self._lp = quiet_highs(limits)
         self._stop = self._warm = self._listening = False
-        self._info: Any = None
-        settings: dict[str, Any] = {"output_flag": limits.log}
-        if limits.seed is not None:
-            settings["random_seed"] = int(limits.seed)
-        set_highs_options(self._lp, settings | dict(limits.options))
-
-    @property
-    def version(self) -> str:
-        """Version of HiGHS."""
-        return str(self._lp.version())
 
     def load(
         self, A: sp.csc_matrix, cost: Array, bounds: tuple[Array, Array], sides: tuple[Array, Array]
     ) -> None:
         """Pass a whole program: rows A with their sides, columns with costs and bounds."""
-        m, n = A.shape
-        starts, rows = A.indptr.astype(np.int32), A.indices.astype(np.int32)
-        self._lp.passModel(
-            n, m, A.nnz, 1, 1, 0.0, cost, *bounds, *sides, starts, rows, A.data,
-            np.zeros(n, dtype=np.int32),
-        )  # fmt: skip
-        found = self._lp.getLp()
-        kept = found.a_matrix_
+        pass_arrays(self._lp, A, cost, bounds, sides)
+        lp = self._lp.getLp()
+        matrix = lp.a_matrix_
         for sent, got, what in (
-            (cost, found.col_cost_, "costs"),
-            (bounds[0], found.col_lower_, "lower bounds"),
-            (bounds[1], found.col_upper_, "upper bounds"),
-            (sides[0], found.row_lower_, "lower sides"),
-            (sides[1], found.row_upper_, "upper sides"),
-            (starts, kept.start_, "coefficients"),
-            (rows, kept.index_, "coefficients"),
-            (A.data, kept.value_, "coefficients"),
+            (cost, lp.col_cost_, "costs"),
+            (bounds[0], lp.col_lower_, "lower bounds"),
+            (bounds[1], lp.col_upper_, "upper bounds"),
+            (sides[0], lp.row_lower_, "lower sides"),
+            (sides[1], lp.row_upper_, "upper sides"),
+            (A.indptr, matrix.start_, "coefficients"),
+            (A.indices, matrix.index_, "coefficients"),
+            (A.data, matrix.value_, "coefficients"),
         ):
             if not np.array_equal(sent, got):
                 raise NumberError(
@@ -167,20 +137,22 @@ class Handle:
         """Solve from the present basis; Ctrl-C ends it early and leaves the basis in use."""
         # HiGHS counts the seconds of all runs of a handle together.
         end = np.inf if time_limit is None else self._lp.getRunTime() + time_limit
-        with self._interruptible():
-            said = self._run(end)
-            if said.name == "kUnknown":
+        self._stop = False
+        with on_ctrl_c(self._ask_to_stop):
+            outcome = self._run(end)
+            if outcome.name == "kUnknown":
                 # A warm start sometimes ends so, where a cold one decides.
                 self._lp.clearSolver()
                 self._warm = False
-                said = self._run(end)
+                outcome = self._run(end)
             before = self._lp.getOptionValue("presolve")[1]
-            if said.name in _WITHOUT_OPTIMUM and before != "off":
+            if outcome.name in _WITHOUT_OPTIMUM and before != "off":
                 # Presolve may not know which, and calls some unbounded programs infeasible.
                 self._lp.setOptionValue("presolve", "off")
-                said = self._run(end)
+                outcome = self._run(end)
                 self._lp.setOptionValue("presolve", before)
-        status, message = STATUS.get(said.name, Status.ERROR), self._lp.modelStatusToString(said)
+        status = STATUS.get(outcome.name, Status.ERROR)
+        message = self._lp.modelStatusToString(outcome)
         if self._stop:
             self._warm = False  # the next run must take the flag back
         if self._stop and status is not Status.INTERRUPTED:
@@ -194,7 +166,6 @@ class Handle:
         most = lp.getOptionValue(ITERATIONS)[1]
         first = min(most, SPRINT) if self._warm else most
         self._listen(not self._warm)
-        self._info = None
         lp.setOptionValue("time_limit", end)
         lp.setOptionValue(ITERATIONS, first)
         lp.run()
@@ -216,44 +187,19 @@ class Handle:
         # The flag is sticky inside HiGHS: it must be taken back as well as set.
         event.interrupt(self._stop)
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Have Ctrl-C raise the flag that the simplex code asks for, while the block runs."""
-        self._stop = False
-        previous = signal.getsignal(signal.SIGINT)
-        if current_thread() is not main_thread() or previous in (None, signal.SIG_IGN):
-            yield
-            return
+    def _ask_to_stop(self) -> None:
+        self._stop = True
 
-        def ask(number: int, frame: Any) -> None:
-            self._stop = True
-
-        signal.signal(signal.SIGINT, ask)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
-
-    def _told(self) -> Any:
-        """What HiGHS says of the last run, asked once."""
-        if self._info is None:
-            self._info = self._lp.getInfo()
-        return self._info
-
-    @property
-    def iterations(self) -> int:
-        """Simplex iterations of the last run."""
-        return int(self._told().simplex_iteration_count)
-
-    def feasible(self) -> tuple[bool, bool]:
-        """Whether the last run ended with a feasible point, and with feasible multipliers."""
-        info = self._told()
-        return info.primal_solution_status == _VALID, info.dual_solution_status == _VALID
+    def outcome(self) -> tuple[int, bool, bool]:
+        """Iterations of the last run, and whether its point and its multipliers are feasible."""
+        info = self._lp.getInfo()
+        valid = (info.primal_solution_status, info.dual_solution_status)
+        return info.simplex_iteration_count, valid[0] == _VALID, valid[1] == _VALID
 
     def solution(self) -> tuple[Array, Array]:
         """Values of the columns and multipliers of the rows."""
-        found = self._lp.getSolution()
-        return np.array(found.col_value), np.array(found.row_dual)
+        solution = self._lp.getSolution()
+        return np.array(solution.col_value), np.array(solution.row_dual)
 
 
 def _agree(owner: str, sent: tuple[float, ...], kept: Any) -> None:
@@ -264,33 +210,33 @@ def _agree(owner: str, sent: tuple[float, ...], kept: Any) -> None:
 def _agree_entries(owner: str, index: Index, numbers: Array, count: int, kept: Any) -> None:
     """Compare entries; HiGHS gives one too many for a row or column without any."""
     sent = dict(zip(index.tolist(), numbers.tolist(), strict=True))
-    found = dict(zip(kept[1][:count].tolist(), kept[2][:count].tolist(), strict=True))
-    if found != sent:
-        lost = next(j for j in {**sent, **found} if found.get(j) != sent.get(j))
+    read_back = dict(zip(kept[1][:count].tolist(), kept[2][:count].tolist(), strict=True))
+    if read_back != sent:
+        lost = next(j for j in {**sent, **read_back} if read_back.get(j) != sent.get(j))
         raise NumberError(
-            f"{owner}: highs keeps {found.get(lost, 0.0)} where coefficient {sent.get(lost, 0.0)} "
-            "was sent"
+            f"{owner}: highs keeps {read_back.get(lost, 0.0)} where coefficient "
+            f"{sent.get(lost, 0.0)} was sent"
         )
 
 
 # --- The rows and columns of a live program as they stand, apart from any solver -----------------
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ScaledRow(Printed):
+    """A row as it is sent: lower <= numbers x[index] <= upper, multiplied by `scale`."""
+
+    index: Index
+    numbers: Array
+    lower: float
+    upper: float
+    scale: float
+
+
 class Program:
-    """A linear program read from a model, with what was added and changed since.
+    """A linear program read from a model (`base`), with what was added and changed since.
 
     Rows and columns keep their numbers for good: those of the model first, then added ones.
-
-    Attributes
-    ----------
-    base : StandardForm
-        The model as it was read.
-    cost, lower, upper : arrays
-        Of the columns.
-    row_lower, row_upper : arrays
-        Of the rows.
-    scale : list
-        Factor by which each added row was multiplied, a power of two.
     """
 
     def __init__(self, base: StandardForm) -> None:
@@ -299,10 +245,9 @@ class Program:
         self.lower, self.upper = base.lower.copy(), base.upper.copy()
         self.row_lower, self.row_upper = base.row_lower.copy(), base.row_upper.copy()
         self._exact = base.exact  # of what was not changed since
-        self.scale: list[float] = []
         self.row_names: list[str] = []
         self.column_names: list[str] = []
-        self._rows: list[tuple[Index, Array]] = []
+        self._rows: list[ScaledRow] = []
         self._columns: list[tuple[Index, Array]] = []
         self._changed: dict[tuple[int, int], float] = {}
         self._form: StandardForm | None = None
@@ -318,13 +263,12 @@ class Program:
         return len(self.row_lower)
 
     def add_row(
-        self, index: Index, numbers: Array, sides: tuple[float, float], scale: float, name: str
+        self, index: Index, numbers: Array, lower: float, upper: float, name: str, scale: float
     ) -> None:
         """Append a row."""
-        self._rows.append((index, numbers))
-        self.row_lower = np.append(self.row_lower, sides[0])
-        self.row_upper = np.append(self.row_upper, sides[1])
-        self.scale.append(scale)
+        self._rows.append(ScaledRow(index, numbers, lower, upper, scale))
+        self.row_lower = np.append(self.row_lower, lower)
+        self.row_upper = np.append(self.row_upper, upper)
         self.row_names.append(name)
         self._form = None
 
@@ -339,20 +283,20 @@ class Program:
         self.column_names.append(name)
         self._form = None
 
-    def set_column(self, j: int, cost: float, lower: float, upper: float) -> None:
+    def set_column(self, j: int, cost: float, lower: float, upper: float, owner: str) -> None:
         """Change cost and bounds of a column."""
         if (lower, upper) != (self.lower[j], self.upper[j]):
             self._exact = self._exact.without(column=j)
         self.cost[j], self.lower[j], self.upper[j] = cost, lower, upper
         self._form = None
 
-    def set_row(self, i: int, lower: float, upper: float) -> None:
+    def set_row(self, i: int, lower: float, upper: float, owner: str) -> None:
         """Change the sides of a row."""
         self._exact = self._exact.without(row=i)
         self.row_lower[i], self.row_upper[i] = lower, upper
         self._form = None
 
-    def set_entry(self, i: int, j: int, number: float) -> None:
+    def set_entry(self, i: int, j: int, number: float, owner: str) -> None:
         """Change one coefficient."""
         self._changed[i, j] = number
         self._form = None
@@ -370,11 +314,12 @@ class Program:
     def factor(self, i: int) -> float:
         """Factor by which row i was multiplied when it was taken."""
         first = len(self.base.row_lower)
-        return 1.0 if i < first else self.scale[i - first]
+        return 1.0 if i < first else self._rows[i - first].scale
 
     def factors(self) -> Array:
         """The same of all rows."""
-        return np.concatenate([np.ones(len(self.base.row_lower)), self.scale])
+        scales = [row.scale for row in self._rows]
+        return np.concatenate([np.ones(len(self.base.row_lower)), scales])
 
     def row(self, i: int) -> tuple[Index, Array]:
         """Columns and coefficients of a row as it stands."""
@@ -385,21 +330,18 @@ class Program:
     def form(self) -> StandardForm:
         """Everything as a standard form."""
         if self._form is None:
-            base = self.base
-            goal = base.objective
+            none = sp.csr_matrix((self.n, self.n))
             self._form = replace(
-                base,
-                columns=self._column_labels(),
+                self.base,
+                columns=cast(Columns, _with_names(self.base.columns, self.column_names)),
                 lower=self.lower.copy(),
                 upper=self.upper.copy(),
                 integer=np.zeros(self.n, dtype=bool),
-                objective=Quadratic(
-                    sp.csr_matrix((self.n, self.n)), self.cost.copy(), goal.constant
-                ),
+                objective=Quadratic(none, self.cost.copy(), self.base.objective.constant),
                 matrix=self._matrix(),
                 row_lower=self.row_lower.copy(),
                 row_upper=self.row_upper.copy(),
-                rows=self._row_labels(),
+                rows=cast(Rows, _with_names(self.base.rows, self.row_names)),
                 exact=self._exact,
             )
         return self._form
@@ -407,9 +349,9 @@ class Program:
     def _matrix(self) -> sp.csc_matrix:
         old = self.base.columnwise.tocoo()
         m0, n0 = old.shape
-        i = [old.row, *(np.full(len(at), m0 + k) for k, (at, _) in enumerate(self._rows))]
-        j = [old.col, *(at for at, _ in self._rows)]
-        v = [old.data, *(numbers for _, numbers in self._rows)]
+        i = [old.row, *(np.full(len(row.index), m0 + k) for k, row in enumerate(self._rows))]
+        j = [old.col, *(row.index for row in self._rows)]
+        v = [old.data, *(row.numbers for row in self._rows)]
         i += [at for at, _ in self._columns]
         j += [np.full(len(at), n0 + k) for k, (at, _) in enumerate(self._columns)]
         v += [numbers for _, numbers in self._columns]
@@ -425,19 +367,12 @@ class Program:
         matrix.eliminate_zeros()
         return matrix
 
-    def _column_labels(self) -> Columns:
-        if not self.column_names:
-            return self.base.columns
-        old, new = np.arange(self.base.n), np.arange(len(self.column_names))
-        labels = Labels(("", self.base.columns, old), ("", Listed(self.column_names), new))
-        return cast(Columns, labels)
 
-    def _row_labels(self) -> Rows:
-        if not self.row_names:
-            return self.base.rows
-        old, new = np.arange(len(self.base.rows)), np.arange(len(self.row_names))
-        labels = Labels(("", self.base.rows, old), ("", Listed(self.row_names), new))
-        return cast(Rows, labels)
+def _with_names(base: Columns | Rows, names: list[str]) -> Any:
+    """Columns or rows of the model, and added ones behind them."""
+    if not names:
+        return base
+    return Labels(("", base, np.arange(len(base))), ("", Listed(names), np.arange(len(names))))
 
 
 # --- A live program given to HiGHS as it is: a cut becomes a row ---------------------------------
@@ -454,51 +389,21 @@ class LpSolution:
     y: Array | None = None
 
 
-class PrimalSide:
-    """Rows are rows and columns are columns.
-
-    Each change returns whether it could be made in place, which here it always can.
-    """
+class PrimalSide(Handle):
+    """Rows are rows and columns are columns: every change is made in place."""
 
     def __init__(self, program: Program, limits: Limits) -> None:
-        self.handle = Handle(limits)
+        super().__init__(limits)
         form = program.form()
         bounds, sides = (form.lower, form.upper), (form.row_lower, form.row_upper)
-        self.handle.load(without_rounding(form.columnwise), form.objective.a, bounds, sides)
-
-    def add_row(self, index: Index, numbers: Array, lower: float, upper: float, name: str) -> bool:
-        """Append a row."""
-        self.handle.add_row(index, numbers, lower, upper, name)
-        return True
-
-    def add_column(
-        self, index: Index, numbers: Array, cost: float, bounds: tuple[float, float], name: str
-    ) -> bool:
-        """Append a column."""
-        self.handle.add_column(index, numbers, cost, bounds, name)
-        return True
-
-    def set_column(self, j: int, cost: float, lower: float, upper: float, name: str) -> bool:
-        """Change cost and bounds of a column."""
-        self.handle.set_column(j, cost, lower, upper, name)
-        return True
-
-    def set_row(self, i: int, lower: float, upper: float, name: str) -> bool:
-        """Change the sides of a row."""
-        self.handle.set_row(i, lower, upper, name)
-        return True
-
-    def set_entry(self, i: int, j: int, number: float, name: str) -> bool:
-        """Change one coefficient."""
-        self.handle.set_entry(i, j, number, name)
-        return True
+        self.load(without_rounding(form.columnwise), form.objective.a, bounds, sides)
 
     def solve(self, time_limit: float | None) -> LpSolution:
         """Run, and report a point only if HiGHS calls it feasible."""
-        status, message = self.handle.run(time_limit)
-        answer = LpSolution(status, message, self.handle.iterations)
-        feasible, stationary = self.handle.feasible()
-        return settled(answer, self.handle.solution(), feasible, stationary)
+        status, message = self.run(time_limit)
+        iterations, feasible, stationary = self.outcome()
+        answer = LpSolution(status, message, iterations)
+        return settled(answer, self.solution(), feasible, stationary)
 
 
 def settled(
@@ -514,35 +419,6 @@ def settled(
     if status in (Status.OPTIMAL, Status.FEASIBLE, Status.INACCURATE):
         status = Status.LIMIT_NO_SOLUTION
     return LpSolution(status, answer.message, answer.iterations)
-
-
-# --- What our own computation confirms of a live program's last solve, for the rows as they stand
-
-
-def certificate(
-    model: pyo.ConcreteModel, form: StandardForm, answer: LpSolution, limits: Limits
-) -> Certificate:
-    """Certificate of an answer with a point; its bound is in the model's own sense."""
-    duals = None
-    if answer.y is not None:
-        duals = Multipliers(answer.y, form.objective.a - form.A.T @ answer.y, {})
-    claim = Claim(answer.status, answer.x, duals, message=answer.message)
-    found = certify(Case(model, Subject(form), None, limits), claim).certificate
-    return replace(
-        found,
-        bound=None if found.bound is None else form.sense * found.bound,
-        upper=None if found.upper is None else form.sense * found.upper,
-    )
-
-
-def proven_bound(
-    model: pyo.ConcreteModel, form: StandardForm, answer: LpSolution, limits: Limits
-) -> float | None:
-    """Bound from the multipliers alone: rational where that succeeds, else in double precision."""
-    exact = None if answer.y is None else exact_lp_bound(Subject(form), answer.y)
-    if exact is None:
-        return certificate(model, form, answer, limits).bound
-    return form.sense * exact.value(form.objective.exact_constant)
 
 
 # --- Numbers a live program takes: finite, and none that HiGHS would read as another -------------
@@ -600,13 +476,10 @@ class DualSide:
         form = program.form()
         dual = dual_form(form)
         assert dual is not None
-        options = HIGHS_OPTIONS | dict(limits.options)
-        self.handle = Handle(
-            Limits(limits.time_limit, limits.threads, limits.seed, limits.log, options)
-        )
-        given = dual.form
-        bounds, sides = (given.lower, given.upper), (given.row_lower, given.row_upper)
-        self.handle.load(given.columnwise, given.objective.a, bounds, sides)
+        self.handle = Handle(replace(limits, options=HIGHS_OPTIONS | dict(limits.options)))
+        stated = dual.form
+        bounds, sides = (stated.lower, stated.upper), (stated.row_lower, stated.row_upper)
+        self.handle.load(stated.columnwise, stated.objective.a, bounds, sides)
         self.slacks = dual.slacks
         self._slack_row = np.full(form.n, -1, dtype=np.int64)
         for columns in (dual.slacks.raising, dual.slacks.lowering):
@@ -644,11 +517,9 @@ class DualSide:
         sides = _condition(cost, *bounds)
         row = self.handle.add_row(at[at >= 0], twice[at >= 0], *sides, name)
         self._row_of = np.append(self._row_of, row)
-        self._at_lower, self._at_upper = (
-            np.append(self._at_lower, -1),
-            np.append(self._at_upper, -1),
+        self._at_lower, self._at_upper, self._slack_row = (
+            np.append(places, -1) for places in (self._at_lower, self._at_upper, self._slack_row)
         )
-        self._slack_row = np.append(self._slack_row, -1)
         self._slack_rows = None
         self._write_bounds(len(self._row_of) - 1, *bounds, name)
         return True
@@ -721,25 +592,20 @@ class DualSide:
     # --- solving -------------------------------------------------------------------------------
 
     def solve(self, time_limit: float | None) -> LpSolution:
-        """Run; where the dual has no feasible point, ask the program itself what that means."""
+        """Run; where the dual is infeasible, the program itself is infeasible or unbounded."""
         status, message = self.handle.run(time_limit)
-        iterations = self.handle.iterations
+        iterations, feasible, stationary = self.handle.outcome()
         message = f"dual form: {message}"
         if status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
-            return self._asked_directly(message, time_limit)
+            answer = PrimalSide(self.program, self.limits).solve(time_limit)
+            if answer.status in (Status.LIMIT_NO_SOLUTION, Status.ERROR):
+                return LpSolution(Status.INFEASIBLE_OR_UNBOUNDED, message, answer.iterations)
+            return replace(answer, message=f"primal form: {answer.message}")
         if status is Status.UNBOUNDED:
             return LpSolution(Status.INFEASIBLE, message, iterations)
-        feasible, stationary = self.handle.feasible()
         # A point of the program is multipliers of the dual, and the other way round.
         answer = LpSolution(status, message, iterations)
         return settled(answer, self._recovered(), stationary, feasible)
-
-    def _asked_directly(self, message: str, time_limit: float | None) -> LpSolution:
-        """Infeasible or unbounded: the program itself says which, if it can."""
-        answer = PrimalSide(self.program, self.limits).solve(time_limit)
-        if answer.status in (Status.LIMIT_NO_SOLUTION, Status.ERROR):
-            return LpSolution(Status.INFEASIBLE_OR_UNBOUNDED, message, answer.iterations)
-        return replace(answer, message=f"primal form: {answer.message}")
 
     def _recovered(self) -> tuple[Array, Array]:
         z, duals = self.handle.solution()
@@ -768,11 +634,10 @@ def _condition(cost: float, lower: float, upper: float) -> tuple[float, float]:
 def _sides(
     lower: float, upper: float, low: float, high: float
 ) -> list[tuple[float | None, tuple[float, float]]]:
-    """Cost and bounds of the multipliers at the lower and at the upper side of a row.
+    """Cost (None without the side) and bounds of the multipliers at both sides of a row.
 
-    The cost is None where there is no such side; [low, high] is what slack columns leave. An
-    interval without zero makes bounds that no multiplier meets, as it must where zero is all that
-    the sides allow.
+    Slack columns leave [low, high]: an interval without 0 where the sides allow 0 alone makes
+    bounds that no multiplier meets.
     """
     has_low, has_high = math.isfinite(lower), math.isfinite(upper)
     if has_low and lower == upper:
@@ -787,44 +652,66 @@ def _sides(
 
 
 SMALLEST_RATIO = 1e-9
-INFINITE_SIDE = 1e20
 SMALLEST_NUMBER = 1e-300
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScaledRow(Printed):
-    """A row as it is sent: lower <= numbers x[index] <= upper, multiplied by `scale`."""
-
-    index: Index
-    numbers: Array
-    lower: float
-    upper: float
-    scale: float
-
-
 class Directory(Readable):
-    """Columns of a live program by the names of its variables."""
+    """Columns of a live program by the names of its variables, and rows by those of constraints."""
 
     def __init__(self, model: pyo.ConcreteModel, program: Program) -> None:
         self._model, self._program = model, program
         self._known: dict[str, tuple[Any, Index, Array]] = {}
+        self._added: dict[str, int] = {}
 
     def _title(self) -> str:
         return f"Directory of {self._model.name}: {self._program.n} columns"
 
     def find(self, variable: Any) -> tuple[Any, Index, Array]:
-        """Component, columns (-1 where fixed) and values there, of a variable or its name.
-
-        Raises
-        ------
-        ValueError
-            When there is no such variable; the message lists those there are.
-        """
+        """Component, columns (-1 where fixed) and values there, of a variable or its name."""
         name = variable if isinstance(variable, str) else str(variable.name)
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = self._search(name)
-        return found
+        if name not in self._known:
+            self._known[name] = self._search(name)
+        return self._known[name]
+
+    @cached_property
+    def _model_rows(self) -> dict[tuple[int, Any], int]:
+        """Rows of the model as it was read, by component and index: no name is made."""
+        places = self._program.base.rows.locations()
+        return {(id(component), index): i for i, (component, index) in enumerate(places)}
+
+    def new_row_name(self, row: Any, name: str | None) -> str:
+        """Name for a row about to be added; ValueError where there is such a row already."""
+        constraint = not isinstance(row, dict) and hasattr(row, "parent_component")
+        if name is None:
+            name = str(row.name) if constraint else f"cut {len(self._added)}"
+        elif self._model.find_component(name) is not None:
+            raise ValueError(f"the model has a component {name}: give the cut another name")
+        known = constraint and (id(row.parent_component()), row.index()) in self._model_rows
+        if name in self._added or known:
+            raise ValueError(f"there is a row {name} already: give the cut another name")
+        return name
+
+    def name_last_row(self, name: str) -> int:
+        """Remember the last row under its name, and return its number."""
+        self._added[name] = self._program.m - 1
+        return self._added[name]
+
+    def row(self, row: Any) -> int:
+        """Number of a row, by number, name or constraint; ValueError where there is none."""
+        count = self._program.m
+        if isinstance(row, int | np.integer):
+            if not 0 <= row < count:
+                raise ValueError(f"there is no row {row}: the rows are 0 to {count - 1}")
+            return int(row)
+        name = row if isinstance(row, str) else str(row.name)
+        number = self._added.get(name)
+        if number is None:
+            data = self._model.find_component(name) if isinstance(row, str) else row
+            if data is not None and data.ctype is pyo.Constraint:
+                number = self._model_rows.get((id(data.parent_component()), data.index()))
+        if number is None:
+            raise ValueError(f"the live program has no row {name!r}")
+        return number
 
     def row_factors(self, m: int) -> Array:
         """What turns multipliers of the first m rows into duals in the user's scale and sense."""
@@ -837,7 +724,13 @@ class Directory(Readable):
             return None, np.array([at]), np.array([math.nan])
         component = self._model.find_component(name)
         if component is not None and component.ctype is pyo.Var:
-            columns, held = self._columns_of(component)
+            if component.parent_component() is component:
+                columns, held = program.base.columns.of(component)
+            else:
+                at = program.base.columns.column(component)
+                fixed = at < 0 and component.fixed
+                held = np.array([float(component.value) if fixed else math.nan])
+                columns = np.array([at])
             if ((columns >= 0) | np.isfinite(held)).all():
                 return component, columns, held
         names = [part.component.name for part in program.base.columns.parts]
@@ -845,15 +738,6 @@ class Directory(Readable):
             f"the live program has no variable {name!r}; it has "
             f"{', '.join([*names, *program.column_names])}"
         )
-
-    def _columns_of(self, variable: Any) -> tuple[Index, Array]:
-        """Columns, -1 where there is none, and then values of fixed elements."""
-        columns = self._program.base.columns
-        if variable.parent_component() is variable:
-            return columns.of(variable)
-        at = columns.column(variable)
-        value = float(variable.value) if at < 0 and variable.fixed else math.nan
-        return np.array([at]), np.array([value])
 
     def numbers(self, variable: Any, given: ArrayLike, owner: str) -> tuple[Index, Array, Array]:
         """Columns, numbers given for them, and values where fixed, one for each element."""
@@ -864,18 +748,11 @@ class Directory(Readable):
             raise ValueError(
                 f"{owner}: {variable} has {len(columns)} elements, got {len(numbers)} numbers"
             )
-        bad = np.flatnonzero(~np.isfinite(numbers))
-        if bad.size:
-            raise NumberError(
-                f"{owner}: coefficient of {self._element(component, variable, int(bad[0]))} "
-                f"is {numbers[bad[0]]}"
-            )
+        for k in np.flatnonzero(~np.isfinite(numbers)).tolist():
+            indexed = component is not None and component.is_indexed()
+            name = component[list(component.keys())[k]].name if indexed else variable
+            raise NumberError(f"{owner}: coefficient of {name} is {numbers[k]}")
         return columns, numbers, held
-
-    def _element(self, component: Any, variable: Any, k: int) -> str:
-        if component is None or not component.is_indexed():
-            return str(variable)
-        return str(component[list(component.keys())[k]].name)
 
     def cut(
         self, coefficients: Mapping[Any, ArrayLike], lower: Any, upper: Any, owner: str
@@ -901,10 +778,10 @@ class Directory(Readable):
         """A row from a Pyomo constraint on variables of the model as it was read."""
         owner = f"row {data.name}"
         low, body, high = data.to_bounded_expression()
-        found = read(body, self._program.base.columns, owner)
-        if found is None or found.products:
+        polynomial = read(body, self._program.base.columns, owner)
+        if polynomial is None or polynomial.products:
             raise ValueError(f"{owner} is not linear: a live program takes linear rows only")
-        columns, numbers = found.linear()
+        columns, numbers = polynomial.linear()
         if (columns < 0).any():
             raise ValueError(
                 f"{owner} has a variable that was not in the model when the live program was "
@@ -913,7 +790,7 @@ class Directory(Readable):
         index, inverse = np.unique(columns, return_inverse=True)
         merged = np.zeros(len(index))
         np.add.at(merged, inverse, numbers)
-        low, high = sides_in_doubles(found, low, high, owner)
+        low, high = sides_in_doubles(polynomial, low, high, owner)
         return self._scaled(index, merged, (low, high, 0.0), owner)
 
     def _scaled(
@@ -943,29 +820,21 @@ class Directory(Readable):
             raise NumberError(f"{owner}: the largest coefficient is {largest:.3g}: rescale the row")
         exponent = 1 - math.frexp(largest)[1]
         low, high, constant = sides
-        ends = [
-            _scaled_side(
-                side(given, empty, f"{owner}: {word} side") - constant, exponent, largest,
-                f"{owner}: highs would read the {word} side",
-            )
-            for given, empty, word in ((low, -math.inf, "lower"), (high, math.inf, "upper"))
-        ]  # fmt: skip
+        scaled: list[float] = []
+        for value, empty, which in ((low, -math.inf, "lower"), (high, math.inf, "upper")):
+            number = side(value, empty, f"{owner}: {which} side") - constant
+            ratio = abs(number) / largest
+            if math.isfinite(number) and ratio >= INFINITE / 2:
+                raise NumberError(
+                    f"{owner}: highs would read the {which} side {number:g}, which is {ratio:.3g} "
+                    "times the largest coefficient, as infinite"
+                )
+            scaled.append(math.ldexp(number, exponent))
         scale = math.ldexp(1.0, exponent)
-        return ScaledRow(index, np.ldexp(numbers, exponent), ends[0], ends[1], scale)
+        return ScaledRow(index, np.ldexp(numbers, exponent), scaled[0], scaled[1], scale)
 
 
-def _scaled_side(number: float, exponent: int, largest: float, words: str) -> float:
-    if not math.isfinite(number):
-        return number
-    if abs(number) / largest >= INFINITE_SIDE / 2:
-        raise NumberError(
-            f"{words} {number:g}, which is {abs(number) / largest:.3g} times the largest "
-            "coefficient, as infinite"
-        )
-    return math.ldexp(number, exponent)
-
-
-# --- What one solve of a live program found ------------------------------------------------------
+# --- The result of one solve of a live program ---------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1015,69 +884,6 @@ class LiveResult(Printed):
             raise ValueError(f"there is no value of {name}: it was added after this solve")
         numbers = np.where(columns >= 0, self.x[columns], held)
         return np.asarray(numbers[0]) if component is None else shaped(component, numbers)
-
-
-# --- Numbers of the rows of a live program, by name or Pyomo constraint --------------------------
-
-
-class RowNumbers:
-    """Rows of the model by the names of its constraints, and added ones by theirs."""
-
-    def __init__(self, model: pyo.ConcreteModel, program: Program) -> None:
-        self._model, self._program = model, program
-        self._added: dict[str, int] = {}
-
-    @cached_property
-    def _read(self) -> dict[tuple[int, Any], int]:
-        """Rows of the model as it was read, by component and index: no name is made."""
-        places = self._program.base.rows.locations()
-        return {(id(component), index): i for i, (component, index) in enumerate(places)}
-
-    def take(self, row: Any, name: str | None) -> str:
-        """Name for a row about to be added.
-
-        Raises
-        ------
-        ValueError
-            When there is such a row already.
-        """
-        constraint = not isinstance(row, dict) and hasattr(row, "parent_component")
-        if name is None:
-            name = str(row.name) if constraint else f"cut {len(self._added)}"
-        elif self._model.find_component(name) is not None:
-            raise ValueError(f"the model has a component {name}: give the cut another name")
-        known = constraint and (id(row.parent_component()), row.index()) in self._read
-        if name in self._added or known:
-            raise ValueError(f"there is a row {name} already: give the cut another name")
-        return name
-
-    def add(self, name: str) -> int:
-        """Remember the last row under its name."""
-        self._added[name] = self._program.m - 1
-        return self._program.m - 1
-
-    def find(self, row: Any) -> int:
-        """Number of a row.
-
-        Raises
-        ------
-        ValueError
-            When there is none.
-        """
-        count = self._program.m
-        if isinstance(row, int | np.integer):
-            if not 0 <= row < count:
-                raise ValueError(f"there is no row {row}: the rows are 0 to {count - 1}")
-            return int(row)
-        name = row if isinstance(row, str) else str(row.name)
-        found = self._added.get(name)
-        if found is None:
-            data = self._model.find_component(name) if isinstance(row, str) else row
-            if data is not None and data.ctype is pyo.Constraint:
-                found = self._read.get((id(data.parent_component()), data.index()))
-        if found is None:
-            raise ValueError(f"the live program has no row {name!r}")
-        return found
 
 
 FORMS = ("auto", "primal", "dual")
@@ -1145,11 +951,10 @@ class LiveLP(Readable):
                 f"row {base.rows.name(row)} has a coefficient that no double is, and the rows of a "
                 "live program change in doubles: write one number there"
             )
-        found = classify(base)
-        if found.problem_class is not ProblemClass.LP:
+        kind = classify(base).problem_class
+        if kind is not ProblemClass.LP:
             raise ProblemClassError(
-                f"a live program must be an LP and this model is of class {found.problem_class}: "
-                "use solve()"
+                f"a live program must be an LP and this model is of class {kind}: use solve()"
             )
         if base.n == 0:
             raise ValueError("the model has no variable that is not fixed: nothing to solve")
@@ -1160,12 +965,10 @@ class LiveLP(Readable):
                 "the dual form would lose sides, bounds or coefficients outside [1e-9, 1e15]: "
                 "use form='primal' or scale the data"
             )
-        reason = worthwhile(base) if form == "auto" else ""
-        self.form_used = form if form != "auto" else ("dual" if reason else "primal")
-        self.reason = reason
+        self.reason = worthwhile(base) if form == "auto" else ""
+        self.form_used = form if form != "auto" else ("dual" if self.reason else "primal")
         self._program = Program(base)
         self._directory = Directory(model, self._program)
-        self._rows = RowNumbers(model, self._program)
         self._inside: PrimalSide | DualSide | None = None
         self._last: LpSolution | None = None
 
@@ -1205,19 +1008,16 @@ class LiveLP(Readable):
         ValueError
             A variable that is unknown, given twice, or of another length; a name that is taken.
         """
-        name = self._rows.take(cut, name)
+        name = self._directory.new_row_name(cut, name)
         if isinstance(cut, Mapping):
             row = self._directory.cut(cut, lower, upper, name)
         elif lower is not None or upper is not None:
             raise ValueError(f"{name}: a constraint has its own sides; leave out lower and upper")
         else:
             row = self._directory.constraint(cut)
-        program, sides = self._program, (row.lower, row.upper)
-        self._change(
-            lambda inside: inside.add_row(row.index, row.numbers, *sides, name),
-            lambda: program.add_row(row.index, row.numbers, sides, row.scale, name),
-        )
-        return self._rows.add(name)
+        numbers = row.index, row.numbers, row.lower, row.upper
+        self._change("add_row", *numbers, name, scale=row.scale)
+        return self._directory.name_last_row(name)
 
     def remove_cut(self, row: Any) -> None:
         """Open both sides of a row, added or of the model; it keeps its number."""
@@ -1225,13 +1025,10 @@ class LiveLP(Readable):
 
     def change_sides(self, row: Any, lower: Any = None, upper: Any = None) -> None:
         """Give a row other sides; None is no side."""
-        i = self._rows.find(row)
+        i = self._directory.row(row)
         owner = f"side of row {self._program.row_name(i)}"
         sides = interval(lower, upper, owner, self._program.factor(i))
-        self._change(
-            lambda inside: inside.set_row(i, *sides, owner),
-            lambda: self._program.set_row(i, *sides),
-        )
+        self._change("set_row", i, *sides, owner)
 
     def add_column(
         self,
@@ -1247,33 +1044,29 @@ class LiveLP(Readable):
         taken = [*program.column_names, *program.base.columns.names()]
         if name in taken or self.model.find_component(name) is not None:
             raise ValueError(f"there is a variable {name} already: give the column another name")
-        index = np.array([self._rows.find(row) for row in rows], dtype=np.int64)
+        index = np.array([self._directory.row(row) for row in rows], dtype=np.int64)
         if len(np.unique(index)) < len(index):
             raise ValueError(f"column {name}: a row is given twice")
-        numbers = np.array([
-            coefficient(number, program.factor(int(i)), f"column {name}")
-            for i, number in zip(index, rows.values(), strict=True)
-        ])  # fmt: skip
+        numbers = np.array(
+            [
+                coefficient(number, program.factor(int(i)), f"column {name}")
+                for i, number in zip(index, rows.values(), strict=True)
+            ]
+        )
         index, numbers = index[numbers != 0], numbers[numbers != 0]
         price = program.base.sense * within(finite(cost, f"cost of {name}"), f"cost of {name}")
         bounds = interval(lower, upper, f"bound of {name}")
-        self._change(
-            lambda inside: inside.add_column(index, numbers, price, bounds, name),
-            lambda: program.add_column(index, numbers, price, bounds, name),
-        )
+        self._change("add_column", index, numbers, price, bounds, name)
         return program.n - 1
 
     def change_coefficient(self, row: Any, variable: Any, number: float) -> None:
         """Give a variable (one element) another coefficient in a row."""
-        i = self._rows.find(row)
+        i = self._directory.row(row)
         owner = f"row {self._program.row_name(i)}"
         columns, _, _ = self._directory.numbers(variable, number, owner)
         (j,) = _all_free(columns, variable)
         value = coefficient(number, self._program.factor(i), owner)
-        self._change(
-            lambda inside: inside.set_entry(i, j, value, owner),
-            lambda: self._program.set_entry(i, j, value),
-        )
+        self._change("set_entry", i, j, value, owner)
 
     def change_cost(self, variable: Any, cost: ArrayLike) -> None:
         """Give a variable other costs in the objective, one for each element."""
@@ -1296,21 +1089,17 @@ class LiveLP(Readable):
         program = self._program
         now = {"cost": program.cost[j], "lower": program.lower[j], "upper": program.upper[j]}
         sent = [float(number) for number in (now | changed).values()]
-        owner = program.column_name(j)
-        self._change(
-            lambda inside: inside.set_column(j, *sent, owner),
-            lambda: program.set_column(j, *sent),
-        )
+        self._change("set_column", j, *sent, program.column_name(j))
 
-    def _change(self, send: Callable[[Any], bool], keep: Callable[[], None]) -> None:
-        """Write a change to the solver and, once it stands there, to the program.
+    def _change(self, method: str, *arguments: Any, **kept: Any) -> None:
+        """Call a method of the solver (False: not in place) and of the program, in this order.
 
-        A change that is refused or interrupted leaves the program as it was, and a solver that may
-        hold half of it is given up: the next solve starts another from the program.
+        After one that is refused or interrupted the program is as before, and the next solve starts
+        another solver from it: this one may hold half of the change.
         """
         inside, self._inside = self._inside, None
-        in_place = inside is None or send(inside)
-        keep()
+        in_place = inside is None or getattr(inside, method)(*arguments) is not False
+        getattr(self._program, method)(*arguments, **kept)
         self._last = None
         self._inside = inside if in_place else None
 
@@ -1331,10 +1120,13 @@ class LiveLP(Readable):
         inside, self._inside = self._inside or self._started(), None
         answer = inside.solve(limit)
         self._inside, self._last = inside, answer
-        sense = self._program.base.sense
+        objective, goal = None, self._program.base.objective
+        if answer.x is not None:
+            value = float(self._program.cost @ answer.x) + goal.constant
+            objective = self._program.base.sense * value
         return LiveResult(
             status=answer.status,
-            objective=None if answer.x is None else sense * self._value(answer.x),
+            objective=objective,
             x=answer.x,
             multipliers=answer.y,
             iterations=answer.iterations,
@@ -1349,9 +1141,6 @@ class LiveLP(Readable):
         kind = DualSide if self.form_used == "dual" else PrimalSide
         return kind(self._program, self._limits)
 
-    def _value(self, x: Array) -> float:
-        return float(self._program.cost @ x) + self._program.base.objective.constant
-
     def load_values(self) -> None:
         """Give the model's variables the values of the last resolve."""
         x, base = self._solved().x, self._program.base
@@ -1360,8 +1149,17 @@ class LiveLP(Readable):
 
     def certificate(self) -> Certificate:
         """What our own computation confirms of the last resolve, for the rows as they stand."""
-        answer = self._solved()
-        return certificate(self.model, self._program.form(), answer, self._limits)
+        answer, form = self._solved(), self._program.form()
+        assert answer.y is not None
+        duals = Multipliers(answer.y, form.objective.a - form.A.T @ answer.y, {})
+        claim = Claim(answer.status, answer.x, duals, message=answer.message)
+        case = Case(self.model, Subject(form), None, self._limits)
+        certificate = certify(case, claim).certificate
+        return replace(
+            certificate,
+            bound=None if certificate.bound is None else form.sense * certificate.bound,
+            upper=None if certificate.upper is None else form.sense * certificate.upper,
+        )
 
     def proven_bound(self) -> float | None:
         """A bound on the optimum of the rows as they stand, proven from the last multipliers.
@@ -1369,8 +1167,12 @@ class LiveLP(Readable):
         In rational arithmetic where their repair succeeds, in double precision otherwise; from
         below, or from above when the model maximises. None when neither can be had.
         """
-        answer = self._solved()
-        return proven_bound(self.model, self._program.form(), answer, self._limits)
+        answer, form = self._solved(), self._program.form()
+        assert answer.y is not None
+        exact = exact_lp_bound(Subject(form), answer.y)
+        if exact is None:
+            return self.certificate().bound
+        return form.sense * exact.value(form.objective.exact_constant)
 
     def _solved(self) -> LpSolution:
         if self._last is None:

@@ -21,7 +21,7 @@ from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.multipliers import ABOVE, Bound, larger, model_bound, of_clarabel
 from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.certify.rays import unboundedness_proof
-from tightmargin.solvers.engines import exponential_cones
+from tightmargin.solvers.engines import clarabel
 from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.engines.running import Limits, is_over
 from tightmargin.solvers.kernel.bound import proven_bound
@@ -271,7 +271,7 @@ def empty_relaxations(case: Case) -> Iterator[tuple[Minorised, Case]]:
     read = _read(case)
     if read is None:
         return
-    _, told = exponential_cones.without_objective(case.form, _limits(case))
+    _, told = clarabel.without_objective(case.form, _limits(case))
     slopes = [
         (number, [v if abs(v) >= LEAST else 0.0 for v in s])
         for number, s in told
@@ -289,7 +289,7 @@ def falling_ray(case: Case) -> Unbounded | None:
     read = _read(case)
     if read is None or not SOLVERS["highs"].installed:
         return None
-    x, _ = exponential_cones.without_objective(case.form, _limits(case))
+    x, _ = clarabel.without_objective(case.form, _limits(case))
     whole = None if x is None else completed(read, x)
     if whole is None:
         return None

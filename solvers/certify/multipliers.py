@@ -761,7 +761,7 @@ def searched_bound(
         # In numbers near 1 the repair loses less to rounding.
         scaled = case.factors.conic(conic)
         near = repaired(scaled.conic, scaled.scaled_point(x), scaled.scaled_multipliers(z))
-        found = proven_bound(subject, near.x, near.z, cutoff, factors=case.factors.factors)
+        found = proven_bound(subject, near.x, near.z, cutoff, factors=case.factors)
         if found is None:  # cones that are not whole have no scaled form
             back = scaled.point(near.x), scaled.multipliers(near.z)
             found = _tried(subject, *back, cutoff)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.solvers.engines.exponential_cones import why_not
+from tightmargin.solvers.engines.clarabel import why_not
 from tightmargin.solvers.engines.registry import (
     CLOCKLESS,
     ORDER,
@@ -34,32 +34,17 @@ _QUADRATIC = "gurobi"  # its interface takes what is not convex up to degree two
 
 def capable(problem_class: ProblemClass) -> list[str]:
     """Installed solvers for a class that find their licence, preferred first."""
-    return list(_capable(problem_class))
-
-
-def _capable(problem_class: ProblemClass) -> Iterator[str]:
-    """One at a time: asking the last ones for their licence takes a while."""
-    for name in ORDER[problem_class]:
-        info = SOLVERS[name]
-        if info.installed and not info.broken and not info.unlicensed():
-            yield name
+    infos = (SOLVERS[name] for name in ORDER[problem_class])
+    return [i.name for i in infos if i.installed and not i.broken and not i.unlicensed()]
 
 
 @dataclass(frozen=True)
 class ChosenSolver:
-    """The solver that gets a model, and why.
-
-    Attributes
-    ----------
-    why : str
-        What speaks for it; empty when the user named it.
-    how : str
-        What else the user should know of the way it is used, such as "in dual form".
-    """
+    """The solver that gets a model, and why."""
 
     info: SolverInfo
-    why: str = ""
-    how: str = ""
+    why: str = ""  # empty when the user named it
+    how: str = ""  # such as "in dual form"
 
     @property
     def reason(self) -> str:
@@ -79,14 +64,8 @@ def choose(
 ) -> ChosenSolver:
     """Resolve "auto" or check a named solver against the model, before anything is started.
 
-    Parameters
-    ----------
-    timed : bool
-        Whether there is a time limit: "auto" then takes a solver that it can stop.
-    last : str, optional
-        A solver that "auto" takes where no other can: that of the second opinion.
-    failed : mapping
-        Solvers that "auto" took already, and how they ended.
+    With a time limit (`timed`) "auto" takes a solver that it can stop; `last`, the solver of the
+    second opinion, where no other can; and none that has `failed`, which says how each ended.
 
     Raises
     ------
@@ -96,12 +75,44 @@ def choose(
         Each naming what would work.
     """
     info = None if solver == "auto" else solver_named(solver)
-    _refuse_mixed_semidefinite(problem_class, form)
+
+    # A semidefinite row beside integers or something that is not convex is for no solver.
+    if form.psd and problem_class is not ProblemClass.SDP:
+        beside = "something that is not convex: replace or relax that"
+        if form.integer.any():
+            name = form.columns.name(int(np.flatnonzero(form.integer)[0]))
+            beside = (
+                f'the integer variable {name}: take method="branch-and-bound", relax its domain to '
+                "an interval"
+            )
+        raise ProblemClassError(
+            f"no solver here takes the semidefinite row {form.psd[0].data.name} beside {beside}, "
+            "or write the row with second-order cones"
+        )
     if info is None:
         return _choose_automatically(problem_class, form, timed, last, failed)
-    objection_to_class = _not_of_its_classes(info, problem_class, form)
-    if objection_to_class is not None:
-        raise objection_to_class
+
+    # The class, and for some solvers the model.
+    known, why = problem_class in info.classes, ""
+    beyond = known and form.nonlinear and info.name == _QUADRATIC
+    if beyond:
+        part = form.nonlinear[0]
+        why = f"{part.name or part.ctype.__name__} is beyond degree two"
+    elif not known and info.name == "clarabel" and form.nonlinear:
+        why = why_not(form)
+    elif not known and problem_class in info.by_name:
+        Q = form.objective.Q
+        known = Q.nnz == np.count_nonzero(Q.diagonal())
+        why = "its objective has products of variables, and tangents are for squares alone"
+    if beyond or not known:
+        able = [n for n in capable(problem_class) if not (form.nonlinear and n == _QUADRATIC)]
+        model = f"this {problem_class} model: {why}" if why else f"{problem_class} models"
+        raise ProblemClassError(
+            f"{info.name} cannot take {model}; installed solvers that can: "
+            f"{', '.join(able) or 'none'}"
+        )
+
+    # What is installed, and the numbers.
     absent = _absence(info)
     if absent:
         raise SolverNotInstalledError(
@@ -112,50 +123,6 @@ def choose(
     if objection is not None:
         raise objection
     return ChosenSolver(info)
-
-
-def _refuse_mixed_semidefinite(problem_class: ProblemClass, form: StandardForm) -> None:
-    """Raise for a semidefinite row beside what only solvers without such rows can take."""
-    if not form.psd or problem_class is ProblemClass.SDP:
-        return
-    row = form.psd[0].data.name
-    if form.integer.any():
-        k = int(np.flatnonzero(form.integer)[0])
-        beside = (
-            f'the integer variable {form.columns.name(k)}: take method="branch-and-bound", relax '
-            "its domain to an interval"
-        )
-    else:
-        beside = "something that is not convex: replace or relax that"
-    raise ProblemClassError(
-        f"no solver here takes the semidefinite row {row} beside {beside}, or write the row with "
-        "second-order cones"
-    )
-
-
-def _not_of_its_classes(
-    info: SolverInfo, problem_class: ProblemClass, form: StandardForm
-) -> ProblemClassError | None:
-    known = problem_class in info.classes
-    curved = known and form.nonlinear and info.name == _QUADRATIC
-    if known and not curved:
-        return None
-    why = ""
-    if curved:
-        part = form.nonlinear[0]
-        why = f"{part.name or part.ctype.__name__} is beyond degree two"
-    elif info.name == "clarabel" and form.nonlinear:
-        why = why_not(form)
-    elif problem_class in info.by_name:
-        why = takes(form)
-        if not why:
-            return None
-    said = f"{info.name} cannot take {problem_class} models"
-    if why:
-        said = f"{info.name} cannot take this {problem_class} model: {why}"
-    able = (name for name in capable(problem_class) if not (form.nonlinear and name == _QUADRATIC))
-    others = ", ".join(able) or "none"
-    return ProblemClassError(f"{said}; installed solvers that can: {others}")
 
 
 def _absence(info: SolverInfo) -> str:
@@ -176,7 +143,7 @@ def _choose_automatically(
     failed: Mapping[str, str],
 ) -> ChosenSolver:
     """The first free solver that is there and does not object; why the ones before it are not."""
-    passed: list[str] = []
+    passed: list[str] = []  # solvers that are not taken, and why
     objections: list[RefusedError] = []
     for name in sorted(order(problem_class, form), key=lambda word: word == last):
         info = SOLVERS[name]
@@ -197,16 +164,12 @@ def _choose_automatically(
         passed.append((absent or str(objection)).partition(";")[0])
     if objections:
         raise objections[0]
-    names = [SOLVERS[name].distribution for name in ORDER[problem_class] if SOLVERS[name].free]
-    named = capable(problem_class)
+    free = [SOLVERS[name].distribution for name in ORDER[problem_class] if SOLVERS[name].free]
+    named = " or ".join(capable(problem_class))
     raise SolverNotInstalledError(
         f"no installed solver takes {problem_class} models{' of its own accord' if named else ''}; "
-        f"install {_either(names)}{f', or name {_either(named)}' if named else ''}"
+        f"install {' or '.join(free)}{f', or name {named}' if named else ''}"
     )
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(names)
 
 
 def _objection(
@@ -227,11 +190,3 @@ def _objection(
             "continuous convex models"
         )
     return None
-
-
-def takes(form: StandardForm) -> str:
-    """Why a mixed-integer quadratic model cannot be solved this way; empty when it can."""
-    Q = form.objective.Q
-    if Q.nnz != np.count_nonzero(Q.diagonal()):
-        return "its objective has products of variables, and tangents are for squares alone"
-    return ""

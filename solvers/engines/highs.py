@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from tightmargin.solvers.engines.registry import refuse_huge_bounds, set_highs_options
+from tightmargin.formulations.data.arrays import Array
+from tightmargin.solvers.engines.registry import own_names, refuse_huge_bounds, refused_option
 from tightmargin.solvers.engines.running import (
     Limits,
     dropped,
@@ -31,16 +33,43 @@ from tightmargin.solvers.model.residuals import without_rounding
 # --- A new HiGHS that prints nothing by itself ---------------------------------------------------
 
 
-def quiet_highs() -> Any:
-    """An empty HiGHS; versions from 1.16 on print who they are when the first one is made."""
+def quiet_highs(limits: Limits | None = None, **settings: Any) -> Any:
+    """An empty HiGHS, with the log, seed and options of a solve where it is for one."""
     import highspy
 
     _first(highspy)
-    return highspy.Highs()
+    h = highspy.Highs()
+    if limits is None:
+        return h
+    settings |= {"output_flag": limits.log} | own_names(limits, seed="random_seed")
+    for name, value in (settings | dict(limits.options)).items():
+        try:
+            accepted = h.setOptionValue(name, value).name == "kOk"
+        except TypeError:
+            accepted = False
+        if not accepted:
+            known = [word for word in dir(h.getOptions()) if word[0] != "_"]
+            raise refused_option("highs", name, value, known)
+    return h
+
+
+def pass_arrays(
+    h: Any, A: sp.csr_matrix | sp.csc_matrix, cost: Array, bounds: tuple[Array, Array],
+    sides: tuple[Array, Array], integer: NDArray[np.bool_] | None = None, constant: float = 0.0,
+) -> Any:  # fmt: skip
+    """Hand a linear program or its integer version over, and return the status of HiGHS."""
+    m, n = A.shape
+    starts, index = (part.astype(np.int32, copy=False) for part in (A.indptr, A.indices))
+    whole = np.zeros(n, dtype=np.int32) if integer is None else integer.astype(np.int32)
+    order = 1 if A.format == "csc" else 2
+    return h.passModel(
+        n, m, A.nnz, order, 1, constant, cost, *bounds, *sides, starts, index, A.data, whole
+    )
 
 
 @cache
 def _first(highspy: Any) -> None:
+    """Make one HiGHS without its banner: versions from 1.16 on print one at the first."""
     with dropped():
         highspy.Highs()
 
@@ -74,16 +103,12 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         # at all; with the columns the other way round it rarely does.
         again = _run(form, limits, reverse=True)
         claim = replace(again, log=claim.log + again.log)
-        if claim.status is Status.UNBOUNDED and _bounded_below(form):
-            words = "highs calls a model unbounded that its bounds keep bounded; try clarabel"
-            return replace(claim, status=Status.ERROR, message=words)
+        a = form.objective.a
+        bounded = np.isfinite(form.lower[a > 0]).all() and np.isfinite(form.upper[a < 0]).all()
+        if claim.status is Status.UNBOUNDED and bounded:
+            message = "highs calls a model unbounded that its bounds keep bounded; try clarabel"
+            return replace(claim, status=Status.ERROR, message=message)
     return claim
-
-
-def _bounded_below(form: StandardForm) -> bool:
-    """Whether bounds of the variables alone bound the convex objective from below."""
-    a = form.objective.a
-    return bool(np.isfinite(form.lower[a > 0]).all() and np.isfinite(form.upper[a < 0]).all())
 
 
 def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
@@ -91,17 +116,8 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
 
     limits = within_deadline(limits)
     step = -1 if reverse else 1
-    h = quiet_highs()
-    settings: dict[str, Any] = {"output_flag": limits.log, "mip_rel_gap": 1e-9}
-    if limits.time_limit is not None:
-        settings["time_limit"] = float(limits.time_limit)
-    if limits.nodes is not None:
-        settings["mip_max_nodes"] = int(limits.nodes)
-    if limits.threads is not None:
-        settings["threads"] = int(limits.threads)
-    if limits.seed is not None:
-        settings["random_seed"] = int(limits.seed)
-    set_highs_options(h, settings | dict(limits.options))
+    names = {"time_limit": "time_limit", "nodes": "mip_max_nodes", "threads": "threads"}
+    h = quiet_highs(limits, mip_rel_gap=1e-9, **own_names(limits, **names))
     h.HandleUserInterrupt = True
 
     # Not in the other thread, whose fresh memory makes it slower, unless it has something to print.
@@ -129,37 +145,13 @@ def _run(form: StandardForm, limits: Limits, *, reverse: bool = False) -> Claim:
     return reported(_claim(h, form, step), finished)
 
 
-def _set_start(h: Any, form: StandardForm) -> None:
-    """Hand over the present values of integer variables; HiGHS finds the others."""
-    if not form.integer.any():
-        return
-    point = form.point()
-    known = np.flatnonzero(form.integer & np.isfinite(point)).astype(np.int32)
-    if known.size:
-        h.setSolution(known.size, known, point[known])
-
-
 def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
     A = without_rounding(form.matrix)
     if step == -1:
         A = A.tocsc()[:, ::-1]
-    outcome = h.passModel(
-        form.n,
-        A.shape[0],
-        A.nnz,
-        1 if A.format == "csc" else 2,
-        1,
-        form.objective.constant,
-        form.objective.a[::step],
-        form.lower[::step],
-        form.upper[::step],
-        form.row_lower,
-        form.row_upper,
-        A.indptr.astype(np.int32, copy=False),
-        A.indices.astype(np.int32, copy=False),
-        A.data,
-        form.integer[::step].astype(np.int32),
-    )
+    bounds, sides = (form.lower[::step], form.upper[::step]), (form.row_lower, form.row_upper)
+    cost, integer = form.objective.a[::step], form.integer[::step]
+    outcome = pass_arrays(h, A, cost, bounds, sides, integer, form.objective.constant)
     # A warning is about bounds that cross: infeasible, and for run() to say.
     refused = outcome == highspy.HighsStatus.kError
     if refused or h.getNumNz() != A.nnz or h.getNumRow() != A.shape[0]:
@@ -169,17 +161,16 @@ def _pass(h: Any, form: StandardForm, step: int, highspy: Any) -> None:
         )
     if form.objective.Q.nnz:
         lower = sp.tril(form.P if step == 1 else form.P[::-1, ::-1]).tocsc()
-        outcome = h.passHessian(
-            form.n,
-            lower.nnz,
-            1,
-            lower.indptr.astype(np.int32),
-            lower.indices.astype(np.int32),
-            lower.data,
-        )
+        starts, index = (part.astype(np.int32) for part in (lower.indptr, lower.indices))
+        outcome = h.passHessian(form.n, lower.nnz, 1, starts, index, lower.data)
         if outcome == highspy.HighsStatus.kError:
             raise NumberError("highs refused the quadratic objective; try solver=clarabel")
-    _set_start(h, form)
+    # Present values of integer variables are a start; HiGHS finds the others.
+    if form.integer.any():
+        point = form.point()
+        known = np.flatnonzero(form.integer & np.isfinite(point)).astype(np.int32)
+        if known.size:
+            h.setSolution(known.size, known, point[known])
 
 
 def _watched(h: Any) -> Progress:

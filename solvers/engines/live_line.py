@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing import parent_process
 from threading import current_thread, main_thread
 from typing import Any, TypeAlias
@@ -16,69 +16,55 @@ Say: TypeAlias = Callable[[str], None]
 
 AFTER, EVERY = 2.0, 0.25  # seconds before the line appears, and between two states of it
 
-_screens: list[Callable[[str], None]] = []  # who shows it, if that is somebody else's to do
+_screens: list[Callable[[str], None]] = []  # functions that show it in place of the terminal
 _taken: list[int | None] = []  # where standard error leads while its descriptor is taken
-_lines: list[LiveLine] = []  # those that are open; the innermost one is shown
+_lines: list[LiveLine] = []  # open ones; the innermost one is shown
 _shown: list[Any] = []  # the status of rich, while there is one
-_hidden: list[str] = []  # by what is asked to show nothing
+_hidden: list[str] = []  # blocks that show nothing
 SWITCH = "TIGHTMARGIN_LIVE"  # an environment variable that is 0 hides every line
 
 
 @contextmanager
-def shown_by(show: Callable[[str], None]) -> Iterator[None]:
+def _entered(entries: list[Any], entry: Any) -> Iterator[None]:
+    entries.append(entry)
+    try:
+        yield
+    finally:
+        entries.remove(entry)
+
+
+def shown_by(show: Callable[[str], None]) -> AbstractContextManager[None]:
     """Hand every line to a function for as long as the block runs, terminal or not."""
-    _screens.append(show)
-    try:
-        yield
-    finally:
-        _screens.remove(show)
+    return _entered(_screens, show)
 
 
-@contextmanager
-def standard_error_at(descriptor: int | None) -> Iterator[None]:
+def standard_error_at(descriptor: int | None) -> AbstractContextManager[None]:
     """Say where standard error leads while its own descriptor is taken; None if to no terminal."""
-    _taken.append(descriptor)
-    try:
-        yield
-    finally:
-        _taken.remove(descriptor)
+    return _entered(_taken, descriptor)
 
 
 @contextmanager
 def live_line(name: str, *, quiet: bool = False) -> Iterator[LiveLine]:
     """A line for one search; what is quiet shows nothing, as beside a solver's own log."""
     line = LiveLine(name, quiet=quiet)
-    _lines.append(line)
     try:
-        yield line
+        with _entered(_lines, line):
+            yield line
     finally:
-        _lines.remove(line)
-        if not _lines:
-            _hide()
+        if _shown and not _lines:
+            status = _shown.pop()
+            status.stop()
+            status.console.file.close()
 
 
-@contextmanager
-def hidden(*, unless: bool = False) -> Iterator[None]:
+def hidden(*, unless: bool = False) -> AbstractContextManager[None]:
     """Show no line as long as the block runs."""
-    if unless:
-        yield
-        return
-    _hidden.append(SWITCH)
-    try:
-        yield
-    finally:
-        _hidden.remove(SWITCH)
+    return nullcontext() if unless else _entered(_hidden, SWITCH)
 
 
 @contextmanager
 def telling(name: str, progress: Callable[[str], None] | None = None) -> Iterator[Say]:
-    """Pass on what a long run says of itself, by default to a line on the screen.
-
-    Parameters
-    ----------
-    progress : callable(str), optional
-        The caller's own, which takes the place of the line.
-    """
+    """Pass messages of a long run to `progress`, or to a line on the screen without one."""
     with live_line(name) as line:
 
         def say(text: str) -> None:
@@ -178,10 +164,3 @@ def terminal() -> int | None:
     except (AttributeError, ValueError, OSError):  # a stream of a test's, or one that is closed
         return None
     return descriptor if os.isatty(descriptor) else None
-
-
-def _hide() -> None:
-    if _shown:
-        status = _shown.pop()
-        status.stop()
-        status.console.file.close()

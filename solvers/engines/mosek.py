@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,12 @@ from pyomo.core.base.component_namer import index_repr
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.engines.choice import capable, choose
-from tightmargin.solvers.engines.registry import SOLVERS, refuse_huge_bounds, unknown_option
+from tightmargin.solvers.engines.registry import (
+    SOLVERS,
+    own_names,
+    refuse_huge_bounds,
+    unknown_option,
+)
 from tightmargin.solvers.engines.running import Limits, reported, supervised, within_deadline
 from tightmargin.solvers.errors import LicenceError, NumberError, ProblemClassError
 from tightmargin.solvers.model.claim import Claim, Status
@@ -56,21 +61,14 @@ class Cones:
 
 @dataclass(frozen=True, eq=False)
 class FusionModel:
-    """A Fusion model and what its parts stand for.
-
-    Attributes
-    ----------
-    columns, rows : arrays
-        Column and linear row of the standard form behind each variable and row of the task. One
-        variable of MOSEK's own (the constant 1) precedes the first, an epigraph may follow.
-    cones : tuple of Cones
-        In the order of the task; the cone of an epigraph precedes them.
-    """
+    """A Fusion model and what its parts stand for."""
 
     model: Any
-    columns: Index
+    columns: (
+        Index  # of the form, behind the variables: after MOSEK's constant 1, before an epigraph
+    )
     rows: Index
-    cones: tuple[Cones, ...]
+    cones: tuple[Cones, ...]  # in the order of the task, after the cone of an epigraph
     has_epigraph: bool
 
 
@@ -78,26 +76,13 @@ class FusionModel:
 def fusion_model(
     form: StandardForm, classification: Classification, sense: int
 ) -> Iterator[FusionModel]:
-    """Fusion model of a standard form, released at the end.
-
-    Parameters
-    ----------
-    sense : int
-        -1 states a maximisation as one, +1 always minimises.
-
-    Raises
-    ------
-    NumberError
-        MOSEK would drop or reject a number.
-    ProblemClassError
-        All variables are fixed.
-    """
+    """Fusion model of a standard form, released at the end; sense -1 states a maximisation."""
     import mosek
     from mosek import fusion
 
     if not form.n:
         raise ProblemClassError("mosek needs a variable that is not fixed")
-    _refuse_far_sides(form)
+    refuse_huge_bounds("mosek", form, INFINITY)
     with fusion.Model(model_name(form)) as model:
         try:
             written = _write(model, form, conic_form(form, classification), sense, fusion)
@@ -123,7 +108,12 @@ def _write(
 ) -> FusionModel:
     task, mul = model.getTask(), fusion.Expr.mul
     groups = _by_kind(form.lower, form.upper, form.integer)
-    x = fusion.Var.vstack([_variable(model, form, group, fusion) for group in groups])
+    variables = []
+    for group in groups:
+        domain = _domain(form.lower[group], form.upper[group], fusion)
+        domain = fusion.Domain.integral(domain) if form.integer[group[0]] else domain
+        variables.append(model.variable(len(group), domain))
+    x = fusion.Var.vstack(variables)
     columns = np.concatenate(groups)
     names = form.columns.names()
     names = [names[j] for j in columns]
@@ -171,6 +161,8 @@ def _by_kind(lower: Array, upper: Array, integer: NDArray[np.bool_]) -> list[Ind
 
 def _domain(lower: Array, upper: Array, fusion: Any) -> Any:
     """Fusion's domain for sides of one kind."""
+    if lower[0] == upper[0]:
+        return fusion.Domain.equalsTo(lower)
     match bool(np.isfinite(lower[0])), bool(np.isfinite(upper[0])):
         case True, False:
             return fusion.Domain.greaterThan(lower)
@@ -178,16 +170,7 @@ def _domain(lower: Array, upper: Array, fusion: Any) -> Any:
             return fusion.Domain.lessThan(upper)
         case False, False:
             return fusion.Domain.unbounded()
-    if lower[0] == upper[0]:
-        return fusion.Domain.equalsTo(lower)
     return fusion.Domain.inRange(lower, upper)
-
-
-def _variable(model: Any, form: StandardForm, group: Index, fusion: Any) -> Any:
-    domain = _domain(form.lower[group], form.upper[group], fusion)
-    if form.integer[group[0]]:
-        domain = fusion.Domain.integral(domain)
-    return model.variable(len(group), domain)
 
 
 def _matrix(matrix: sp.csr_matrix, fusion: Any) -> Any:
@@ -218,7 +201,7 @@ def square_root(P: sp.csc_matrix) -> sp.csr_matrix:
 
 def _cones(conic: ConicForm, K: sp.csr_matrix) -> tuple[Cones, ...]:
     """Cones by size and kind, semidefinite ones last."""
-    found: list[Cones] = []
+    groups: list[Cones] = []
     sizes: dict[int, list[Block]] = {}
     for block in conic.blocks_of("soc"):
         sizes.setdefault(block.size, []).append(block)
@@ -234,14 +217,14 @@ def _cones(conic: ConicForm, K: sp.csr_matrix) -> tuple[Cones, ...]:
                 block for block, is_rotated in pairs if is_rotated == (kind == "rotated")
             )
             if chosen:
-                found.append(Cones(kind, chosen, turn))
+                groups.append(Cones(kind, chosen, turn))
     for block in conic.blocks_of("psd"):
         # MOSEK reads a lower triangle column by column.
         by_column = np.lexsort(np.tril_indices(order(block.size)))
-        found.append(
+        groups.append(
             Cones("semidefinite", (block,), sp.identity(block.size, format="csr")[by_column])
         )
-    return tuple(found)
+    return tuple(groups)
 
 
 def _are_rotated(starts: Index, size: int, K: sp.csr_matrix) -> NDArray[np.bool_]:
@@ -260,14 +243,12 @@ def _add_cones(model: Any, part: Cones, K: sp.csr_matrix, b: Array, x: Any, fusi
     turn = sp.kron(sp.identity(len(part.blocks)), part.turn, format="csr")
     matrix = _cleaned(turn @ K[rows])
     body = fusion.Expr.add(fusion.Expr.mul(_matrix(matrix, fusion), x), turn @ b[rows])
-    match part.kind:
-        case "rotated":
-            domain = fusion.Domain.inRotatedQCone()
-        case "quadratic":
-            domain = fusion.Domain.inQCone()
-        case _:
-            domain = fusion.Domain.inSVecPSDCone()
-    model.constraint(fusion.Expr.reshape(body, [len(part.blocks), size]), domain)
+    domains = {
+        "rotated": fusion.Domain.inRotatedQCone,
+        "quadratic": fusion.Domain.inQCone,
+        "semidefinite": fusion.Domain.inSVecPSDCone,
+    }
+    model.constraint(fusion.Expr.reshape(body, [len(part.blocks), size]), domains[part.kind]())
     return int(matrix.nnz)
 
 
@@ -289,22 +270,6 @@ def _name(task: Any, form: StandardForm, written: FusionModel) -> None:
     blocks = [block for part in written.cones for block in part.blocks]
     for k, block in enumerate(blocks, start=int(written.has_epigraph)):
         task.putaccname(k, block.data.name)
-
-
-def _refuse_far_sides(form: StandardForm) -> None:
-    for numbers, owners, what in (
-        (form.lower, form.columns, "lower bound of"),
-        (form.upper, form.columns, "upper bound of"),
-        (form.row_lower, form.rows, "lower side of row"),
-        (form.row_upper, form.rows, "upper side of row"),
-    ):
-        far = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= INFINITY))
-        if far.size:
-            k = int(far[0])
-            raise NumberError(
-                f"mosek would take {numbers[k]:.3g}, the {what} {owners.name(k)}, for infinite: "
-                "remove it, or scale the model"
-            )
 
 
 FORMATS = (".ptf", ".task", ".cbf", ".jtask")
@@ -361,18 +326,19 @@ def export_form(form: StandardForm, classification: Classification, path: str | 
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
-    """Solve a convex or mixed-integer convex model.
-
-    Raises
-    ------
-    LicenceError
-        Naming what writes the model to a file, and the free solvers that take it.
-    """
+    """Solve a convex or mixed-integer convex model; LicenceError where MOSEK finds no licence."""
     import mosek
     from mosek import fusion
 
     refuse_huge_bounds("mosek", form)
-    _refuse_unknown_options(limits.options, mosek)
+    known = set()  # mio_tol_rel_gap is mioTolRelGap in Fusion
+    for kind in (mosek.iparam, mosek.dparam, mosek.sparam):
+        for parameter in kind.values:
+            first, *rest = repr(parameter).split("_")
+            known.add(first + "".join(word.capitalize() for word in rest))
+    for name in limits.options:
+        if name not in known:
+            raise unknown_option("mosek", name, known)
     problem = SOLVERS["mosek"].unlicensed()
     if problem:
         raise _without_licence(form, classification, problem)
@@ -404,35 +370,12 @@ def _without_licence(
     )
 
 
-def _refuse_unknown_options(options: Mapping[str, Any], mosek: Any) -> None:
-    known = {
-        _fusion_name(repr(parameter))
-        for kind in (mosek.iparam, mosek.dparam, mosek.sparam)
-        for parameter in kind.values
-    }
-    for name in options:
-        if name not in known:
-            raise unknown_option("mosek", name, known)
-
-
-def _fusion_name(name: str) -> str:
-    """mio_tol_rel_gap is mioTolRelGap in Fusion."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
 def _set_parameters(model: Any, form: StandardForm, limits: Limits, fusion: Any) -> None:
-    settings: dict[str, Any] = {}
+    settings = own_names(
+        limits, time_limit="optimizerMaxTime", threads="numThreads", seed="mioSeed"
+    )
     if form.integer.any():
-        settings["mioTolRelGap"] = 1e-9
-    if limits.time_limit is not None:
-        settings["optimizerMaxTime"] = float(limits.time_limit)
-    if limits.nodes is not None and form.integer.any():
-        settings["mioMaxNumBranches"] = int(limits.nodes)
-    if limits.threads is not None:
-        settings["numThreads"] = int(limits.threads)
-    if limits.seed is not None:
-        settings["mioSeed"] = int(limits.seed)
+        settings |= {"mioTolRelGap": 1e-9} | own_names(limits, nodes="mioMaxNumBranches")
     for name, value in (settings | dict(limits.options)).items():
         try:
             model.setSolverParam(name, value)

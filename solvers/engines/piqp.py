@@ -3,20 +3,23 @@
 It stops at absolute tolerances, so every row and the objective is first divided by its largest
 coefficient. LPs are not offered: an infeasible or unbounded one runs into the iteration limit.
 
-It holds the interpreter until its last iteration and offers no way to stop it: Ctrl-C is heard when
-it has ended (the result is whole then, and says so), a second one as little as the first; the log
-appears at the end. Where that matters, clarabel takes the same models. It has one thread and draws
-no random numbers: neither can be set.
+It holds the interpreter until its last iteration: Ctrl-C has no effect before, and the log appears
+at the end. Clarabel takes the same models. It has one thread and draws no random numbers.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from tightmargin.solvers.engines.registry import apply_options, refuse_huge_bounds, unused
+from tightmargin.solvers.engines.registry import (
+    apply_options,
+    refuse_huge_bounds,
+    unused,
+    with_iterate,
+)
 from tightmargin.solvers.engines.running import Limits, reported, supervised
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import Multipliers
@@ -63,27 +66,20 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
         form.upper,
     )
     finished = supervised(solver.solve, log=limits.log, name="piqp")
-    found = solver.result
-    word = found.info.status.name
-    status = _STATUS.get(word, Status.ERROR)
-    words = unused("piqp", limits, "seed", "threads")
-    message = f"{word} after {found.info.iter} iterations" + (words and f"; {words}")
-    claim = Claim(status, message=message, version=piqp.__version__)
+    result = solver.result
+    word = result.info.status.name
+    message = f"{word} after {result.info.iter} iterations"
+    message += unused("piqp", limits, "seed", "threads")
+    claim = Claim(_STATUS.get(word, Status.ERROR), message=message, version=piqp.__version__)
     rows = np.zeros(len(low))
-    rows[equal] = -found.y
-    rows[between] = found.z_l - found.z_u
+    rows[equal] = -result.y
+    rows[between] = result.z_l - result.z_u
     rows *= cost * scale
-    bounds = cost * (found.z_bl - found.z_bu)
-    x = np.array(found.x)
-    finite = bool(np.isfinite(np.r_[x, rows, bounds]).all())
-    if status in (Status.OPTIMAL, Status.INACCURATE) and finite:
-        # Short of the end the dual objective is that of a point that is not dual feasible.
-        solved = status is Status.OPTIMAL
-        bound = cost * float(found.info.dual_obj) + form.objective.constant if solved else None
-        objective = cost * float(found.info.primal_obj) + form.objective.constant
-        claim = replace(
-            claim, x=x, duals=Multipliers(rows, bounds, {}), bound=bound, objective=objective
-        )
-    elif status is Status.INACCURATE:
-        claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
-    return reported(claim, finished)
+    bounds = cost * (result.z_bl - result.z_bu)
+    value, bound = (
+        cost * float(number) + form.objective.constant
+        for number in (result.info.primal_obj, result.info.dual_obj)
+    )
+    duals = partial(Multipliers, rows, bounds, {})
+    z = np.concatenate([rows, bounds])
+    return reported(with_iterate(claim, np.array(result.x), z, duals, value, bound), finished)

@@ -18,7 +18,12 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import identify_variables, replace_expressions
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.engines.registry import refuse_huge_bounds, refused_option, unknown_option
+from tightmargin.solvers.engines.registry import (
+    own_names,
+    refuse_huge_bounds,
+    refused_option,
+    unknown_option,
+)
 from tightmargin.solvers.engines.running import Limits, reported, supervised, within_deadline
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import Multipliers
@@ -33,7 +38,7 @@ INTERFACES = {"scip": "scip_direct", "gurobi": "gurobi_persistent"}
 _SEED = {"scip": "randomization/randomseedshift", "gurobi": "Seed"}
 _NODES = {"scip": "limits/totalnodes", "gurobi": "NodeLimit"}
 _DUALS = {"gurobi"}
-# Interfaces that cannot walk all that was read: they get the model as it was read.
+# Interfaces that cannot walk all that the reader takes: they get plain sums.
 _AS_READ = {"scip", "gurobi"}
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -56,11 +61,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         _release(solver)
     refuse_unknown_options(name, limits.options)
     limits = within_deadline(limits)
-    options = _DEFAULTS[name] | dict(limits.options)
-    if limits.seed is not None:
-        options.setdefault(_SEED[name], limits.seed)
-    if limits.nodes is not None:
-        options.setdefault(_NODES[name], limits.nodes)
+    options = _DEFAULTS[name] | own_names(limits, seed=_SEED[name], nodes=_NODES.get(name, "nodes"))
+    options |= limits.options
     settings: dict[str, Any] = {
         "load_solutions": False,
         "raise_exception_on_nonoptimal_result": False,
@@ -69,10 +71,7 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         "rel_gap": 0.0 if name == "scip" else 1e-9,
         "warmstart_discrete_vars": any(v.value is not None for v in form.columns),
     }
-    if limits.time_limit is not None:
-        settings["time_limit"] = float(limits.time_limit)
-    if limits.threads is not None:
-        settings["threads"] = int(limits.threads)
+    settings |= own_names(limits, time_limit="time_limit", threads="threads")
 
     as_read = name in _AS_READ and not implied
     handed, rows = _as_read(form) if as_read else (model, list(form.rows) if name in _DUALS else [])
@@ -83,8 +82,8 @@ def run(name: str, model: pyo.ConcreteModel, form: StandardForm, limits: Limits)
         except MemoryError:
             raise
         except Exception as error:  # whatever a foreign interface raises is what came of the solve
-            told = f"{name} raised {type(error).__name__}: {error}"
-            return Claim(Status.ERROR, message=told, log=traceback.format_exc())
+            message = f"{name} raised {type(error).__name__}: {error}"
+            return Claim(Status.ERROR, message=message, log=traceback.format_exc())
 
     finished = supervised(work, log=limits.log, name=name)
     claim = reported(finished.value, finished)
@@ -106,11 +105,7 @@ class _Released:
 
 
 def _release(solver: Any) -> None:
-    """Make Pyomo's SCIP solve without the lock of the interpreter.
-
-    Pyomo empties the pipe of what SCIP prints in another thread of Python. With the lock held, a
-    pipe full of messages, as of an LP in numerical trouble, is a solve that never ends.
-    """
+    """Have Pyomo's SCIP release the interpreter: its thread must empty the pipe of messages."""
     create = solver._create_solver_model
 
     def released(*arguments: Any) -> Any:
@@ -121,10 +116,7 @@ def _release(solver: Any) -> None:
 
 
 def _as_read(form: StandardForm) -> tuple[pyo.ConcreteModel, list[Any]]:
-    """A model of plain sums over the same variables, and its linear rows; None for an empty one.
-
-    Named parts of rows, which may be objectives, are written out, and rows without variables gone.
-    """
+    """A model of plain sums over the same variables, and its linear rows; None for an empty one."""
     m, x, A = pyo.ConcreteModel(), list(form.columns), form.A
     m.rows = pyo.ConstraintList()
     rows: list[Any] = [None] * len(form.rows)
@@ -192,23 +184,18 @@ def refuse_unknown_options(name: str, options: Mapping[str, Any]) -> None:
     else:
         import gurobipy
 
-        known = {word for word in dir(gurobipy.GRB.Param) if not word.startswith("_")}
-    for word, value in options.items():
-        if word not in known:
-            raise unknown_option(name, word, known)
-        if name == "gurobi":
-            _refuse_bad_value(word, value, known)
-
-
-def _refuse_bad_value(word: str, value: Any, known: set[str]) -> None:
-    """Try the value on an environment that starts nothing."""
-    import gurobipy
-
-    with gurobipy.Env(empty=True) as env:
-        try:
-            env.setParam(word, value)
-        except (TypeError, ValueError, gurobipy.GurobiError):
-            raise refused_option("gurobi", word, value, known) from None
+        known = {option for option in dir(gurobipy.GRB.Param) if not option.startswith("_")}
+    for option in options:
+        if option not in known:
+            raise unknown_option(name, option, known)
+    if name != "gurobi":
+        return
+    with gurobipy.Env(empty=True) as env:  # one that starts nothing
+        for option, value in options.items():
+            try:
+                env.setParam(option, value)
+            except (TypeError, ValueError, gurobipy.GurobiError):
+                raise refused_option(name, option, value, known) from None
 
 
 def _claim(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Claim:
@@ -222,19 +209,17 @@ def _claim(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Clai
         # The point from which Gurobi saw the objective fall is no answer, and its bound none.
         bound = None if status is Status.UNBOUNDED else bound
         return Claim(status, bound=bound, message=message, version=version)
-    found = results.solution_loader.get_vars()
-    told = np.array([v in found for v in form.columns], dtype=bool)
+    values = results.solution_loader.get_vars()
+    has_value = np.array([v in values for v in form.columns], dtype=bool)
     # A column that no row mentions never reaches the solver; any value in its bounds will do.
-    missing = np.flatnonzero(~told & _occurs(form))
+    missing = np.flatnonzero(~has_value & _occurs(form))
     if missing.size:
-        said = f"no value for {form.columns.name(int(missing[0]))}"
         more = f" and {missing.size - 1} others" if missing.size > 1 else ""
-        words = f"{message}; the solver returned {said}{more}"
-        return Claim(Status.ERROR, bound=bound, message=words, version=version)
-    x = np.array([
-        float(found[v]) if there else float(np.clip(0.0, low, high))
-        for v, there, low, high in zip(form.columns, told, form.lower, form.upper, strict=True)
-    ])  # fmt: skip
+        name_of_first = form.columns.name(int(missing[0]))
+        message += f"; the solver returned no value for {name_of_first}{more}"
+        return Claim(Status.ERROR, bound=bound, message=message, version=version)
+    x = np.clip(0.0, form.lower, form.upper)
+    x[has_value] = [float(values[v]) for v in form.columns if v in values]
     objective = results.incumbent_objective
     return Claim(
         status, x=x, duals=_duals(name, results, form, rows), bound=bound, message=message,
@@ -244,7 +229,8 @@ def _claim(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Clai
 
 def _occurs(form: StandardForm) -> NDArray[np.bool_]:
     """Columns that the objective or a row mentions."""
-    used = ComponentSet(v for row in form.nonlinear for v in identify_variables(_body(row)))
+    bodies = (row.body if row.ctype is pyo.Constraint else row.expr for row in form.nonlinear)
+    used = ComponentSet(v for body in bodies for v in identify_variables(body))
     mentioned = (form.objective.a != 0) | (np.diff(form.columnwise.indptr) > 0)
     mentioned[form.objective.Q.nonzero()[0]] = True
     for row in form.quadratic:
@@ -254,11 +240,6 @@ def _occurs(form: StandardForm) -> NDArray[np.bool_]:
     if used:
         mentioned |= np.array([v in used for v in form.columns], dtype=bool)
     return mentioned
-
-
-def _body(component: Any) -> Any:
-    """Expression of a row or of an objective."""
-    return component.body if component.ctype is pyo.Constraint else component.expr
 
 
 def _version(name: str, results: Any) -> str:
@@ -271,22 +252,23 @@ def _version(name: str, results: Any) -> str:
     return f"{pyscipopt.Model().version():.1f} (pyscipopt {interface})"
 
 
+_STATUS = {
+    "provenInfeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "infeasibleOrUnbounded": Status.INFEASIBLE_OR_UNBOUNDED,
+    "interrupted": Status.INTERRUPTED,
+}
+_LIMITS = ("maxTimeLimit", "iterationLimit", "objectiveLimit", "minStepLength")
+
+
 def _status(condition: str, solution: str) -> Status:
-    has_point = solution in ("optimal", "feasible")
-    match condition:
-        case "convergenceCriteriaSatisfied":
-            return Status.OPTIMAL if solution == "optimal" else Status.FEASIBLE
-        case "provenInfeasible":
-            return Status.INFEASIBLE
-        case "unbounded":
-            return Status.UNBOUNDED
-        case "infeasibleOrUnbounded":
-            return Status.INFEASIBLE_OR_UNBOUNDED
-        case "interrupted":
-            return Status.INTERRUPTED
-        case "maxTimeLimit" | "iterationLimit" | "objectiveLimit" | "minStepLength":
-            return Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
-    return Status.FEASIBLE if has_point else Status.ERROR
+    if condition in _STATUS:
+        return _STATUS[condition]
+    if condition == "convergenceCriteriaSatisfied":
+        return Status.OPTIMAL if solution == "optimal" else Status.FEASIBLE
+    if solution in ("optimal", "feasible"):
+        return Status.FEASIBLE
+    return Status.LIMIT_NO_SOLUTION if condition in _LIMITS else Status.ERROR
 
 
 def _duals(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Multipliers | None:
@@ -295,10 +277,10 @@ def _duals(name: str, results: Any, form: StandardForm, rows: list[Any]) -> Mult
         return None
     if not curvature(form.objective.Q).convex:
         return None
-    told: Mapping[Any, float] = results.solution_loader.get_duals()
+    duals: Mapping[Any, float] = results.solution_loader.get_duals()
     reduced: Mapping[Any, float] = results.solution_loader.get_reduced_costs()
     return Multipliers(
-        form.sense * np.array([float(told.get(row, 0.0)) for row in rows]),
+        form.sense * np.array([float(duals.get(row, 0.0)) for row in rows]),
         form.sense * np.array([float(reduced.get(v, 0.0)) for v in form.columns]),
         {},
     )

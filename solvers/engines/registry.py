@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.printing import Printed
 from tightmargin.solvers.engines.running import Limits, default_threads
 from tightmargin.solvers.errors import NumberError
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.conic import Multipliers
 from tightmargin.solvers.model.dual import worthwhile
 from tightmargin.solvers.model.reader import PsdRow, StandardForm
 
@@ -227,40 +230,58 @@ def solver_named(name: str) -> SolverInfo:
     raise ValueError(f"unknown solver {name!r}; choose auto, {', '.join(SOLVERS)}{hint}")
 
 
-# --- What a back end is given and what it returns: claims, to be checked by certify --------------
+# --- What all engines do alike --------------------------------------------------------------------
 
 
 # Every solver here reads a bound of this size as no bound, and then calls the model unbounded.
 INFINITE = 1e20
 
 
+def own_names(limits: Limits, **names: str) -> dict[str, Any]:
+    """Limits that are set, under the solver's names for them: time_limit="max_seconds", say."""
+    values = {name: getattr(limits, field) for field, name in names.items()}
+    kinds = {name: float if field == "time_limit" else int for field, name in names.items()}
+    return {name: kinds[name](value) for name, value in values.items() if value is not None}
+
+
 def unused(solver: str, limits: Limits, *names: str) -> str:
-    """Sentence on the settings a solver does not have; empty when none of them is set."""
-    asked = {name: getattr(limits, name) for name in names}
-    if asked.get("threads") == default_threads():
-        asked["threads"] = None  # nobody asked for it here
-    missing = [name for name, value in asked.items() if value is not None]
-    return f"{solver} has no {' and no '.join(missing)} to set" if missing else ""
+    """What is added to a message on settings that a solver does not have; empty for none."""
+    values = {name: getattr(limits, name) for name in names}
+    if values.get("threads") == default_threads():
+        values["threads"] = None  # the default is no request
+    missing = [name for name, value in values.items() if value is not None]
+    return f"; {solver} has no {' and no '.join(missing)} to set" if missing else ""
 
 
-def refuse_huge_bounds(solver: str, form: StandardForm) -> None:
-    """Raise for a bound or a side of a row that the solver would read as infinite.
+def with_iterate(
+    claim: Claim, x: Array, z: Array, duals: Callable[[], Multipliers], value: float, bound: float
+) -> Claim:
+    """A claim with the last iterate of a solver, its multipliers `duals()` from z, where finite."""
+    status = claim.status
+    with_point = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
+    if status in with_point and np.isfinite(x).all() and np.isfinite(z).all():
+        # Short of the end the dual objective is that of a point that is not dual feasible.
+        proven = bound if status is Status.OPTIMAL else None
+        return replace(claim, x=x, duals=duals(), bound=proven, objective=value)
+    if status is Status.INACCURATE:
+        return replace(claim, status=Status.LIMIT_NO_SOLUTION)
+    return claim
 
-    Raises
-    ------
-    NumberError
-        Naming the variable or the row.
-    """
+
+def refuse_huge_bounds(solver: str, form: StandardForm, infinite: float = INFINITE) -> None:
+    """Raise NumberError for a bound or a side that the solver would read as infinite."""
     sides = (
-        ("lower bound", form.lower, form.columns), ("upper bound", form.upper, form.columns),
-        ("lower side", form.row_lower, form.rows), ("upper side", form.row_upper, form.rows),
-    )  # fmt: skip
+        ("lower bound", form.lower, form.columns),
+        ("upper bound", form.upper, form.columns),
+        ("lower side", form.row_lower, form.rows),
+        ("upper side", form.row_upper, form.rows),
+    )
     for kind, numbers, owners in sides:
-        huge = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= INFINITE))
+        huge = np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) >= infinite))
         if huge.size:
             k = int(huge[0])
             raise NumberError(
-                f"{solver} would read the {kind} {numbers[k]:g} of {owners[k].name} as infinite: "
+                f"{solver} would read the {kind} {numbers[k]:g} of {owners.name(k)} as infinite: "
                 "leave it out (None) if there is none, or scale the model"
             )
 
@@ -279,18 +300,6 @@ def refused_option(solver: str, name: str, value: Any, known: Iterable[str]) -> 
     if name not in names:
         return unknown_option(solver, name, names)
     return ValueError(f"{solver} cannot take {value!r} for its option {name}")
-
-
-def set_highs_options(lp: Any, options: Mapping[str, Any]) -> None:
-    """Set options of a HiGHS object, refusing names and values it does not take."""
-    for name, value in options.items():
-        try:
-            taken = lp.setOptionValue(name, value).name == "kOk"
-        except TypeError:
-            taken = False
-        if not taken:
-            known = [word for word in dir(lp.getOptions()) if word[0] != "_"]
-            raise refused_option("highs", name, value, known)
 
 
 def apply_options(solver: str, settings: Any, options: Mapping[str, Any]) -> None:
@@ -327,42 +336,40 @@ PIQP_SIZE = 3_000
 PSD_ENTRIES, PSD_SHARE = 7_500, 0.3
 
 ORDER: dict[ProblemClass, tuple[str, ...]] = {
-    ProblemClass.LP: ("highs", "clarabel", "scip", "scs", "gurobi", "mosek"),
+    LP: ("highs", "clarabel", "scip", "scs", "gurobi", "mosek"),
     # HiGHS last: its active-set method needs 0.4 s at n=1e3, d=10, and more than 40 s at d=100.
-    ProblemClass.QP: ("clarabel", "piqp", "scs", "scip", "gurobi", "mosek", "highs"),
-    ProblemClass.SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
-    ProblemClass.SDP: ("clarabel", "scs", "mosek"),
-    ProblemClass.EXP: ("clarabel", "scip"),
-    ProblemClass.MILP: ("highs", "scip", "gurobi", "mosek"),
-    ProblemClass.MIQP: ("scip", "gurobi", "mosek"),
-    ProblemClass.MISOCP: ("scip", "gurobi", "mosek"),
-    ProblemClass.LRCP: ("scip", "gurobi"),
-    ProblemClass.NONCONVEX: ("scip", "gurobi"),
+    QP: ("clarabel", "piqp", "scs", "scip", "gurobi", "mosek", "highs"),
+    SOCP: ("clarabel", "scs", "scip", "gurobi", "mosek"),
+    SDP: ("clarabel", "scs", "mosek"),
+    EXP: ("clarabel", "scip"),
+    MILP: ("highs", "scip", "gurobi", "mosek"),
+    MIQP: ("scip", "gurobi", "mosek"),
+    MISOCP: ("scip", "gurobi", "mosek"),
+    LRCP: ("scip", "gurobi"),
+    NONCONVEX: ("scip", "gurobi"),
 }
 CLOCKLESS = ("piqp",)  # no time limit can stop them
 
 
 _REASONS = {
-    (ProblemClass.QP, "highs"): "the last resort for a QP, slow from a thousand points on",
-    (ProblemClass.SOCP, "clarabel"): "an interior point method is accurate on cones",
-    (ProblemClass.SDP, "clarabel"): "an interior point method is accurate on cones",
-    (ProblemClass.EXP, "clarabel"): "it has an exponential cone for exp and log",
-    (ProblemClass.EXP, "scip"): "it encloses exp and log",
-    (ProblemClass.MILP, "highs"): "branch and cut for linear models",
-    (ProblemClass.MIQP, "scip"): "branch and cut for quadratic models too",
-    (ProblemClass.MISOCP, "scip"): "branch and cut for quadratic models too",
-    (ProblemClass.LRCP, "scip"): "it proves global bounds on models that are not convex",
-    (ProblemClass.NONCONVEX, "scip"): "it proves global bounds on models that are not convex",
+    (QP, "highs"): "the last resort for a QP, slow from a thousand points on",
+    (SOCP, "clarabel"): "an interior point method is accurate on cones",
+    (SDP, "clarabel"): "an interior point method is accurate on cones",
+    (EXP, "clarabel"): "it has an exponential cone for exp and log",
+    (EXP, "scip"): "it encloses exp and log",
+    (MILP, "highs"): "branch and cut for linear models",
+    (MIQP, "scip"): "branch and cut for quadratic models too",
+    (MISOCP, "scip"): "branch and cut for quadratic models too",
+    (LRCP, "scip"): "it proves global bounds on models that are not convex",
+    (NONCONVEX, "scip"): "it proves global bounds on models that are not convex",
 }
 _SIZED_REASONS = {
-    (ProblemClass.LP, "highs", False): "simplex ends at a vertex, and is fast at this size",
-    (ProblemClass.LP, "clarabel", True): "an interior point method is faster at this size",
-    (ProblemClass.QP, "clarabel", False): (
-        f"reliable, and quick up to {PIQP_SIZE} rows or columns"
-    ),
-    (ProblemClass.QP, "clarabel", True): "reliable at any size",
-    (ProblemClass.SDP, "scs", True): "an interior point method needs gigabytes for such a matrix",
-    (ProblemClass.QP, "piqp", True): f"the fastest above {PIQP_SIZE} rows or columns",
+    (LP, "highs", False): "simplex ends at a vertex, and is fast at this size",
+    (LP, "clarabel", True): "an interior point method is faster at this size",
+    (QP, "clarabel", False): (f"reliable, and quick up to {PIQP_SIZE} rows or columns"),
+    (QP, "clarabel", True): "reliable at any size",
+    (SDP, "scs", True): "an interior point method needs gigabytes for such a matrix",
+    (QP, "piqp", True): f"the fastest above {PIQP_SIZE} rows or columns",
 }
 
 
@@ -389,7 +396,7 @@ def needs_gigabytes(form: StandardForm) -> bool:
 
 
 def _is_dense(row: PsdRow) -> bool:
-    """Whether a matrix has too many entries that are not 0 to be split along its pattern."""
+    """Whether a matrix has too many nonzeros to be split along its pattern."""
     used = int(np.count_nonzero((np.diff(row.F.indptr) > 0) | (row.g != 0)))
     return used > PSD_SHARE * len(row.g)
 
@@ -399,16 +406,12 @@ def order(problem_class: ProblemClass, form: StandardForm) -> tuple[str, ...]:
     names = ORDER[problem_class]
     if not is_large(problem_class, form):
         return names
-    first = {
-        ProblemClass.LP: "clarabel",
-        ProblemClass.QP: "piqp",
-        ProblemClass.SDP: "scs",
-    }[problem_class]
+    first = {LP: "clarabel", QP: "piqp", SDP: "scs"}[problem_class]
     return (first, *(name for name in names if name != first))
 
 
 def reason(name: str, problem_class: ProblemClass, form: StandardForm) -> str:
     """What speaks for a solver, to follow its name and a colon."""
     key = (problem_class, name)
-    said = _REASONS.get(key) or _SIZED_REASONS.get((*key, is_large(problem_class, form)))
-    return said or f"it takes {problem_class} models without a licence"
+    known = _REASONS.get(key) or _SIZED_REASONS.get((*key, is_large(problem_class, form)))
+    return known or f"it takes {problem_class} models without a licence"

@@ -108,26 +108,18 @@ class Limits(Printed):
 
 
 def default_threads() -> int | None:
-    """Threads of a solve that names none: TIGHTMARGIN_THREADS, or the solver's own choice.
-
-    Raises
-    ------
-    ValueError
-        The variable is no whole number from 1 on.
-    """
-    word = os.environ.get("TIGHTMARGIN_THREADS", "").strip()
-    if not word:
+    """Threads of a solve that names none: TIGHTMARGIN_THREADS, or the solver's own choice."""
+    text = os.environ.get("TIGHTMARGIN_THREADS", "").strip()
+    if not text:
         return None
-    if not word.isdecimal() or not 1 <= int(word) < 2**31:
-        raise ValueError(f"TIGHTMARGIN_THREADS must be a whole number from 1 on, got {word!r}")
-    return int(word)
+    if not text.isdecimal() or not 1 <= int(text) <= _LARGEST:
+        raise ValueError(f"TIGHTMARGIN_THREADS must be a whole number from 1 on, got {text!r}")
+    return int(text)
 
 
 # --- Until when a solve may work at its proof: the time limit and a little more ------------------
-# The solver gets the whole limit. What it leaves is checked all the same, and steps of a proof
-# that may take long are not begun once the time is over. Every solver that is called meanwhile,
-# for a proof or for a point, is stopped by the same end. What it cannot be stopped in is one call
-# of a library; a result that is late names it.
+# The solver gets the whole limit; long steps of a proof are not begun once it is over, and solvers
+# that a proof calls stop at the same end. A library's call that no limit stops is named.
 
 
 GRACE, SHARE = 1.0, 0.1  # seconds, or of the limit where that is more
@@ -135,27 +127,17 @@ DERIVING = 0.25  # of what is left of a limit, for a point that a model is deriv
 
 
 def clock() -> float:
-    """Seconds on the clock that all limits are kept by."""
+    """Seconds on the clock of all limits."""
     return time.perf_counter()
 
 
 @dataclass(eq=False)
 class Deadline:
-    """The ends of a piece of work.
+    """The ends of a piece of work, on `clock`."""
 
-    Attributes
-    ----------
-    limit : float
-        When the time limit is over, on `clock`.
-    end : float
-        When the proof is: a little later.
-    passed : list of str
-        Calls that were begun before the end and ended after it.
-    """
-
-    limit: float = math.inf
-    end: float = math.inf
-    passed: list[str] = field(default_factory=list)
+    limit: float = math.inf  # of the time limit
+    end: float = math.inf  # of the proof, a little later
+    passed: list[str] = field(default_factory=list)  # calls begun before the end, ended after it
 
     @property
     def words(self) -> str:
@@ -242,31 +224,24 @@ def _shortened(limits: Limits, left: float | None) -> Limits:
     return replace(limits, time_limit=max(left, SHORTEST))
 
 
-# --- What a solver prints, from C code too: passed on to sys.stdout as it comes, or dropped ------
+# --- What a solver prints, from C code too: passed on to sys.stdout, or dropped ------------------
 
 
 @contextmanager
 def transcript(wanted: bool) -> Iterator[Callable[[], str]]:
-    """Keep what is printed on standard output while the block runs.
+    """Keep what is printed; the yielded function passes on what is new and returns all so far.
 
     A file takes it: a pipe would fill up while a solver holds the interpreter, and then stop it.
-    Standard output belongs to the whole process, so only the main thread does this; elsewhere the
-    log goes wherever standard output leads, and nothing is kept.
-
-    Yields
-    ------
-    callable() -> str
-        Passes on what is new to sys.stdout, and returns all there is so far.
+    Standard output belongs to the process: outside of the main thread nothing is kept.
     """
     if not wanted or current_thread() is not main_thread():
         yield lambda: ""
         return
-    sys.stdout.flush()
-    flush_c = ctypes.CDLL(None).fflush
-    flush_c(None)
-    descriptor = os.dup(1)
-    outside = _beyond_the_descriptor(sys.stdout, descriptor)
-    with tempfile.TemporaryFile() as kept:
+    with tempfile.TemporaryFile() as kept, _standard_output_at(kept.fileno()) as descriptor:
+        outside = sys.stdout
+        with suppress(io.UnsupportedOperation, AttributeError):
+            if outside.fileno() == 1:  # it would write into the file too
+                outside = open(descriptor, "w", buffering=1, closefd=False)  # noqa: SIM115
         text: list[str] = []
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         at = 0
@@ -274,7 +249,7 @@ def transcript(wanted: bool) -> Iterator[Callable[[], str]]:
         def pass_on() -> str:
             nonlocal at
             inside.flush()
-            flush_c(None)
+            _flush_c()
             new = os.pread(kept.fileno(), os.fstat(kept.fileno()).st_size - at, at)
             at += len(new)
             if new:
@@ -283,7 +258,6 @@ def transcript(wanted: bool) -> Iterator[Callable[[], str]]:
                 outside.flush()
             return "".join(text)
 
-        os.dup2(kept.fileno(), 1)
         inside = open(os.dup(1), "w", buffering=1)  # noqa: SIM115
         try:
             with redirect_stdout(inside):
@@ -291,25 +265,30 @@ def transcript(wanted: bool) -> Iterator[Callable[[], str]]:
         finally:
             pass_on()
             inside.close()
-            os.dup2(descriptor, 1)
-            os.close(descriptor)
 
 
-def _beyond_the_descriptor(stream: TextIO, descriptor: int) -> TextIO:
-    """The stream itself, or one of its kind where it would write into descriptor 1."""
-    with suppress(io.UnsupportedOperation, AttributeError):
-        if stream.fileno() == 1:
-            return open(descriptor, "w", buffering=1, closefd=False)
-    return stream
+def _flush_c() -> None:
+    ctypes.CDLL(None).fflush(None)
+
+
+@contextmanager
+def _standard_output_at(target: int) -> Iterator[int]:
+    """Lead descriptor 1 elsewhere while the block runs; yields a copy of the one before."""
+    sys.stdout.flush()
+    _flush_c()
+    before = os.dup(1)
+    os.dup2(target, 1)
+    try:
+        yield before
+    finally:
+        _flush_c()
+        os.dup2(before, 1)
+        os.close(before)
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop what this thread writes to sys.stdout while the block runs.
-
-    For a solver that reports a failure there whatever its switches say. What other threads write
-    passes, so that a solve in the background takes nothing from the program around it.
-    """
+    """Drop what this thread writes to sys.stdout, as a solver does whatever its switches say."""
     if sys.stdout is None:
         yield
         return
@@ -349,32 +328,15 @@ _BANNER = Lock()
 
 @contextmanager
 def dropped() -> Iterator[None]:
-    """Drop what C code writes to standard output while the block runs.
-
-    For a moment, of a banner that no option keeps back.
-    """
-    with _BANNER:
-        sys.stdout.flush()
-        flush_c = ctypes.CDLL(None).fflush
-        flush_c(None)
-        descriptor, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        try:
-            yield
-        finally:
-            flush_c(None)
-            os.dup2(descriptor, 1)
-            os.close(descriptor)
-            os.close(nowhere)
+    """Drop what C code writes to standard output: a banner that no option suppresses."""
+    with _BANNER, open(os.devnull, "wb") as nowhere, _standard_output_at(nowhere.fileno()):
+        yield
 
 
-# --- A solve that Ctrl-C stops without losing what was found -------------------------------------
-# The solver runs in a thread of its own, with the interpreter released, and the caller's thread
-# waits. The first Ctrl-C asks the solver to stop, and what it has found is returned; the second
-# gives up waiting and raises KeyboardInterrupt. Python hands signals to the main thread only: in
-# any other thread solve() runs the same way and Ctrl-C is left to whoever holds the main one.
-# Threads are used again: SCIP numbers every thread that ever called its automatic differentiation,
-# has room for few, and crashes beyond.
+# --- A solve that Ctrl-C stops without losing its incumbent --------------------------------------
+# The solver runs in a thread of its own, with the interpreter released. The first Ctrl-C asks it
+# to stop, and its result is returned; the second raises KeyboardInterrupt. Threads are used again:
+# SCIP numbers every thread that called its automatic differentiation, and crashes beyond a few.
 
 
 T = TypeVar("T")
@@ -392,17 +354,7 @@ os.register_at_fork(after_in_child=_idle.clear)  # a child process has none of t
 
 @dataclass(frozen=True)
 class Finished(Generic[T]):
-    """What came of a supervised call.
-
-    Attributes
-    ----------
-    value : T
-        What the call returned.
-    interrupted : bool
-        Whether Ctrl-C was pressed meanwhile.
-    log : str
-        What was printed meanwhile, if that was asked for.
-    """
+    """What a supervised call returned, whether Ctrl-C was pressed, and the log if wanted."""
 
     value: T
     interrupted: bool = False
@@ -449,9 +401,9 @@ def supervised(
     KeyboardInterrupt
         At the second Ctrl-C; the solver is left to itself.
     """
-    quiet = log or not name
+    quiet, presses = log or not name, list[int]()
     with (
-        _presses() as presses,
+        on_ctrl_c(lambda: presses.append(1)),
         transcript(log) as printed,
         live_line(name, quiet=quiet) as line,
         uninterrupted(name or "a library's call"),
@@ -497,19 +449,18 @@ def _serve(jobs: Jobs) -> None:
 
 
 @contextmanager
-def _presses() -> Iterator[list[int]]:
-    """Signals of Ctrl-C while the block runs; none where they are ignored or not ours to hear."""
-    presses: list[int] = []
-    if current_thread() is not main_thread():
-        yield presses
-        return
+def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
+    """Call `heard` at each Ctrl-C while the block runs.
+
+    Nothing is changed outside of the main thread, or where Ctrl-C is ignored.
+    """
     previous = signal.getsignal(signal.SIGINT)
-    if previous in (None, signal.SIG_IGN):
-        yield presses
+    if current_thread() is not main_thread() or previous in (None, signal.SIG_IGN):
+        yield
         return
-    signal.signal(signal.SIGINT, lambda number, frame: presses.append(number))
+    signal.signal(signal.SIGINT, lambda number, frame: heard())
     try:
-        yield presses
+        yield
     finally:
         signal.signal(signal.SIGINT, previous)
 
@@ -531,10 +482,10 @@ PATIENCE = 1.0  # seconds for what is left in the pipe; a process started meanwh
 
 @contextmanager
 def without_lines(pattern: str) -> Iterator[None]:
-    """Leave lines whose beginning fits a pattern out of standard error while the block runs.
+    """Leave lines that match a pattern out of standard error while the block runs.
 
-    Everything else is passed on at once, line by line. The block must release the interpreter
-    while it writes. Standard error belongs to the whole process, so only the main thread does this.
+    The block must release the interpreter while it writes. Only the main thread does this:
+    standard error belongs to the whole process.
     """
     if current_thread() is not main_thread():
         yield
@@ -571,41 +522,25 @@ def _pass_on(reading: int, outside: int, pattern: re.Pattern[bytes]) -> None:
                 kept.write(line)
 
 
-# --- Ctrl-C as a wish: the first one is noted for whoever looks, the second ends the run as usual
+# --- Ctrl-C in loops of ours ---------------------------------------------------------------------
 
 
 class CtrlC:
-    """Whether a stop was asked for.
-
-    Attributes
-    ----------
-    asked : bool
-    """
+    """Whether a stop was asked for: the first Ctrl-C sets `asked`, the second interrupts."""
 
     def __init__(self) -> None:
         self.asked = False
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Have the first Ctrl-C set `asked`, and the second raise KeyboardInterrupt.
-
-        Nothing is changed outside of the main thread, or where Ctrl-C is ignored.
-        """
-        previous = signal.getsignal(signal.SIGINT)
-        if current_thread() is not main_thread() or previous in (None, signal.SIG_IGN):
+        """Hear Ctrl-C while the block runs."""
+        with on_ctrl_c(self._heard):
             yield
-            return
 
-        def ask(number: int, frame: Any) -> None:
-            if self.asked:
-                raise KeyboardInterrupt
-            self.asked = True
-
-        signal.signal(signal.SIGINT, ask)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
+    def _heard(self) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 # --- Work that a stage of a search may take: counted, so that no clock decides when it ends ------

@@ -16,6 +16,7 @@ import numpy as np
 
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
+    own_names,
     refuse_huge_bounds,
     refused_option,
     unknown_option,
@@ -35,10 +36,10 @@ from tightmargin.solvers.model.rewrites import implication, is_implied
 
 # At SCIP's default of 1e-6 kept points fall short of their margin and incumbents beat the optimum.
 FEASIBILITY = 1e-8
-# Where an LP is hard SCIP asks its simplex code for a thousandth of that, and this one, which has
-# no such tolerance, says so on standard error, past every switch of the log.
+# Where an LP is hard SCIP asks its simplex code for a thousandth of that. This one has no such
+# tolerance, and writes to standard error past every switch of the log.
 TIGHTENED = "Cannot set feasibility tolerance to small value"
-# Numerical trouble ends in an exception, whose words are kept; where it occurred is SCIP's affair.
+# Numerical trouble ends in an exception, whose message is kept.
 TROUBLE = r"\[\w+\.c+p*:\d+\] ERROR: "
 NOISE = f"{TIGHTENED}|{TROUBLE}"
 
@@ -56,13 +57,7 @@ _STATUS = {
 def run(
     form: StandardForm, limits: Limits, prepare: Callable[[Any, list[Any]], None] | None = None
 ) -> Claim:
-    """Solve a model with rows of degree at most two.
-
-    Parameters
-    ----------
-    prepare : callable(model, variables), optional
-        Gets the model of SCIP with its variables, in the order of the columns, before it is solved.
-    """
+    """Solve a model with rows of degree at most two, after `prepare(SCIP's model, variables)`."""
     import pyscipopt
 
     refuse_huge_bounds("scip", form)
@@ -72,7 +67,7 @@ def run(
     model = pyscipopt.Model()
     if not limits.log:
         model.hideOutput()
-    _set_parameters(model, within_deadline(limits), cuts_below_root=not _rows_are_switched(form))
+    _set_parameters(model, form, within_deadline(limits))
     x = [
         model.addVar(
             lb=low if math.isfinite(low) else None,
@@ -94,15 +89,10 @@ def run(
         progress.nodes = model.getNNodes()  # a counter; no event tells of every node
         return progress.state(form.sense)
 
+    solve, stop = model.optimizeNogil, model.interruptSolve
     try:
         with without_lines(NOISE):
-            finished = supervised(
-                model.optimizeNogil,
-                model.interruptSolve,
-                log=limits.log,
-                name="scip",
-                state=state,
-            )
+            finished = supervised(solve, stop, log=limits.log, name="scip", state=state)
     except Exception as error:
         if not is_breakdown(error):
             raise
@@ -144,30 +134,23 @@ def _watched(model: Any) -> Progress:
     return progress
 
 
-def _rows_are_switched(form: StandardForm) -> bool:
-    """Whether most linear rows hold one integer variable beside continuous ones, as big-M rows."""
-    if not (form.integer.any() and form.objective.Q.nnz and form.A.shape[0]):
-        return False
+def _set_parameters(model: Any, form: StandardForm, limits: Limits) -> None:
+    model.setParam("numerics/feastol", FEASIBILITY)
     entries = np.diff(form.A.indptr)
     integers = (form.A != 0).astype(np.int64) @ form.integer.astype(np.int64)
-    return bool(np.mean((integers == 1) & (entries > 1)) > 0.5)
-
-
-def _set_parameters(model: Any, limits: Limits, *, cuts_below_root: bool) -> None:
-    model.setParam("numerics/feastol", FEASIBILITY)
-    if not cuts_below_root:
-        # Five n=60, d=2 sets of data/hard_margin_loss: 1.1 to 3 times less CPU time in spite of
-        # twice the nodes; n=60, d=5: the same bound after a minute. None at the root costs bound.
+    big_m = (integers == 1) & (entries > 1)
+    if form.objective.Q.nnz and len(entries) and np.mean(big_m) > 0.5:
+        # No cuts below the root where most rows are big-M rows of a quadratic program: on five
+        # n=60, d=2 sets of data/hard_margin_loss 1.1 to 3 times less CPU time in spite of twice
+        # the nodes; n=60, d=5: the same bound after a minute. None at the root costs bound.
         model.setParam("separating/maxrounds", 0)
     model.setParam("misc/catchctrlc", False)  # heard in supervised()
-    if limits.time_limit is not None:
-        model.setParam("limits/time", float(limits.time_limit))
-    if limits.nodes is not None:
-        model.setParam("limits/totalnodes", int(limits.nodes))
-    if limits.threads is not None:
-        model.setParam("lp/threads", int(limits.threads))
-    if limits.seed is not None:
-        model.setParam("randomization/randomseedshift", int(limits.seed))
+    settings = own_names(
+        limits, time_limit="limits/time", nodes="limits/totalnodes", threads="lp/threads",
+        seed="randomization/randomseedshift",
+    )  # fmt: skip
+    for name, value in settings.items():
+        model.setParam(name, value)
     known = model.getParams()
     for name, value in limits.options.items():
         if name not in known:
@@ -219,8 +202,7 @@ def _quadratic(body: LocalQuadratic, x: list[Any], quicksum: Any) -> Any:
 def _set_objective(model: Any, form: StandardForm, x: list[Any], quicksum: Any) -> None:
     """SCIP minimises linear objectives: a quadratic one becomes a variable above it.
 
-    A cost that falls without end unless the squares hold it goes above the level with them: of
-    x^2 - 3x SCIP would otherwise branch on x for good.
+    So does a linear cost of x that squares alone bound: of x^2 - 3x SCIP would branch for good.
     """
     a = form.objective.a
     endless = np.where(a > 0, ~np.isfinite(form.lower), ~np.isfinite(form.upper)) & (a != 0)
@@ -256,12 +238,11 @@ def _version(model: Any) -> str:
 
 
 def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
-    said = model.getStatus()
-    has_point = model.getNSols() > 0
-    status = _STATUS.get(said)
-    if status is None:
-        status = Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
-    message = f"interrupted ({said})" if status is Status.INTERRUPTED else said
+    message, has_point = model.getStatus(), model.getNSols() > 0
+    default = Status.FEASIBLE if has_point else Status.LIMIT_NO_SOLUTION
+    status = _STATUS.get(message, default)
+    if status is Status.INTERRUPTED:
+        message = f"interrupted ({message})"
     version = _version(model)
     bound = float(model.getDualbound())
     claimed = None if abs(bound) >= model.infinity() else bound
@@ -271,7 +252,7 @@ def _claim(model: Any, form: StandardForm, x: list[Any]) -> Claim:
     point = np.array([model.getSolVal(best, v) for v in x])
     value = form.objective.at(point)
     level = float(model.getSolObjVal(best))
-    # The level above a quadratic objective may stay above it: what is said then is an upper bound.
+    # The variable above a quadratic objective may exceed it.
     objective = value if form.objective.Q.nnz and level > value else level
     return Claim(
         status, x=point, bound=claimed, message=message, version=version, objective=objective

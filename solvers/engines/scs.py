@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -25,10 +26,12 @@ import scipy.sparse as sp
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
 from tightmargin.solvers.engines.registry import (
+    own_names,
     refuse_huge_bounds,
     refused_option,
     unknown_option,
     unused,
+    with_iterate,
 )
 from tightmargin.solvers.engines.running import (
     Limits,
@@ -70,7 +73,6 @@ _STATUS = {
     -7: Status.LIMIT_NO_SOLUTION,
 }
 _GUESSES = (-6, -7)
-_WITH_POINT = (Status.OPTIMAL, Status.INACCURATE, Status.INTERRUPTED)
 
 
 def run(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
@@ -83,8 +85,8 @@ def run(form: StandardForm, classification: Classification, limits: Limits) -> C
 
 def run_closer(form: StandardForm, classification: Classification, limits: Limits) -> Claim:
     """Solve to a hundredth of the tolerance: for what is not certified yet."""
-    given = {name: limits.options.get(name, TOLERANCE) for name in ("eps_abs", "eps_rel")}
-    closer = {name: value / 100 for name, value in given.items()}
+    names = ("eps_abs", "eps_rel")
+    closer = {name: limits.options.get(name, TOLERANCE) / 100 for name in names}
     return run(form, classification, replace(limits, options={**limits.options, **closer}))
 
 
@@ -99,8 +101,7 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         "eps_rel": TOLERANCE,
         "max_iters": 200_000,
     }
-    if limits.time_limit is not None:
-        settings["time_limit_secs"] = float(limits.time_limit)
+    settings |= own_names(limits, time_limit="time_limit_secs")
     for name, value in limits.options.items():
         if name not in OPTIONS:
             raise unknown_option("scs", name, OPTIONS)
@@ -115,7 +116,16 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
         "b": (scale * conic.b)[rows],
         "c": conic.q / cost,
     }
-    cones = _cones(conic)
+    sizes = {
+        kind: [block.size for block in conic.blocks_of(kind)]
+        for kind in ("zero", "nonneg", "soc", "psd")
+    }
+    cones = {  # SCS wants them in the order of our blocks
+        "z": sum(sizes["zero"]),
+        "l": sum(sizes["nonneg"]),
+        "q": sizes["soc"],
+        "s": [order(size) for size in sizes["psd"]],
+    }
     if not len(rows):  # SCS wants at least one: 0 <= 1
         data |= {"A": sp.csc_matrix((1, len(conic.q))), "b": np.ones(1)}
         cones["l"] = 1
@@ -126,24 +136,17 @@ def run_conic(conic: ConicForm, n_rows: int, limits: Limits) -> Claim:
             return _in_parts(data, cones, settings, pressed)
 
     finished = supervised(work, pressed.set, log=limits.log, name="scs")
-    found = finished.value
-    info = found["info"]
+    solution, info = finished.value, finished.value["info"]
+    message = f"{info['status']} after {info['iter']} iterations"
+    message += unused("scs", limits, "seed", "threads")
     status = _STATUS.get(info["status_val"], Status.ERROR)
-    words = unused("scs", limits, "seed", "threads")
-    message = f"{info['status']} after {info['iter']} iterations" + (words and f"; {words}")
     claim = Claim(status, message=message, version=scs.__version__)
-    x, z = found["x"], np.empty(len(rows))
-    z[rows] = found["y"][: len(rows)]
+    z = np.empty(len(rows))
+    z[rows] = solution["y"][: len(rows)]
     z *= scale * cost
-    if status in _WITH_POINT and np.isfinite(x).all() and np.isfinite(z).all():
-        duals = multipliers(conic, z, n_rows)
-        # Short of the end the dual objective is that of a point that is not dual feasible.
-        bound = cost * float(info["dobj"]) + conic.offset if status is Status.OPTIMAL else None
-        objective = cost * float(info["pobj"]) + conic.offset
-        claim = replace(claim, x=x, duals=duals, bound=bound, objective=objective)
-    elif status is Status.INACCURATE:
-        claim = replace(claim, status=Status.LIMIT_NO_SOLUTION)
-    return reported(claim, finished)
+    value, bound = (cost * float(info[name]) + conic.offset for name in ("pobj", "dobj"))
+    duals = partial(multipliers, conic, z, n_rows)
+    return reported(with_iterate(claim, solution["x"], z, duals, value, bound), finished)
 
 
 def _in_parts(
@@ -164,41 +167,27 @@ def _in_parts(
         clock = {"time_limit_secs": max(left(), 1e-9)} if limit < math.inf else {}
         return scs.SCS(data, cones, **(settings | {"max_iters": iterations} | clock))
 
-    running = solver(size)
-    found = running.solve()
-    done, longest = int(found["info"]["iter"]), time.perf_counter() - started
+    solving = solver(size)
+    last = solving.solve()
+    done, longest = int(last["info"]["iter"]), time.perf_counter() - started
     while done < total and left() > 0 and not stop.is_set():
-        if found["info"]["status_val"] in _GUESSES:  # no iterate to go on from: in one piece
+        if last["info"]["status_val"] in _GUESSES:  # no iterate to go on from: in one piece
             return solver(total).solve()
-        if found["info"]["status_val"] != scs.SOLVED_INACCURATE:
+        if last["info"]["status_val"] != scs.SOLVED_INACCURATE:
             break
         before = left()
         if before < longest:
-            running = solver(size)
-        following = running.solve(warm_start=True, x=found["x"], y=found["y"], s=found["s"])
+            solving = solver(size)
+        following = solving.solve(warm_start=True, x=last["x"], y=last["y"], s=last["s"])
         longest = max(longest, before - left()) if limit < math.inf else longest
         if following["info"]["status_val"] == scs.SIGINT:
-            found["info"] |= {"status_val": scs.SIGINT, "status": "interrupted"}
+            last["info"] |= {"status_val": scs.SIGINT, "status": "interrupted"}
             break
-        found, done = following, done + int(following["info"]["iter"])
-    found["info"]["iter"] = max(done, 0)
-    if left() <= 0 and found["info"]["status_val"] == scs.SOLVED_INACCURATE:
-        found["info"]["status"] = "solved (inaccurate - reached time_limit_secs)"
-    return found
-
-
-def _cones(conic: ConicForm) -> dict[str, Any]:
-    """Sizes of the cones; SCS wants them in the order of our blocks."""
-
-    def sizes(kind: str) -> list[int]:
-        return [block.size for block in conic.blocks_of(kind)]
-
-    return {
-        "z": sum(sizes("zero")),
-        "l": sum(sizes("nonneg")),
-        "q": sizes("soc"),
-        "s": [order(size) for size in sizes("psd")],
-    }
+        last, done = following, done + int(following["info"]["iter"])
+    last["info"]["iter"] = max(done, 0)
+    if left() <= 0 and last["info"]["status_val"] == scs.SOLVED_INACCURATE:
+        last["info"]["status"] = "solved (inaccurate - reached time_limit_secs)"
+    return last
 
 
 def _row_order(conic: ConicForm) -> Index:

@@ -63,13 +63,7 @@ def shown(e: Any) -> str:
 
 
 def number(e: Any) -> Number:
-    """Present value of a constant expression.
-
-    Raises
-    ------
-    NumberError
-        A Param in it has no value, or it has none that is a real number itself.
-    """
+    """Present value of a constant expression; NumberError where it is no real number."""
     if e.__class__ is float:
         return e
     if e.__class__ is int and -LARGEST_WHOLE <= e <= LARGEST_WHOLE:
@@ -154,30 +148,22 @@ INSIDE = 2.0**-64  # from a bound of 0 that no point may attain
 class ExactEnds(Printed):
     """What the doubles of a StandardForm stand for, where it is something else.
 
-    Attributes
-    ----------
-    sides : mapping of row to (Fraction or None, Fraction or None)
-        Sides of linear rows; None where the double is the side.
-    bounds : mapping of column to (Fraction or None, Fraction or None)
-    open : mapping of column to (bool, bool)
-        Columns that may not be at their lower, or their upper bound.
-    scales : mapping of int to Fraction
-        By what a linear row of the model is multiplied in the arrays, from 1 to 2: then its
-        coefficients are doubles. The multiplier of the model's row is that of the arrays times it.
+    A linear row of the model times its scale, from 1 to 2, has doubles for coefficients; the
+    multiplier of the model's row is that of the arrays times it.
     """
 
-    sides: Mapping[int, Sides] = field(default_factory=dict)
-    bounds: Mapping[int, Sides] = field(default_factory=dict)
-    open: Mapping[int, tuple[bool, bool]] = field(default_factory=dict)
+    sides: Mapping[int, Sides] = field(default_factory=dict)  # of rows, None: the double itself
+    bounds: Mapping[int, Sides] = field(default_factory=dict)  # of columns
+    open: Mapping[int, tuple[bool, bool]] = field(default_factory=dict)  # excluded bounds
     scales: Mapping[int, Fraction] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.sides or self.bounds or self.open)
 
     def end_of(self, column: int) -> tuple[object, ...]:
-        """What is said of a column; empty where that is nothing."""
-        found = self.bounds.get(column), self.open.get(column)
-        return found if any(found) else ()
+        """Exact and excluded bounds of a column; empty without any."""
+        ends = self.bounds.get(column), self.open.get(column)
+        return ends if any(ends) else ()
 
     def without(self, *, row: int | None = None, column: int | None = None) -> ExactEnds:
         """The same but for a row or a column that has other ends now."""
@@ -237,22 +223,12 @@ ATTAINED: Ends = ((None, None), (False, False))
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """Elements of one variable component.
-
-    Attributes
-    ----------
-    columns : array
-        Column of every element in the order of the index, -1 where fixed.
-    held : VarArrays
-        Bounds, values, and which are fixed or integer.
-    ends : mapping of element to ((Fraction or None, Fraction or None), (bool, bool))
-        Bounds that no double is, and whether the lower and the upper one are excluded.
-    """
+    """Elements of one variable component."""
 
     component: Any
-    columns: Index
+    columns: Index  # of every element in the order of the index, -1 where fixed
     held: VarArrays
-    ends: Mapping[int, Ends]
+    ends: Mapping[int, Ends]  # bounds that no double is, and which of the two are excluded
 
 
 class Columns(Sequence[Any], Readable):
@@ -298,23 +274,20 @@ class Columns(Sequence[Any], Readable):
         self._count += len(free)
 
     def column(self, variable: Any) -> int:
-        """Column of a free variable; one that is not on the model gets the next column.
-
-        Once the model is read, variables that occur nowhere have none: -1.
-        """
-        found = self.position.get(id(variable))
-        if found is not None:
-            return found
+        """Column of a free variable; a foreign one gets the next, or -1 once the model is read."""
+        place = self.position.get(id(variable))
+        if place is not None:
+            return place
         owner = self._arrays.get(id(variable.parent_component()))
         if owner is not None:
-            found = int(owner.columns[owner.component.number_of(variable.index())])
+            place = int(owner.columns[owner.component.number_of(variable.index())])
         elif self._sealed:
             return -1
         else:
-            found = self._count + len(self.foreign)
+            place = self._count + len(self.foreign)
             self.foreign.append(variable)
-        self.position[id(variable)] = found
-        return found
+        self.position[id(variable)] = place
+        return place
 
     def of(self, component: Any) -> tuple[Index, Array]:
         """Columns of the elements of a component, -1 where there is none, and values there."""
@@ -331,13 +304,7 @@ class Columns(Sequence[Any], Readable):
         self._sealed = True
 
     def gathered(self) -> VarArrays:
-        """Bounds, values and kinds of all columns, in order.
-
-        Raises
-        ------
-        NumberError
-            A foreign variable's bound is NaN or lets no point through.
-        """
+        """Bounds, values and kinds of all columns, in order."""
         parts = [part.held for part in self.parts]
         kept = [free for _, free in self._owner]
         if self.foreign:
@@ -350,24 +317,19 @@ class Columns(Sequence[Any], Readable):
             pieces = [getattr(held, name)[at] for held, at in zip(parts, kept, strict=True)]
             return np.concatenate([np.zeros(0, dtype=kind), *pieces])
 
-        return VarArrays(
-            joined("lower", np.float64),
-            joined("upper", np.float64),
-            joined("values", np.float64),
-            joined("fixed", bool),
-            joined("integer", bool),
-        )
+        lower, upper, values = (joined(name, float) for name in ("lower", "upper", "values"))
+        return VarArrays(lower, upper, values, joined("fixed", bool), joined("integer", bool))
 
     def ends(self) -> dict[int, Ends]:
         """Bounds that no double is, and bounds that are excluded, by column."""
-        found = {}
+        exact = {}
         for part in self.parts:
             for k, ends in part.ends.items():
                 if part.columns[k] >= 0:
-                    found[int(part.columns[k])] = ends
+                    exact[int(part.columns[k])] = ends
         for k, ends in (_held(self.foreign)[1] if self.foreign else {}).items():
-            found[self._count + k] = ends
-        return found
+            exact[self._count + k] = ends
+        return exact
 
     def __len__(self) -> int:
         return self._count + len(self.foreign)
@@ -397,14 +359,14 @@ class Columns(Sequence[Any], Readable):
 
     def names(self) -> list[str]:
         """Names of all columns."""
-        found = []
+        names = []
         for (_, free), part in zip(self._owner, self.parts, strict=True):
             if part.component.is_indexed():
                 prefix, keys = part.component.name, list(part.component.keys())
-                found += [prefix + index_repr(keys[k]) for k in free.tolist()]
+                names += [prefix + index_repr(keys[k]) for k in free.tolist()]
             elif len(free):
-                found.append(part.component.name)
-        return found + [variable.name for variable in self.foreign]
+                names.append(part.component.name)
+        return names + [variable.name for variable in self.foreign]
 
 
 class Rows(Sequence[Any], Readable):
@@ -474,15 +436,8 @@ def value_of(expression: Any) -> float:
 
 
 def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
-    """Which elements are integer.
-
-    Raises
-    ------
-    DomainError
-        The domain of a free element is neither an interval nor the integers of one.
-    """
+    """Which elements are integer; free ones have an interval or its integers as their domain."""
     known: dict[int, bool | None] = {}
-    found = []
     for variable in elements:
         domain = variable.domain
         if id(domain) not in known:
@@ -492,8 +447,7 @@ def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
                 f"the domain of {variable.name}, {domain}, is no interval and not the integers of "
                 f"one, and a solver would take it for one: {what_to_say(domain)}"
             )
-        found.append(bool(known[id(domain)]))
-    return np.array(found, dtype=bool)
+    return np.array([bool(known[id(variable.domain)]) for variable in elements], dtype=bool)
 
 
 def _held(elements: list[Any]) -> tuple[VarArrays, dict[int, Ends]]:
@@ -568,13 +522,7 @@ def _refuse_bad_bounds(part: Elements, elements: list[Any] | None = None) -> Non
 
 
 def side(value: Any, empty: float, owner: str) -> float:
-    """One side of a row or a bound as a number, infinite where there is none.
-
-    Raises
-    ------
-    NumberError
-        NaN, or an infinity that no point satisfies.
-    """
+    """One side of a row or a bound; NumberError for NaN or an infinity that no point satisfies."""
     if value is None:
         return empty
     number = float(value)
@@ -607,13 +555,7 @@ class Listed:
 
 
 class Labels(Sequence[Label]):
-    """Names made from others when asked for.
-
-    Parameters
-    ----------
-    parts : sequence of (words, names, positions)
-        Label k of a part reads `words` and the name that `names` has at positions[k].
-    """
+    """Names made when needed: of a part (prefix, names, positions) prefix + names[positions[k]]."""
 
     def __init__(self, *parts: tuple[str, Any, Index]) -> None:
         self.parts = parts

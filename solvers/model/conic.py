@@ -42,27 +42,16 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class ConicForm:
-    """See the module's docstring.
-
-    Attributes
-    ----------
-    blocks : tuple of Block
-        Zero rows first, then nonneg, then the cones.
-    equal, low, high : arrays
-        Rows of the standard form behind the zero rows and behind the nonneg rows, in order:
-        equations, rows with a lower side, rows with an upper side.
-    low_bound, high_bound : arrays
-        Columns behind the rest of the nonneg rows.
-    """
+    """See the module's docstring."""
 
     P: sp.csc_matrix
     q: Array
     offset: float
     A: sp.csc_matrix
     b: Array
-    blocks: tuple[Block, ...]
-    equal: Index
-    low: Index
+    blocks: tuple[Block, ...]  # zero rows, then nonneg, then the cones
+    equal: Index  # rows of the standard form behind the zero rows
+    low: Index  # behind the nonneg rows: rows with a lower side, with an upper side, columns
     high: Index
     low_bound: Index
     high_bound: Index
@@ -82,13 +71,7 @@ _MADE: WeakKeyDictionary[StandardForm, tuple[Classification, ConicForm]] = WeakK
 
 
 def conic_form(form: StandardForm, classification: Classification) -> ConicForm:
-    """Conic form of a model that is convex once integrality is dropped.
-
-    Raises
-    ------
-    ValueError
-        When the model is not convex.
-    """
+    """Conic form of a model that is convex once integrality is dropped; ValueError of others."""
     known = _MADE.get(form)
     if known is None or known[0] is not classification:
         known = classification, _conic_form(form, classification)
@@ -128,18 +111,10 @@ def _conic_form(form: StandardForm, classification: Classification) -> ConicForm
         parts.append(sp.diags(-scale) @ psd_row.F)
         sides.append(scale * psd_row.g)
         _append(blocks, "psd", len(scale), psd_row.data)
+    A = sp.vstack([part.tocsr() for part in parts], format="csr").tocsc()
+    goal, b = form.objective, np.concatenate(sides)
     return ConicForm(
-        P=form.P,
-        q=form.objective.a,
-        offset=form.objective.constant,
-        A=sp.vstack([part.tocsr() for part in parts], format="csr").tocsc(),
-        b=np.concatenate(sides),
-        blocks=tuple(blocks),
-        equal=equal,
-        low=low,
-        high=high,
-        low_bound=low_bound,
-        high_bound=high_bound,
+        form.P, goal.a, goal.constant, A, b, tuple(blocks), equal, low, high, low_bound, high_bound
     )
 
 
@@ -155,14 +130,8 @@ def without_own_bounds(conic: ConicForm, z: Array) -> tuple[ConicForm, Array]:
         size = block.size - lost if block.kind == "nonneg" else block.size
         _append(blocks, block.kind, size, block.data)
     none = np.zeros(0, dtype=np.int64)
-    shorter = replace(
-        conic,
-        A=conic.A[kept],
-        b=conic.b[kept],
-        blocks=tuple(blocks),
-        low_bound=none,
-        high_bound=none,
-    )
+    A, b = conic.A[kept], conic.b[kept]
+    shorter = replace(conic, A=A, b=b, blocks=tuple(blocks), low_bound=none, high_bound=none)
     return shorter, z[kept]
 
 
@@ -185,8 +154,7 @@ def _stacked(cones: list[Cone], n: int) -> sp.csr_matrix:
     rows = [start + i for start, (i, _, _) in zip(starts[:-1], entries, strict=True)]
     columns = [cone.index[j] for cone, (_, j, _) in zip(cones, entries, strict=True)]
     numbers = [number for _, _, number in entries]
-    joined = (np.concatenate(part) for part in (numbers, rows, columns))
-    values, i, j = joined
+    values, i, j = (np.concatenate(part) for part in (numbers, rows, columns))
     return sp.csr_matrix((values, (i, j)), shape=(int(starts[-1]), n))
 
 
@@ -217,28 +185,18 @@ def pack(matrix: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multipliers(Printed):
-    """Duals in the one sign convention of the project: d objective / d right-hand side.
+    """Duals in the one sign convention of the project: d objective / d right-hand side."""
 
-    Attributes
-    ----------
-    rows : array
-        Of the linear rows: positive at an active lower side, negative at an active upper side.
-    bounds : array
-        Of the columns' bounds (reduced costs).
-    cones : dict
-        Multiplier vector (second-order) or matrix (semidefinite) by constraint id, in the dual
-        cone.
-    """
-
-    rows: Array
-    bounds: Array
-    cones: dict[int, Array]
+    rows: Array  # positive at an active lower side, negative at an active upper side
+    bounds: Array  # reduced costs
+    cones: dict[int, Array]  # vector or matrix of the dual cone, by id of the constraint
 
 
 def multipliers(conic: ConicForm, z: Array, n_rows: int) -> Multipliers:
     """Multipliers of the model's rows from those of the conic form."""
     rows, bounds = np.zeros(n_rows), np.zeros(conic.A.shape[1])
-    cuts = np.cumsum([len(part) for part in _linear_parts(conic)])
+    linear = (conic.equal, conic.low, conic.high, conic.low_bound, conic.high_bound)
+    cuts = np.cumsum([len(part) for part in linear])
     equal, low, high, low_bound, high_bound = np.split(z[: cuts[-1]], cuts[:-1])
     rows[conic.equal] -= equal
     np.add.at(rows, conic.low, low)
@@ -267,7 +225,3 @@ def conic_multipliers(conic: ConicForm, duals: Multipliers) -> Array:
             cone = duals.cones[id(block.data)]
             parts.append(pack(cone) if block.kind == "psd" else cone)
     return np.concatenate(parts)
-
-
-def _linear_parts(conic: ConicForm) -> tuple[Index, ...]:
-    return conic.equal, conic.low, conic.high, conic.low_bound, conic.high_bound

@@ -37,46 +37,33 @@ from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.model.residuals import without_rounding
 
 # --- Columns of a single row: in the dual they are bounds on that row's multiplier, and no row ---
-# A column x_j >= 0 that occurs in row i alone, with coefficient a and cost c and no quadratic
-# term, asks of the dual only  c - a y_i >= 0, which is y_i <= c / a for a > 0 and y_i >= c / a for
-# a < 0. Such a column raises (a > 0) or lowers (a < 0) the value of its row; x_j <= 0 does the
-# opposite, and a free one does both and fixes y_i. Once the other columns are known, it takes the
-# value that brings its row to the side the price c asks for.
+# A column x_j >= 0 in row i alone, with coefficient a, cost c and no quadratic term, is a row
+# a y_i <= c of the dual. It raises (a > 0) or lowers (a < 0) its row; x_j <= 0 does the opposite,
+# and a free one both. It brings its row to the side that c / a asks for.
 
 
 @dataclass(frozen=True, eq=False)
 class Slacks:
-    """At most one column per row that raises it and one that lowers it.
+    """At most one column per row that raises it and one that lowers it."""
 
-    Attributes
-    ----------
-    raising, lowering : arrays (m,)
-        Column of each row, -1 where there is none; a free column stands in both.
-    raising_size, lowering_size : arrays (m,)
-        Its coefficient, 1 where there is none.
-    low, high : arrays (m,)
-        Interval that the sides and these columns leave to the row's multiplier.
-    """
-
-    raising: Index
+    raising: Index  # column of each row, -1 where there is none; a free column stands in both
     lowering: Index
-    raising_size: Array
+    raising_size: Array  # its coefficient, 1 where there is none
     lowering_size: Array
-    low: Array
+    low: Array  # interval that the sides and these columns leave to the row's multiplier
     high: Array
 
     @cached_property
     def columns(self) -> Index:
         """All of them, ascending."""
         both = np.concatenate([self.raising, self.lowering])
-        # Counted: to sort them, or to hash them as numpy does, takes ten times as long.
+        # To sort or hash them, as numpy does, takes ten times as long.
         return np.flatnonzero(np.bincount(both[both >= 0]))
 
     def complete(self, A: sp.csr_matrix, row_lower: Array, row_upper: Array, x: Array) -> Array:
-        """The point with these columns set from the others (theirs in `x` are ignored).
+        """The point with these columns set from the others.
 
-        A column that costs something moves its row just into its sides; one that earns something
-        moves it to the far side.
+        A cost moves the row just into its sides, a gain to the far side.
         """
         x = x.copy()
         x[self.columns] = 0.0
@@ -101,12 +88,8 @@ class Slacks:
 
 
 def _step(distance: Array) -> Array:
-    """How far to move: nowhere for a row that is met.
-
-    Nor for one that is open on the side the price asks for, where the model is unbounded.
-    """
-    step = np.maximum(distance, 0.0)
-    return step if np.isfinite(step).all() else np.where(np.isfinite(step), step, 0.0)
+    """How far to move: nowhere for a row that is met, or open there (the model is unbounded)."""
+    return np.where(np.isfinite(distance), np.maximum(distance, 0.0), 0.0)
 
 
 def slacks(form: StandardForm, A: sp.csc_matrix) -> Slacks:
@@ -114,11 +97,20 @@ def slacks(form: StandardForm, A: sp.csc_matrix) -> Slacks:
     m = A.shape[0]
     # First the columns that lower their row, then those that raise it.
     taken, sizes = np.full((2, m), -1, dtype=np.int64), np.ones((2, m))
-    limits = np.array([
-        np.where(np.isfinite(form.row_upper), -np.inf, 0.0),
-        np.where(np.isfinite(form.row_lower), np.inf, 0.0),
-    ])  # fmt: skip
-    columns, rows, a = _singles(form, A)
+    limits = np.array(
+        [
+            np.where(np.isfinite(form.row_upper), -np.inf, 0.0),
+            np.where(np.isfinite(form.row_lower), np.inf, 0.0),
+        ]
+    )
+    # Columns with one entry, in a row that has a side, and no quadratic term.
+    alone = np.diff(A.indptr) == 1
+    alone[curved(form)] = False
+    columns = np.flatnonzero(alone)
+    rows = A.indices[A.indptr[columns]].astype(np.int64)
+    sided = np.isfinite(form.row_lower[rows]) | np.isfinite(form.row_upper[rows])
+    columns, rows = columns[sided], rows[sided]
+    a = A.data[A.indptr[columns]]
     price = form.objective.a[columns] / a
     lower, upper = form.lower[columns], form.upper[columns]
     free = np.isneginf(lower) & np.isposinf(upper)
@@ -143,17 +135,6 @@ def slacks(form: StandardForm, A: sp.csc_matrix) -> Slacks:
     return Slacks(taken[1], taken[0], sizes[1], sizes[0], limits[0], limits[1])
 
 
-def _singles(form: StandardForm, A: sp.csc_matrix) -> tuple[Index, Index, Array]:
-    """Columns with one entry, in a row that has a side, and no quadratic term: column, row, a."""
-    alone = np.diff(A.indptr) == 1
-    alone[curved(form)] = False
-    columns = np.flatnonzero(alone)
-    entries = A.indptr[columns]
-    rows = A.indices[entries].astype(np.int64)
-    sided = np.isfinite(form.row_lower[rows]) | np.isfinite(form.row_upper[rows])
-    return columns[sided], rows[sided], A.data[entries[sided]]
-
-
 def curved(form: StandardForm) -> Index:
     """Columns with a quadratic term, ascending."""
     return np.unique(form.objective.Q.indices).astype(np.int64)
@@ -164,26 +145,14 @@ def curved(form: StandardForm) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What of a model stands behind the columns of its dual, in this order, and behind its rows.
+    """What of a model stands behind the columns of its dual, in this order, and behind its rows."""
 
-    Attributes
-    ----------
-    low, high : arrays
-        Rows with a lower side (equations among them), and rows with an upper side.
-    bends : array
-        Columns with a quadratic term.
-    lower, upper : arrays
-        Kept columns with a finite bound that is not zero; a fixed column stands in `lower`.
-    kept : array
-        Columns that have a row in the dual.
-    """
-
-    low: Index
-    high: Index
-    bends: Index
-    lower: Index
+    low: Index  # rows with a lower side, equations among them
+    high: Index  # rows with an upper side
+    bends: Index  # columns with a quadratic term
+    lower: Index  # kept columns with a finite bound that is not 0, fixed ones among them
     upper: Index
-    kept: Index
+    kept: Index  # columns that have a row in the dual
 
     @property
     def size(self) -> tuple[int, int]:
@@ -204,11 +173,11 @@ def has_dual(form: StandardForm) -> bool:
     return not (form.quadratic or form.psd or form.nonlinear or form.integer.any())
 
 
-def layout_of(form: StandardForm, found: Slacks) -> Layout:
+def layout_of(form: StandardForm, inner: Slacks) -> Layout:
     """Places in the dual of a model with the given slack columns."""
     has_low, has_high = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
     kept = np.ones(form.n, dtype=bool)
-    kept[found.columns] = False
+    kept[inner.columns] = False
     fixed = form.lower == form.upper
     return Layout(
         low=np.flatnonzero(has_low),
@@ -220,39 +189,6 @@ def layout_of(form: StandardForm, found: Slacks) -> Layout:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class MultiplierBounds:
-    """Bounds of the multipliers at the lower and at the upper side of rows."""
-
-    low_from: Array
-    low_to: Array
-    high_from: Array
-    high_to: Array
-
-
-def multiplier_bounds(
-    row_lower: Array, row_upper: Array, low: Array, high: Array
-) -> MultiplierBounds:
-    """Bounds from the sides of rows and the interval [low, high] their slack columns leave.
-
-    A row between two sides has a multiplier at each, and the interval is cut at zero for them.
-    """
-    has_low, has_high = np.isfinite(row_lower), np.isfinite(row_upper)
-    equal = has_low & (row_lower == row_upper)
-    between = has_low & has_high & ~equal
-    return MultiplierBounds(
-        low_from=np.where(equal, low, np.maximum(low, 0.0)),
-        low_to=np.where(between, np.maximum(high, 0.0), high),
-        high_from=np.where(between, np.minimum(low, 0.0), low),
-        high_to=np.minimum(high, 0.0),
-    )
-
-
-def dual_row_sides(c: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Sides of the dual's rows: c, and open where a bound at zero has a multiplier for nothing."""
-    return np.where(lower == 0, -np.inf, c), np.where(upper == 0, np.inf, c)
-
-
 # A dual without a feasible point says that the model has no optimum, and not why.
 _STATUS = {
     Status.INFEASIBLE: Status.INFEASIBLE_OR_UNBOUNDED,
@@ -262,25 +198,12 @@ _STATUS = {
 
 @dataclass(frozen=True, eq=False)
 class DualForm:
-    """An explicit dual and the way back.
-
-    Attributes
-    ----------
-    primal : StandardForm
-        The model.
-    form : StandardForm
-        Its dual, of the same class, LP or QP, for any back end: a minimisation whose columns and
-        rows have names and no Pyomo objects.
-    layout : Layout
-        Rows and columns of the model behind the columns and rows of the dual.
-    slacks : Slacks
-        Columns of the model that have no row in the dual.
-    """
+    """An explicit dual and the way back."""
 
     primal: StandardForm
-    form: StandardForm
+    form: StandardForm  # the dual: a minimisation whose columns and rows have names alone
     layout: Layout
-    slacks: Slacks
+    slacks: Slacks  # columns of the model that have no row in the dual
 
     def point(self, row_duals: Array) -> Array:
         """Point of the model from the multipliers of the dual's rows."""
@@ -298,57 +221,67 @@ class DualForm:
         return y
 
     def recovered(self, claim: Claim) -> Claim:
-        """What a solver's claim about the dual says about the model.
-
-        The bound is minus the dual's objective at the solver's point: still the solver's word,
-        because only the solver says that the point is feasible.
-        """
-        status = _STATUS.get(claim.status, claim.status)
-        told = replace(claim, status=status, x=None, duals=None, bound=None, objective=None)
-        told = replace(told, message=f"dual form: {claim.message}")
+        """A solver's claim about the dual as one about the model, with the bound that it claims."""
+        primal = replace(
+            claim, status=_STATUS.get(claim.status, claim.status), x=None, duals=None, bound=None,
+            objective=None, message=f"dual form: {claim.message}",
+        )  # fmt: skip
         if claim.x is None:
-            return told
-        bound = -self.form.objective.at(claim.x)
+            return primal
+        primal = replace(primal, bound=-self.form.objective.at(claim.x))
         if claim.duals is None or not np.isfinite(claim.duals.rows).all():
-            stopped = status is Status.INTERRUPTED
-            return replace(
-                told, status=status if stopped else Status.LIMIT_NO_SOLUTION, bound=bound
-            )
+            stopped = primal.status is Status.INTERRUPTED
+            return primal if stopped else replace(primal, status=Status.LIMIT_NO_SOLUTION)
         x, y = self.point(claim.duals.rows), self.row_multipliers(claim.x)
         reduced = self.primal.P @ x + self.primal.objective.a - self.primal.A.T @ y
-        return replace(told, x=x, duals=Multipliers(y, reduced, {}), bound=bound)
+        return replace(primal, x=x, duals=Multipliers(y, reduced, {}))
 
 
 def dual_form(form: StandardForm) -> DualForm | None:
-    """Explicit dual of a model; None when it is no continuous LP or QP.
-
-    Whether a quadratic objective is convex is for the caller to know (classify decides).
-    """
+    """Explicit dual of an LP or a QP, whose convexity the caller knows; None of other models."""
     if not has_dual(form):
         return None
     A = without_rounding(form.columnwise)
-    found = slacks(form, A)
-    layout = layout_of(form, found)
-    sides = multiplier_bounds(form.row_lower, form.row_upper, found.low, found.high)
-    row_lower, row_upper = dual_row_sides(form.objective.a, form.lower, form.upper)
+    inner = slacks(form, A)
+    layout = layout_of(form, inner)
+
+    # Bounds of multipliers: a row between two sides has one at each, and the interval that slack
+    # columns leave is cut at 0 for them. A bound at 0 opens a side of its row of the dual.
+    equal = form.row_lower == form.row_upper
+    between = np.isfinite(form.row_lower) & np.isfinite(form.row_upper) & ~equal
+    low_from = np.where(equal, inner.low, np.maximum(inner.low, 0.0))
+    low_to = np.where(between, np.maximum(inner.high, 0.0), inner.high)
+    high_from = np.where(between, np.minimum(inner.low, 0.0), inner.low)
+    high_to = np.minimum(inner.high, 0.0)
+    row_lower = np.where(form.lower == 0, -np.inf, form.objective.a)
+    row_upper = np.where(form.upper == 0, np.inf, form.objective.a)
     at_lower, at_upper = form.lower[layout.lower], form.upper[layout.upper]
     zero, endless = np.zeros(len(layout.bends)), np.full(len(layout.bends), np.inf)
     fixed = at_lower == form.upper[layout.lower]
     low, high, kept = layout.low, layout.high, layout.kept
+    block = form.objective.Q[layout.bends][:, layout.bends].tocoo()  # of v
+    at, n = len(low) + len(high), layout.size[1]
+    Q = sp.csr_matrix((block.data, (block.row + at, block.col + at)), shape=(n, n))
     dual = replace(
         form,
-        columns=cast(Columns, _column_names(form, layout)),
+        columns=cast(Columns, Labels(
+            ("multiplier of the lower side of ", form.rows, low),
+            ("multiplier of the upper side of ", form.rows, high),
+            ("twin of ", form.columns, layout.bends),
+            ("multiplier of the lower bound of ", form.columns, layout.lower),
+            ("multiplier of the upper bound of ", form.columns, layout.upper),
+        )),
         lower=np.concatenate([
-            sides.low_from[low], sides.high_from[high], -endless,
+            low_from[low], high_from[high], -endless,
             np.where(fixed, -np.inf, 0.0), np.full(len(at_upper), -np.inf),
         ]),
         upper=np.concatenate([
-            sides.low_to[low], sides.high_to[high], endless,
+            low_to[low], high_to[high], endless,
             np.full(len(at_lower), np.inf), np.zeros(len(at_upper)),
         ]),
         integer=np.zeros(layout.size[1], dtype=bool),
         objective=Quadratic(
-            _hessian_half(form, layout),
+            Q,
             np.concatenate([
                 -form.row_lower[low], -form.row_upper[high], zero, -at_lower, -at_upper
             ]),
@@ -360,7 +293,7 @@ def dual_form(form: StandardForm) -> DualForm | None:
         row_upper=row_upper[kept],
         rows=cast(Rows, Labels(("condition of ", form.columns, kept))),
     )  # fmt: skip
-    return DualForm(form, dual, layout, found)
+    return DualForm(form, dual, layout, inner)
 
 
 def _dual_matrix(form: StandardForm, A: sp.csc_matrix, layout: Layout) -> sp.csc_matrix:
@@ -381,23 +314,6 @@ def _dual_matrix(form: StandardForm, A: sp.csc_matrix, layout: Layout) -> sp.csc
         unit(layout.upper),
     ]
     return sp.hstack(parts, format="csc")
-
-
-def _hessian_half(form: StandardForm, layout: Layout) -> sp.csr_matrix:
-    """Q of the dual's objective: that of the model, at the place of v."""
-    block = form.objective.Q[layout.bends][:, layout.bends].tocoo()
-    first, n = len(layout.low) + len(layout.high), layout.size[1]
-    return sp.csr_matrix((block.data, (block.row + first, block.col + first)), shape=(n, n))
-
-
-def _column_names(form: StandardForm, layout: Layout) -> Labels:
-    return Labels(
-        ("multiplier of the lower side of ", form.rows, layout.low),
-        ("multiplier of the upper side of ", form.rows, layout.high),
-        ("twin of ", form.columns, layout.bends),
-        ("multiplier of the lower bound of ", form.columns, layout.lower),
-        ("multiplier of the upper bound of ", form.columns, layout.upper),
-    )
 
 
 # --- When a model is better solved through its explicit dual -------------------------------------
@@ -433,11 +349,7 @@ def worthwhile(form: StandardForm) -> str:
 
 
 def survives(form: StandardForm) -> bool:
-    """Whether every number keeps its meaning where the dual has it.
-
-    Sides and bounds become costs, and the Hessian becomes coefficients, which HiGHS drops below
-    1e-9 without a word.
-    """
+    """Whether HiGHS keeps all numbers where the dual has them: sides are costs, Q coefficients."""
     sides = (form.row_lower, form.row_upper, form.lower, form.upper)
     moved = [np.abs(numbers[np.isfinite(numbers)]) for numbers in sides]
     kept = np.abs(np.concatenate([form.objective.Q.data, without_rounding(form.columnwise).data]))

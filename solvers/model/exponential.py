@@ -5,7 +5,7 @@ A term that only makes a row or the objective dearer may be replaced by any t th
     exp(p)      -log(p)      p log(p)      log(sum_k c_k exp(p_k)),  c_k >= 0
 
 for affine p: points, objectives and optima stay as they are. Each is convex, and its epigraph is
-made of exponential cones (engines/exponential_cones.py). What stands in another place is left as
+made of exponential cones (engines/clarabel.py). What stands in another place is left as
 it is, and is then not convex here.
 """
 

@@ -63,21 +63,18 @@ class _UnfamiliarError(Exception):
 def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> Polynomial | None:
     """Read an expression of degree at most two; None when it is of another kind.
 
-    Raises
-    ------
-    NumberError
-        A coefficient or the constant is not finite or no real number; `owner` says whose.
+    NumberError, which names the `owner`, where a number is not finite or not real.
     """
-    found = Polynomial()
+    polynomial = Polynomial()
     try:
         try:
-            _walk(expression, 1.0, found, columns)
+            _walk(expression, 1.0, polynomial, columns)
         except _UnfamiliarError:
             _refuse_missing_numbers(expression)
             return None
-        if not found.is_plain():
-            _refuse_bad_numbers(found, columns, owner if isinstance(owner, str) else owner())
-            merge(found)
+        if not polynomial.is_plain():
+            _refuse_bad_numbers(polynomial, columns, owner if isinstance(owner, str) else owner())
+            merge(polynomial)
     except NumberError:
         raise
     except (ArithmeticError, ValueError) as why:
@@ -86,32 +83,23 @@ def read(expression: Any, columns: Columns, owner: str | Callable[[], str]) -> P
             f"variable is no finite real number{f' ({why})' if str(why) else ''}: look at its "
             "Params and fixed variables"
         ) from why
-    return found
+    return polynomial
 
 
 def affine(e: Any) -> tuple[list[tuple[Any, Number]], Number] | None:
-    """Variables of an affine expression with their coefficients, and its constant, all exact.
+    """Free variables of an affine expression with coefficients other than 0, and its constant.
 
-    Returns
-    -------
-    (list of (variable, coefficient), constant), or None
-        The free variables, each once, with coefficients other than 0; None where the expression is
-        not affine in them.
-
-    Raises
-    ------
-    NumberError
-        As `read` does.
+    All are exact; None where the expression is not affine, NumberError as of `read`.
     """
     columns = Columns(pyo.Block(concrete=True))
-    found = read(e, columns, lambda: shown(e))
-    if found is None or found.products:
+    polynomial = read(e, columns, lambda: shown(e))
+    if polynomial is None or polynomial.products:
         return None
-    index, numbers = found.linear()
+    index, numbers = polynomial.linear()
     pairs = zip(index.tolist(), numbers.tolist(), strict=True)
-    exact = found.exact
+    exact = polynomial.exact
     terms = [(columns.foreign[k], exact.get((k,), a)) for k, a in pairs if a]
-    return terms, exact.get((), found.constant)
+    return terms, exact.get((), polynomial.constant)
 
 
 def quadratic_in(e: Any) -> Polynomial | None:
@@ -120,16 +108,16 @@ def quadratic_in(e: Any) -> Polynomial | None:
 
 
 def _refuse_missing_numbers(e: Any) -> None:
-    """Raise for what has no free variable and no value either, in an expression of any kind."""
+    """Raise for a part without free variables that has no value."""
     refuse_missing_params(e)
-    left = [e]
-    while left:
-        part = left.pop()
+    rest = [e]
+    while rest:
+        part = rest.pop()
         if isinstance(part, ExpressionBase | NamedExpressionData):
             if _is_fixed(part):
                 _fixed_value(part)
             else:
-                left += part.args
+                rest += part.args
 
 
 def _walk(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -157,10 +145,6 @@ def _fixed_value(e: Any) -> Number:
     return value
 
 
-def _add_number(e: float, factor: Number, into: Polynomial, columns: Columns) -> None:
-    into.add((), times(factor, known(e)))
-
-
 def _add_variable(variable: Any, a: Number, into: Polynomial, columns: Columns) -> None:
     if variable.fixed:
         into.add((), times(a, known(pyo.value(variable))))
@@ -178,19 +162,16 @@ def _add_arrays(terms: LazyTerms, factor: Number, into: Polynomial, columns: Col
         for a, value in zip(numbers[fixed].tolist(), values[fixed].tolist(), strict=True):
             into.add((), times(times(factor, a), value))
         at, numbers = at[~fixed], numbers[~fixed]
-    found, errors = products(numbers, factor) if factor.__class__ is float else (numbers, None)
+    values_of_terms, errors = (
+        products(numbers, factor) if factor.__class__ is float else (numbers, None)
+    )
     if errors is None:  # one by one
         for j, a in zip(at.tolist(), numbers.tolist(), strict=True):
             into.add((j,), times(factor, a))
         return
-    into.arrays.append((at, found))
+    into.arrays.append((at, values_of_terms))
     if errors.any():
         into.arrays.append((at[errors != 0], errors[errors != 0]))
-
-
-def _add_monomial(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
-    a, variable = e.args
-    _add_variable(variable, times(factor, number(a)), into, columns)
 
 
 def _add_parts(e: SumExpression, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -222,10 +203,6 @@ def _add_parts(e: SumExpression, factor: Number, into: Polynomial, columns: Colu
                 coefficient.append(factor)
         else:
             _walk(part, factor, into, columns)
-
-
-def _add_negative(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
-    _walk(e.args[0], -factor, into, columns)
 
 
 def _add_product(e: Any, factor: Number, into: Polynomial, columns: Columns) -> None:
@@ -272,15 +249,15 @@ def _add_power(e: Any, factor: Number, into: Polynomial, columns: Columns) -> No
 
 def _linear_part(e: Any, columns: Columns) -> tuple[dict[int, Number], Number]:
     """Coefficients by column, and the constant."""
-    found = Polynomial()
-    _walk(e, 1.0, found, columns)
-    if found.products or any(len(key) == 2 for key, _ in found.fractions):
+    polynomial = Polynomial()
+    _walk(e, 1.0, polynomial, columns)
+    if polynomial.products or any(len(key) == 2 for key, _ in polynomial.fractions):
         raise _UnfamiliarError
-    merge(found)
-    index, numbers = found.linear()
-    exact = found.exact
+    merge(polynomial)
+    index, numbers = polynomial.linear()
+    exact = polynomial.exact
     pairs = zip(index.tolist(), numbers.tolist(), strict=True)
-    return {j: exact.get((j,), a) for j, a in pairs}, exact.get((), found.constant)
+    return {j: exact.get((j,), a) for j, a in pairs}, exact.get((), polynomial.constant)
 
 
 def _multiply(
@@ -314,31 +291,33 @@ def _is_constant(e: Any) -> bool:
 
 
 _READERS: dict[type, Callable[[Any, Number, Polynomial, Columns], None]] = {
-    **dict.fromkeys(NUMBERS, _add_number),
+    **dict.fromkeys(NUMBERS, lambda e, factor, into, _: into.add((), times(factor, known(e)))),
     VarData: _add_variable,
     ScalarVar: _add_variable,
     DivisionExpression: _add_quotient,
     Expr_ifExpression: _add_choice,
     LinearExpression: _add_parts,
-    MonomialTermExpression: _add_monomial,
-    NegationExpression: _add_negative,
+    MonomialTermExpression: lambda e, factor, into, columns: _add_variable(
+        e.args[1], times(factor, number(e.args[0])), into, columns
+    ),
+    NegationExpression: lambda e, factor, into, columns: _walk(e.args[0], -factor, into, columns),
     PowExpression: _add_power,
     ProductExpression: _add_product,
     SumExpression: _add_parts,
 }
 
 
-def _refuse_bad_numbers(found: Polynomial, columns: Columns, owner: str) -> None:
-    if not math.isfinite(found.constant):
-        raise NumberError(f"{owner}: constant term is {found.constant}")
-    for k, a in zip(found.index, found.coefficient, strict=True):
+def _refuse_bad_numbers(polynomial: Polynomial, columns: Columns, owner: str) -> None:
+    if not math.isfinite(polynomial.constant):
+        raise NumberError(f"{owner}: constant term is {polynomial.constant}")
+    for k, a in zip(polynomial.index, polynomial.coefficient, strict=True):
         if not math.isfinite(a):
             raise NumberError(f"{owner}: coefficient of {columns.name(k)} is {a}")
-    for at, numbers in found.arrays:
+    for at, numbers in polynomial.arrays:
         for k in np.flatnonzero(~np.isfinite(numbers)).tolist():
             name = columns.name(int(at[k]))
             raise NumberError(f"{owner}: coefficient of {name} is {numbers[k]}")
-    for i, j, a in found.products:
+    for i, j, a in polynomial.products:
         if not math.isfinite(a):
             pair = f"{columns.name(i)} * {columns.name(j)}"
             raise NumberError(f"{owner}: coefficient of {pair} is {a}")
@@ -349,27 +328,27 @@ def _refuse_bad_numbers(found: Polynomial, columns: Columns, owner: str) -> None
 
 def only_objective(model: pyo.ConcreteModel) -> Any:
     """The active objective; None unless there is exactly one."""
-    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    return found[0] if len(found) == 1 else None
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    return objectives[0] if len(objectives) == 1 else None
 
 
 def nodes_of(e: Any) -> Iterator[Any]:
     """An expression and its parts from the left, without numbers, variables and linear sums."""
-    left = [e]
-    while left:
-        part = left.pop()
+    rest = [e]
+    while rest:
+        part = rest.pop()
         if isinstance(part, MonomialTermExpression | LinearExpression):
             continue
         if isinstance(part, ExpressionBase | NamedExpressionData):
             yield part
-            left += reversed(part.args)
+            rest += reversed(part.args)
 
 
 def parts_of(e: Any) -> list[tuple[Any, Any]]:
     """Pairs (term, factor) that add up to an expression; itself and 1 when it is one term."""
     if isinstance(e, NamedExpressionData) and e.args[0] is not None:
         return [(e.args[0], 1)]
-    if _is_sum(e):
+    if isinstance(e, SumExpression) and not isinstance(e, LinearExpression):
         return [(part, 1) for part in e.args]
     if isinstance(e, NegationExpression):
         return [(e.args[0], -1)]
@@ -397,9 +376,9 @@ def multiple(a: Any, b: Any) -> Any:
     """A product of numbers or Params, whose value is not rounded here."""
     if a.__class__ in NUMBERS and b.__class__ in NUMBERS:
         with suppress(ArithmeticError):  # whoever reads the product says so
-            found = times(known(a), known(b))
-            if found.__class__ is float:
-                return found
+            value = times(known(a), known(b))
+            if value.__class__ is float:
+                return value
     return NPV_ProductExpression((a, b))
 
 
@@ -413,10 +392,6 @@ def product(factor: Any, e: Any) -> Any:
 def total(parts: Sequence[Any]) -> Any:
     """A sum of expressions and numbers: Pyomo's own operators add numbers in doubles."""
     return SumExpression(list(parts))
-
-
-def _is_sum(e: Any) -> bool:
-    return isinstance(e, SumExpression) and not isinstance(e, LinearExpression)
 
 
 def squares_of(e: Any, factor: Any) -> list[tuple[Any, Any]]:
@@ -454,11 +429,7 @@ def is_at_least_0(e: Any) -> bool:
 
 
 def is_affine(e: Any) -> bool:
-    """Whether an expression is affine in the variables that are not fixed.
-
-    So is one of which they and Params leave no number, log(-1) say: whoever reads the row or the
-    objective as a whole says which one has it.
-    """
+    """Whether an expression is affine in its free variables; log(-1) is left to its reader."""
     try:
         return e.is_variable_type() or affine(e) is not None
     except NumberError:

@@ -31,36 +31,21 @@ PARTS = 8  # doubles that a number is tried to be the sum of
 
 
 class Polynomial:
-    """One expression as it is read; `read` merges duplicates.
-
-    Attributes
-    ----------
-    constants : list
-        Whose exact sum is the constant.
-    index, coefficient : lists
-        Linear terms.
-    products : list of (column, column, coefficient)
-    arrays : list of (columns, coefficients)
-        Linear terms that came as arrays.
-    fractions : list of (key, Fraction)
-        Terms that no few doubles add up to, such as a third.
-    exact : mapping
-        Coefficients that no double is, once merged: the lists have the nearest ones.
-    """
+    """One expression as it is read; `read` merges duplicates."""
 
     __slots__ = ("arrays", "coefficient", "constants", "exact", "fractions", "index", "products")
 
     def __init__(self) -> None:
-        self.constants: list[float] = []
-        self.index: list[int] = []
+        self.constants: list[float] = []  # their exact sum is the constant
+        self.index: list[int] = []  # of linear terms
         self.coefficient: list[float] = []
         self.products: list[tuple[int, int, float]] = []
-        self.arrays: list[tuple[Index, Array]] = []
-        self.fractions: list[tuple[Key, Fraction]] = []
-        self.exact: dict[Key, Fraction] = {}
+        self.arrays: list[tuple[Index, Array]] = []  # linear terms that came as arrays
+        self.fractions: list[tuple[Key, Fraction]] = []  # terms that few doubles do not add up to
+        self.exact: dict[Key, Fraction] = {}  # once merged: the lists have the nearest doubles
 
     def is_plain(self) -> bool:
-        """Whether it is linear in finite doubles, each column once: there is nothing to add up."""
+        """Whether it is linear in finite doubles, each column once."""
         if self.products or self.arrays or self.fractions or len(self.constants) > 1:
             return False
         apart = len(set(self.index)) == len(self.index)
@@ -74,19 +59,19 @@ class Polynomial:
     def numbers(self) -> dict[Key, Fraction]:
         """All coefficients other than 0, once merged."""
         index, a = self.linear()
-        found: dict[Key, float] = {(): self.constant}
-        found |= {(j,): v for j, v in zip(index.tolist(), a.tolist(), strict=True)}
-        found |= {(i, j): v for i, j, v in self.products}
-        return {key: Fraction(v) for key, v in found.items() if v} | self.exact
+        doubles: dict[Key, float] = {(): self.constant}
+        doubles |= {(j,): v for j, v in zip(index.tolist(), a.tolist(), strict=True)}
+        doubles |= {(i, j): v for i, j, v in self.products}
+        return {key: Fraction(v) for key, v in doubles.items() if v} | self.exact
 
     @staticmethod
     def of(doubles: Mapping[Key, float]) -> Polynomial:
         """The polynomial with these coefficients."""
-        found = Polynomial()
+        polynomial = Polynomial()
         for key, value in doubles.items():
             if value:
-                found.add(key, value)
-        return found
+                polynomial.add(key, value)
+        return polynomial
 
     def add(self, key: Key, value: Number) -> None:
         """Add a term."""
@@ -125,29 +110,29 @@ class Polynomial:
         )
 
 
-def merge(found: Polynomial) -> None:
+def merge(polynomial: Polynomial) -> None:
     """Add duplicates up without rounding: 1e16 x - x - 1e16 x is -x."""
-    index, numbers = found.linear()
+    index, numbers = polynomial.linear()
     beside: dict[Key, list[Fraction]] = {}
-    for key, value in found.fractions:
+    for key, value in polynomial.fractions:
         beside.setdefault(key, []).append(value)
-    found.fractions = []
-    if len(found.constants) > 1 or () in beside:
-        total = _sums([((), found.constants)], beside, found.exact)
-        found.constants = [total.get((), 0.0)]
+    polynomial.fractions = []
+    if len(polynomial.constants) > 1 or () in beside:
+        total = _sums([((), polynomial.constants)], beside, polynomial.exact)
+        polynomial.constants = [total.get((), 0.0)]
     if len(np.unique(index)) < len(index) or any(len(key) == 1 for key in beside):
         parts: dict[Key, list[float]] = {}
         for k, a in zip(index.tolist(), numbers.tolist(), strict=True):
             parts.setdefault((k,), []).append(a)
-        total = _sums(parts.items(), beside, found.exact)
-        found.index, found.arrays = [k for (k,) in total], []
-        found.coefficient = list(total.values())
-    if found.products or any(len(key) == 2 for key in beside):
+        total = _sums(parts.items(), beside, polynomial.exact)
+        polynomial.index, polynomial.arrays = [k for (k,) in total], []
+        polynomial.coefficient = list(total.values())
+    if polynomial.products or any(len(key) == 2 for key in beside):
         parts = {}
-        for i, j, a in found.products:
+        for i, j, a in polynomial.products:
             parts.setdefault((i, j) if i <= j else (j, i), []).append(a)
-        total = _sums(parts.items(), beside, found.exact)
-        found.products = [(*key, a) for key, a in total.items() if a]  # type: ignore[misc]
+        total = _sums(parts.items(), beside, polynomial.exact)
+        polynomial.products = [(*key, a) for key, a in total.items() if a]  # type: ignore[misc]
 
 
 def _sums(
@@ -156,7 +141,7 @@ def _sums(
     exact: dict[Key, Fraction],
 ) -> dict[Key, float]:
     """Sums of the numbers of each key, to the nearest double, and the others in `exact`."""
-    found = {}
+    sums = {}
     for key, several in parts:
         total = several[0] if len(several) == 1 else math.fsum(several)
         more = beside.get(key)
@@ -167,8 +152,8 @@ def _sums(
                 if abs(total) < SMALLEST:
                     raise ArithmeticError("a sum of numbers that is too small for a double")
                 exact[key] = whole
-        found[key] = total
-    return found
+        sums[key] = total
+    return sums
 
 
 def known(value: Any) -> Number:
@@ -229,34 +214,36 @@ def quotient(factor: Number, divisor: Number) -> Number:
 
 
 def exact_or_float(value: Fraction) -> Number:
-    """A rational number as a float where that is what it is."""
+    """A rational number as a float where one equals it."""
     nearest = float(value)
     return nearest if Fraction(nearest) == value else value
 
 
 def _exactly(value: Fraction, what: str) -> Number:
-    """A number as a float where that is what it is."""
-    found = exact_or_float(value)
-    if found.__class__ is Fraction and abs(found) < SMALLEST:
+    """A number as a float where one equals it."""
+    number = exact_or_float(value)
+    if number.__class__ is Fraction and abs(number) < SMALLEST:
         raise ArithmeticError(f"a {what} of numbers that is too small for a double")
-    return found
+    return number
 
 
 def products(numbers: Array, factor: Array | float) -> tuple[Array, Array | None]:
     """Products to the nearest doubles, and what they lack; None where some of that is no double."""
-    found = numbers * factor
-    if (np.abs(np.frexp(factor)[0]) == 0.5).all() and _no_smaller(found, numbers):
-        return found, np.zeros_like(found)
-    sizes = np.abs(numbers), np.abs(np.broadcast_to(factor, found.shape))
+    rounded = numbers * factor
+    if (np.abs(np.frexp(factor)[0]) == 0.5).all() and _no_smaller(rounded, numbers):
+        return rounded, np.zeros_like(rounded)
+    sizes = np.abs(numbers), np.abs(np.broadcast_to(factor, rounded.shape))
     low, high = SAFE
     if any(((size > 0) & ((size <= low) | (size >= high))).any() for size in sizes):
-        return found, None
+        return rounded, None
     t = SPLITTER * numbers
     a_high = t - (t - numbers)
     u = SPLITTER * factor
     b_high = u - (u - factor)
     a_low, b_low = numbers - a_high, factor - b_high
-    return found, a_low * b_low - (((found - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return rounded, a_low * b_low - (
+        ((rounded - a_high * b_high) - a_low * b_high) - a_high * b_low
+    )
 
 
 def _no_smaller(found: Array, numbers: Array) -> bool:
@@ -275,13 +262,8 @@ Sides = tuple[Fraction | None, Fraction | None]
 class Quadratic(Printed):
     """x'Qx + a'x + constant, with Q symmetric and both over all columns.
 
-    Attributes
-    ----------
-    lost : mapping
-        What a number of the model exceeds the double here by, where no double is that number. The
-        doubles are chosen so that the sum of what is lost is at least 0 at every point.
-    rest : Fraction
-        What the constant exceeds the double by.
+    `lost` is what numbers of the model exceed the doubles here by, at least 0 together at every
+    point; `rest` the same of the constant.
     """
 
     Q: sp.csr_matrix
@@ -306,19 +288,10 @@ class Quadratic(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalQuadratic(Printed):
-    """x'Qx + a'x + constant over few columns: rows are many and short.
+    """x'Qx + a'x + constant over few columns: rows are many and short."""
 
-    Attributes
-    ----------
-    index : array (k,)
-        Columns that occur, ascending.
-    i, j, v : arrays
-        Entries of Q in local positions, both halves, no duplicates.
-    a : array (k,)
-    """
-
-    index: Index
-    i: Index
+    index: Index  # columns that occur, ascending
+    i: Index  # entries of Q in local positions, both halves, no duplicates
     j: Index
     v: Array
     a: Array
@@ -343,26 +316,15 @@ class LocalQuadratic(Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuadraticRow(Printed):
-    """lower <= body <= upper with a quadratic body.
-
-    Attributes
-    ----------
-    lost : mapping
-        As of a Quadratic, by columns of the model: every point of the model's row is one of these
-        doubles' row.
-    sides : (Fraction or None, Fraction or None)
-        Sides of the model that no double is; those here are next to them, outwards.
-    inside : LocalQuadratic, optional
-        A body on the other side of the model's, where `lost` says something.
-    """
+    """lower <= body <= upper with a quadratic body, which every point of the model's row meets."""
 
     body: LocalQuadratic
     lower: float
     upper: float
     data: Any
-    lost: Mapping[Key, Fraction] = field(default_factory=dict)
-    sides: Sides = (None, None)
-    inside: LocalQuadratic | None = None
+    lost: Mapping[Key, Fraction] = field(default_factory=dict)  # as of a Quadratic
+    sides: Sides = (None, None)  # of the model, where no double is one
+    inside: LocalQuadratic | None = None  # a body rounded the other way, where anything is lost
 
     @property
     def is_rounded(self) -> bool:
@@ -378,20 +340,12 @@ def lost_at(lost: Mapping[Key, Fraction], at: Callable[[int], Fraction]) -> Frac
 def doubles_below(
     read: Polynomial, sign: int, low: Array, high: Array, *, squares: bool = False
 ) -> tuple[Polynomial, dict[Key, Fraction], list[int]]:
-    """A polynomial in doubles that is nowhere above another one, or nowhere below it.
+    """A polynomial in doubles nowhere above (sign 1) or below (-1) another, on bounds low and high.
 
     A linear coefficient is rounded by the sign of its variable; of x_i x_j the nearest double is
     wrong by no more than d, and d |x_i x_j| <= d / 2 (x_i^2 + x_j^2), which the squares give up.
-
-    Parameters
-    ----------
-    sign : int
-        1 for nowhere above, -1 for nowhere below.
-    low, high : arrays (n,)
-        Bounds of the variables.
-    squares : bool
-        Whether the constant gives up what the coefficient of a variable that has a bound is wrong
-        by there, and with a square the two together: d |x| <= d (t x^2 + 1 / (4 t)).
+    With `squares` the constant gives up the error of a coefficient at a bound of its variable, and
+    with a square both: d |x| <= d (t x^2 + 1 / (4 t)).
 
     Returns
     -------

@@ -74,28 +74,14 @@ from tightmargin.solvers.model.polynomial import (
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """Untouched rows of one component, with fixed variables moved to the sides.
-
-    Their coefficients are products that doubles hold; rows with others are read one by one.
-
-    Attributes
-    ----------
-    numbers : array
-        Which rows of the component.
-    terms : list of (Block, columns)
-        Columns of the elements of the block's variable, -1 where fixed.
-    lower, upper : arrays
-        Next to the sides, outwards.
-    sides : mapping
-        Those that no double is, by position.
-    """
+    """Untouched rows of one component in doubles, with fixed variables in the sides."""
 
     component: AffineRows
-    numbers: Index
-    terms: list[tuple[Block, Index]]
-    lower: Array
+    numbers: Index  # of the rows in the component
+    terms: list[tuple[Block, Index]]  # with the columns of the block's variable, -1 where fixed
+    lower: Array  # rounded outwards
     upper: Array
-    sides: Mapping[int, Sides]
+    sides: Mapping[int, Sides]  # that no double is, by position
 
     def width(self) -> int:
         """Entries of a row, as if every sparse row were full."""
@@ -105,37 +91,27 @@ class ArrayRows:
         )
 
     def is_regular(self) -> bool:
-        """Whether all rows have entries in the same places, up to the element of their own.
+        """Whether all rows have entries in the same places, up to the element of their own."""
+        return not self.repeats_a_variable() and not any(
+            (term.kind == "matrix" and sp.issparse(term.numbers.values))
+            or (term.kind == "element" and (at[self.numbers] < 0).any())
+            for term, at in self.terms
+        )
 
-        Not so with a sparse matrix, an element that is fixed in some rows only, or a variable that
-        occurs twice.
-        """
+    def repeats_a_variable(self) -> bool:
+        """Whether a column may occur twice in a row."""
         variables = [term.variable for term, _ in self.terms]
-        if len({id(v) for v in variables}) < len(variables):
-            return False
-        for term, at in self.terms:
-            if term.variable.is_reference():
-                return False
-            if term.kind == "matrix" and sp.issparse(term.numbers.values):
-                return False
-            if term.kind == "element" and (at[self.numbers] < 0).any():
-                return False
-        return True
+        unique = len({id(v) for v in variables}) == len(variables)
+        return not unique or any(v.is_reference() for v in variables)
 
 
 def read_arrays(component: AffineRows, columns: Columns) -> tuple[ArrayRows, list[Any]]:
-    """Rows of a component that are still what its arrays say, and those to be read one by one.
-
-    Raises
-    ------
-    NumberError
-        NaN or infinity in a coefficient or side, naming the row and variable.
-    """
+    """Rows of a component that are still what its arrays say, and those to be read one by one."""
     which = component.untouched()
     terms = [(term, *columns.of(term.variable)) for term in component.blocks()]
     for term, _, _ in terms:
         if not term.is_finite():
-            _blame(component, which, term)
+            _refuse_bad_coefficient(component, which, term)
     plain = np.ones(len(which), dtype=bool)
     for term, at, _ in terms:
         if term.scale is not None:
@@ -183,10 +159,7 @@ def _moved(
     held: list[tuple[Block, NDArray[np.bool_], Array]],
     ends: tuple[Array, Array],
 ) -> tuple[Array, Array, dict[int, Sides], NDArray[np.bool_]]:
-    """Sides less what fixed variables contribute, next to them outwards, with the exact ones.
-
-    The last are the equations among them whose side is no double.
-    """
+    """Sides less fixed variables, outwards; exact ones; equations whose side is no double."""
     low, high = (end.copy() for end in ends)
     sides: dict[int, Sides] = {}
     equal = np.zeros(len(which), dtype=bool)
@@ -227,7 +200,7 @@ def _fixed_parts(
     return ones, term.coefficients(which)[:, None], held[:, None]
 
 
-def _blame(component: AffineRows, which: Index, term: Block) -> None:
+def _refuse_bad_coefficient(component: AffineRows, which: Index, term: Block) -> None:
     """Raise for the first number that is not finite, naming its row and variable."""
     for place in which.tolist():
         coefficients, variables = term.row(place)
@@ -240,7 +213,7 @@ def _blame(component: AffineRows, which: Index, term: Block) -> None:
                 )
 
 
-# --- Rows whose numbers no doubles are, for which a model has to be stated in other rows ---------
+# --- Rows whose numbers no doubles are: the model is then stated in other rows -------------------
 
 
 LONGEST = 4000  # bits of a common denominator
@@ -249,26 +222,17 @@ SMALLEST_SCALED, LARGEST_SCALED = Fraction(2) ** -1000, Fraction(2) ** 1000
 
 @dataclass(frozen=True, eq=False)
 class Inexact:
-    """A row, or the objective, with numbers that no double is and that nothing can be charged for.
-
-    Attributes
-    ----------
-    keys : set
-        Of these numbers.
-    """
+    """A row or the objective with numbers that no double is and no rounding makes up for."""
 
     data: Any
     read: Polynomial
-    keys: set[Key]
+    keys: set[Key]  # of these numbers
 
 
 def scale_to_doubles(read: Polynomial, side: Number | None) -> Fraction | None:
-    """A number from 1 to 2 times which all linear coefficients are doubles; None without one.
+    """A factor in [1, 2] that makes doubles of all linear coefficients and the side; None without.
 
-    The side of an equation, less the constant of its body, has to be one too.
-
-    The coefficients are whole numbers without a common factor, times one number: 0.1 x + 0.3 x' of
-    the doubles 0.1 and 3 is a tenth of x + 3 x', and a twelfth of a sum is a sum.
+    The coefficients are coprime integers times one number: a tenth of x + 3 x', say.
     """
     numbers = [value for key, value in read.numbers().items() if key]
     common = math.lcm(*(value.denominator for value in numbers))
@@ -289,13 +253,7 @@ def scale_to_doubles(read: Polynomial, side: Number | None) -> Fraction | None:
 
 
 def sides_in_doubles(read: Polynomial, low: Any, high: Any, owner: str) -> tuple[float, float]:
-    """Sides of a linear row less its constant, next to them outwards where no double is one.
-
-    Raises
-    ------
-    NumberError
-        A coefficient, or the side of an equation, that no double is.
-    """
+    """Sides of a linear row less its constant, rounded outwards; all else must be doubles."""
     constant = read.exact.get((), read.constant)
     ends: list[Number] = []
     for end, empty, word in ((low, -math.inf, "lower"), (high, math.inf, "upper")):
@@ -312,14 +270,7 @@ def sides_in_doubles(read: Polynomial, low: Any, high: Any, owner: str) -> tuple
 
 
 class InexactError(NumberError):
-    """Numbers that no double is, such as 0.1 + 0.2 before it is rounded.
-
-    Attributes
-    ----------
-    rows : list of Inexact
-    columns : Columns
-        Of their polynomials.
-    """
+    """Numbers that no double is, such as 0.1 + 0.2 before it is rounded."""
 
     def __init__(self, rows: Sequence[Inexact], columns: Columns) -> None:
         self.rows, self.columns = list(rows), columns
@@ -352,7 +303,7 @@ _INSTEAD = {
         "apply pyo.TransformationFactory('network.expand_arcs'), which writes the rows of all arcs"
     ),
 }
-_HARMLESS = "Port"  # names variables of the model, and says nothing of them by itself
+_HARMLESS = "Port"  # names variables of the model and restricts none
 
 # Everything else that is active (SOS sets, logic, disjunctions) must be transformed away first.
 _READ = {
@@ -360,17 +311,10 @@ _READ = {
     pyo.ExternalFunction, pyo.Objective, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix, pyo.Var,
     pyo.BooleanVar, Disjunct,
 }  # fmt: skip
-_INSIDE = (pyo.Block, Disjunct)
 
 
 def refuse_other_objects(verb: str, model: Any, argument: str = "model") -> None:
-    """Raise TypeError for anything but a constructed Pyomo model.
-
-    Parameters
-    ----------
-    verb : str
-        The function of the front door that was called.
-    """
+    """Raise TypeError for anything but a constructed Pyomo model, given to the function `verb`."""
     if isinstance(model, pyo.Block) and model.is_constructed() and not model.is_indexed():
         for rows in model.component_objects(pyo.Constraint, active=True, descend_into=True):
             if isinstance(rows, MatrixConstraint):
@@ -400,39 +344,24 @@ def refuse_bad_params(model: pyo.ConcreteModel) -> None:
 
 def refuse_unread_components(model: pyo.ConcreteModel) -> None:
     """Raise for active parts of a model that this reader would pass over in silence."""
-    found = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
-    names = sorted({ctype.__name__ for ctype in found - _READ} - {_HARMLESS})
+    kinds = {part.ctype for part in model.component_objects(active=True, descend_into=True)}
+    names = sorted({ctype.__name__ for ctype in kinds - _READ} - {_HARMLESS})
     if names:
         instead = "".join(f"; {_INSTEAD[name]}" for name in names if name in _INSTEAD)
-        kinds = ", ".join(names)
+        types = ", ".join(names)
         raise ValueError(
-            f"{model.name}: active components of type {kinds} cannot be read here{instead}"
+            f"{model.name}: active components of type {types} cannot be read here{instead}"
         )
-    loose = _loose_disjunct(model) if Disjunct in found else None
-    if loose is not None:
-        raise ValueError(
-            f"{loose.name} stands in no Disjunction, so that none of its rows holds: name it in "
-            "one, or write its rows into the model"
-        )
-
-
-def _loose_disjunct(model: pyo.ConcreteModel) -> Any:
-    """An active disjunct that no disjunction has; None where there is none."""
-    chosen = {
-        id(disjunct)
-        for disjunction in model.component_data_objects(
-            Disjunction, descend_into=(pyo.Block, Disjunct)
-        )
-        for disjunct in disjunction.disjuncts
-    }
-    return next(
-        (
-            disjunct
-            for disjunct in model.component_data_objects(Disjunct, active=True, descend_into=True)
-            if id(disjunct) not in chosen
-        ),
-        None,
-    )
+    if Disjunct not in kinds:
+        return
+    disjunctions = model.component_data_objects(Disjunction, descend_into=(pyo.Block, Disjunct))
+    named = {id(part) for disjunction in disjunctions for part in disjunction.disjuncts}
+    for part in model.component_data_objects(Disjunct, active=True, descend_into=True):
+        if id(part) not in named:
+            raise ValueError(
+                f"{part.name} stands in no Disjunction, so that none of its rows holds: name it in "
+                "one, or write its rows into the model"
+            )
 
 
 # --- Rotated cones kept as arrays, read without making their rows --------------------------------
@@ -460,23 +389,25 @@ class RowHandle:
 
 
 def read_cones(component: RotatedCones, columns: Columns) -> tuple[list[QuadraticRow], list[Any]]:
-    """Untouched cones of a component, and the rows to be read one by one.
-
-    The latter are edited rows and rows with a fixed variable.
-    """
+    """Untouched cones of a component, and the rows to be read one by one: edited or fixed ones."""
     which = component.untouched()
     at = []
     for variable in (component.x, component.s, *([] if component.scaled else [component.t])):
-        found, _ = columns.of(variable)
-        at.append(found[component.element_numbers(variable, which)])
+        at_index, _ = columns.of(variable)
+        at.append(at_index[component.element_numbers(variable, which)])
     owners = np.column_stack(at)
     free = (owners >= 0).all(axis=1) & (owners[:, -2] != owners[:, -1])
     if component.scaled:
         slopes, exact = _slopes(component, which)
         free &= exact
-        rows = _scaled_rows(component, which[free], owners[free], slopes[free], columns)
+        for row in np.flatnonzero(free & ~np.isfinite(slopes))[:1]:
+            name, s = row_name(component, component.row_key(which[row])), int(owners[row, 1])
+            raise NumberError(f"row {name}: coefficient of {columns.name(s)} is {slopes[row]}")
+        linear, v = slopes[free], np.ones(1)
     else:
-        rows = _rows(component, which[free], owners[free])
+        linear = np.full(int(free.sum()), -component.constant)
+        v = np.array([1.0, -component.slope / 2, -component.slope / 2])
+    rows = _rows(component, which[free], owners[free], linear, v)
     others = [component[component.row_key(k)] for k in which[~free].tolist()]
     return rows, [*component.touched(), *others]
 
@@ -489,26 +420,30 @@ def _slopes(component: RotatedCones, which: Index) -> tuple[Array, NDArray[np.bo
         return slopes, ~ones
     if component.times is None or not np.isfinite(slopes).all():
         return slopes, ones
-    found, errors = products(component.times[which], slopes)
-    return found, ~ones if errors is None else errors == 0
+    numbers, errors = products(component.times[which], slopes)
+    return numbers, ~ones if errors is None else errors == 0
 
 
-def _rows(component: RotatedCones, which: Index, triples: Index) -> list[QuadraticRow]:
-    """x^2 - s (c + a t) <= 0; local positions are the same for every row of the component."""
+def _rows(
+    component: RotatedCones, which: Index, owners: Index, linear: Array, v: Array
+) -> list[QuadraticRow]:
+    """x^2 - s (c + a t) <= 0 with columns (x, s, t) and -c in `linear`, or x^2 - c s <= 0.
+
+    Local positions are the same for every row of the component.
+    """
     if not len(which):
         return []
-    order = np.argsort(triples[0])
-    x, s, t = np.argsort(order).tolist()
-    i, j = np.array([x, s, t]), np.array([x, t, s])
-    v = np.array([1.0, -component.slope / 2, -component.slope / 2])
-    a = np.zeros(3)
-    a[s] = -component.constant
+    order = np.argsort(owners[0])
+    at = np.argsort(order)
+    i, j = (at[[0]],) * 2 if len(at) == 2 else (at, at[[0, 2, 1]])
+    a = np.zeros(owners.shape)
+    a[:, at[1]] = linear
     keys = component.row_keys(which)
     return [
         QuadraticRow(
-            LocalQuadratic(index, i, j, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
+            LocalQuadratic(index, i, j, v, slopes, 0.0), -np.inf, 0.0, RowHandle(component, key)
         )
-        for index, key in zip(triples[:, order], keys, strict=True)
+        for index, slopes, key in zip(owners[:, order], a, keys, strict=True)
     ]
 
 
@@ -543,10 +478,8 @@ def _scaled_rows(
 
 
 # --- Coefficient matrix of a model, straight from the arrays of its rows -------------------------
-# Every entry is counted first and then written where it belongs: no copy of the coefficients is
-# made on the way. Row by row is the faster order for HiGHS, which takes such a matrix in half the
-# time; column by column is the order in which HiGHS keeps it, so that a large one is never there
-# three times.
+# Entries are counted and then written in place, without a copy. HiGHS takes a matrix row by row in
+# half the time; it keeps columns, so that a large one by columns is never there three times.
 
 
 Matrix: TypeAlias = sp.csr_matrix | sp.csc_matrix
@@ -602,8 +535,9 @@ def _fill(part: ArrayRows, data: Array, indices: NDArray[Any]) -> None:
             rows = values if m == len(values) else values[part.numbers]
             chosen = rows if len(free) == rows.shape[1] else rows[:, free]
             factors = term.factors(part.numbers)
-            np.multiply(chosen, factors if np.isscalar(factors) else factors[:, None],
-                        out=data[:, place])  # fmt: skip
+            np.multiply(
+                chosen, factors if np.isscalar(factors) else factors[:, None], out=data[:, place]
+            )
             at += len(free)
         elif len(free):
             data[:, at] = term.coefficients(part.numbers)
@@ -635,7 +569,7 @@ def _by_columns(arrays: Sequence[ArrayRows], single: sp.csr_matrix, n: int) -> s
     for taken in _rows_at_once(np.diff(single.indptr), n):
         writer.write_sparse(single[taken].tocsc(), np.arange(n), row + taken.start)
     matrix = sp.csc_matrix((data, indices, starts.astype(kind)), shape=(row + single.shape[0], n))
-    if any(_repeats_a_variable(part) for part in arrays):
+    if any(part.repeats_a_variable() for part in arrays):
         matrix.sum_duplicates()
     else:
         matrix.has_canonical_format = True
@@ -652,20 +586,11 @@ def _rows_at_once(lengths: Index, width: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(cuts)]
 
 
-def _repeats_a_variable(part: ArrayRows) -> bool:
-    variables = [term.variable for term, _ in part.terms]
-    return len({id(v) for v in variables}) < len(variables) or any(
-        v.is_reference() for v in variables
-    )
-
-
 def _count(term: Block, which: Index, at: Index, counts: Index) -> None:
-    if term.kind == "column":
-        counts[at[at >= 0]] += len(which)
-    elif term.kind == "element":
+    if term.kind == "element":
         here = at[which]
         counts[here[here >= 0]] += 1
-    elif sp.issparse(term.numbers.values):
+    elif term.kind == "matrix" and sp.issparse(term.numbers.values):
         free = at >= 0
         values = term.numbers.values
         chosen = values if len(which) == values.shape[0] else values[which]
@@ -835,8 +760,8 @@ class StandardForm(Printed):
     @cached_property
     def largest(self) -> Array:
         """Size of the largest coefficient of each linear row; 0 without any."""
-        found = self.sizes.max(axis=1).toarray() if self.n else 0 * self.row_lower
-        return np.asarray(found).ravel()
+        sizes = self.sizes.max(axis=1).toarray() if self.n else 0 * self.row_lower
+        return np.asarray(sizes).ravel()
 
     @cached_property
     def P(self) -> sp.csc_matrix:  # noqa: N802  (the letter of every QP text)
@@ -846,8 +771,8 @@ class StandardForm(Printed):
     @property
     def goal(self) -> Any:
         """The objective where it is beyond degree two, which no array holds; None otherwise."""
-        found = (part for part in self.nonlinear if part.ctype is pyo.Objective)
-        return next(found, None)
+        objectives = (part for part in self.nonlinear if part.ctype is pyo.Objective)
+        return next(objectives, None)
 
     def value(self, x: Array) -> float:
         """Objective of the minimisation at a point; beyond degree two Pyomo evaluates it."""
@@ -859,10 +784,10 @@ class StandardForm(Printed):
     def impossible_row(self) -> str:
         """What is wrong with a linear row that has no variable and cannot hold; or nothing."""
         empty = np.diff(self.A.indptr) == 0
-        found = np.flatnonzero(empty & ((self.row_lower > 0) | (self.row_upper < 0)))
+        empty_rows = np.flatnonzero(empty & ((self.row_lower > 0) | (self.row_upper < 0)))
         return (
-            f"row {self.rows.name(int(found[0]))} has no variable and cannot hold"
-            if found.size
+            f"row {self.rows.name(int(empty_rows[0]))} has no variable and cannot hold"
+            if empty_rows.size
             else ""
         )
 
@@ -899,10 +824,7 @@ class StandardForm(Printed):
 
     @cached_property
     def inner(self) -> StandardForm:
-        """Doubles each of whose points is one of the model, up to equations that no double meets.
-
-        The form itself where all its numbers are those of the model.
-        """
+        """Doubles whose points are points of the model, up to equations that no double meets."""
         if not self.exact and not any(row.is_rounded for row in self.quadratic):
             return self  # the objective moves no point
         row_lower, row_upper = inwards(self.row_lower, self.row_upper, self.exact.sides)
@@ -939,7 +861,7 @@ class _Row:
 
 @dataclass
 class _Reading:
-    """Rows of a model by kind, as they are found."""
+    """Rows of a model by kind, as they are read."""
 
     arrays: list[ArrayRows] = field(default_factory=list)
     linear: list[_Row] = field(default_factory=list)
@@ -956,50 +878,48 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
     Parameters
     ----------
     closely : bool
-        Whether an objective whose constant or squares have to give something up for costs of
-        variables whose sign is not known counts as one that cannot be charged: far from 0 they give
-        up too much.
+        Refuse an objective whose constant or squares would have to make up for rounded costs.
 
     Raises
     ------
     InexactError
-        A number in a row or the objective, such as the sum of 0.1 and 0.2, that no double is and
-        that cannot be charged here: `representable` states the model in other rows.
+        A number, such as the sum of 0.1 and 0.2, that no double is and no rounding makes up for:
+        `representable` states the model in other rows.
     NumberError
         NaN or infinity in a coefficient, side or bound, naming the row and variable.
     ValueError
         More than one active objective.
     """
     refuse_unread_components(model)
-    columns, found = Columns(model), _Reading()
+    columns, reading = Columns(model), _Reading()
     with PauseGC():  # nothing of what a row leaves is garbage
         for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
             if isinstance(component, AffineRows):
                 rows, constraints = read_arrays(component, columns)
-                found.arrays.append(rows)
+                reading.arrays.append(rows)
             elif isinstance(component, RotatedCones):
                 cones, constraints = read_cones(component, columns)
-                found.cones += cones
+                reading.cones += cones
             else:
                 constraints = component.values()
             for constraint in constraints:
                 if constraint.active:
-                    _read_constraint(constraint, columns, found)
+                    _read_constraint(constraint, columns, reading)
     goal, sense, goal_data = _objective(model, columns)
     if goal is None:
-        found.nonlinear.append(goal_data)
+        reading.nonlinear.append(goal_data)
         goal = Polynomial()
     columns.seal()
     n = len(columns)
     held = columns.gathered()
     low, high = held.lower, held.upper
-    row_lower, row_upper, sides = _sides(found)
-    objective = _quadratic(goal, n, sense, goal_data, (low, high), found.inexact, closely=closely)
-    quadratic = tuple(_quadratic_row(row, low, high, found.inexact) for row in found.quadratic)
-    if found.inexact:
-        raise InexactError(found.inexact, columns)
+    row_lower, row_upper, sides = _sides(reading)
+    objective = _quadratic(goal, n, sense, goal_data, (low, high), reading.inexact, closely=closely)
+    quadratic = tuple(_quadratic_row(row, low, high, reading.inexact) for row in reading.quadratic)
+    if reading.inexact:
+        raise InexactError(reading.inexact, columns)
     ends = columns.ends()
-    first = sum(len(part.numbers) for part in found.arrays)
+    first = sum(len(part.numbers) for part in reading.arrays)
     return StandardForm(
         columns=columns,
         lower=low,
@@ -1007,24 +927,24 @@ def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> Standar
         integer=held.integer,
         objective=objective,
         sense=sense,
-        matrix=assemble(found.arrays, _matrix([row.read for row in found.linear], n), n),
+        matrix=assemble(reading.arrays, _matrix([row.read for row in reading.linear], n), n),
         row_lower=row_lower,
         row_upper=row_upper,
         rows=Rows(
-            [(part.component, part.numbers) for part in found.arrays],
-            [row.data for row in found.linear],
+            [(part.component, part.numbers) for part in reading.arrays],
+            [row.data for row in reading.linear],
         ),
-        quadratic=(*found.cones, *quadratic),
+        quadratic=(*reading.cones, *quadratic),
         psd=tuple(
             PsdRow(_matrix(entries, n), np.array([e.constant for e in entries]), data)
-            for entries, data in found.semidefinite
+            for entries, data in reading.semidefinite
         ),
-        nonlinear=tuple(found.nonlinear),
+        nonlinear=tuple(reading.nonlinear),
         exact=ExactEnds(
             sides,
             {j: exact for j, (exact, _) in ends.items() if exact != (None, None)},
             {j: excluded for j, (_, excluded) in ends.items() if any(excluded)},
-            {k: row.scale for k, row in enumerate(found.linear, first) if row.scale is not None},
+            {k: row.scale for k, row in enumerate(reading.linear, first) if row.scale is not None},
         ),
     )
 
@@ -1072,56 +992,54 @@ def _times(row: _Row, scale: Fraction) -> _Row:
     for key, value in row.read.numbers().items():
         read.add(key, value * scale)
     merge(read)
-    ends = [end if math.isinf(end) else _multiplied(end, scale) for end in (row.low, row.high)]
-    return _Row(read, ends[0], ends[1], row.data, scale)
+    low, high = (
+        end if math.isinf(end) else exact_or_float(Fraction(end) * scale)
+        for end in (row.low, row.high)
+    )
+    return _Row(read, low, high, row.data, scale)
 
 
-def _multiplied(end: Number, scale: Fraction) -> Number:
-    """A side times a number: a double where it is one."""
-    exact = Fraction(end) * scale
-    return float(exact) if exact == Fraction(float(exact)) else exact
-
-
-def _sides(found: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
-    """Sides of all linear rows less the constants of their bodies, next to them outwards.
-
-    With those that no double is, by row.
-    """
+def _sides(reading: _Reading) -> tuple[Array, Array, dict[int, Sides]]:
+    """Sides of all linear rows less their constants, outwards, and those that no double is."""
     sides: dict[int, Sides] = {}
     first = 0
-    for part in found.arrays:
+    for part in reading.arrays:
         sides |= {first + k: pair for k, pair in part.sides.items()}
         first += len(part.numbers)
     lows, highs = [], []
-    for k, row in enumerate(found.linear, first):
+    for k, row in enumerate(reading.linear, first):
         low, high, read = row.low, row.high, row.read
         if read.constants:
             constant = read.exact.get((), read.constant)
             low, high = (end if math.isinf(end) else plus(end, -constant) for end in (low, high))
         if low.__class__ is Fraction or high.__class__ is Fraction:
             if low == high:
-                found.inexact.append(Inexact(row.data, row.read, {()}))
+                reading.inexact.append(Inexact(row.data, row.read, {()}))
             low, high, sides[k] = outwards(low, high)
         lows.append(low)
         highs.append(high)
     return (
-        np.concatenate([*(part.lower for part in found.arrays), np.array(lows, dtype=np.float64)]),
-        np.concatenate([*(part.upper for part in found.arrays), np.array(highs, dtype=np.float64)]),
+        np.concatenate(
+            [*(part.lower for part in reading.arrays), np.array(lows, dtype=np.float64)]
+        ),
+        np.concatenate(
+            [*(part.upper for part in reading.arrays), np.array(highs, dtype=np.float64)]
+        ),
         sides,
     )
 
 
 def _objective(model: pyo.ConcreteModel, columns: Columns) -> tuple[Polynomial | None, int, Any]:
-    found = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    if len(found) > 1:
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    if len(objectives) > 1:
         raise ValueError(
-            f"{len(found)} objectives are active ({', '.join(o.name for o in found[:3])}): "
-            "deactivate all but one"
+            f"{len(objectives)} objectives are active "
+            f"({', '.join(o.name for o in objectives[:3])}): deactivate all but one"
         )
-    if not found:
+    if not objectives:
         return Polynomial(), 1, None
-    goal = read(found[0].expr, columns, lambda: f"objective {found[0].name}")
-    return goal, 1 if found[0].sense == pyo.minimize else -1, found[0]
+    goal = read(objectives[0].expr, columns, lambda: f"objective {objectives[0].name}")
+    return goal, 1 if objectives[0].sense == pyo.minimize else -1, objectives[0]
 
 
 def _matrix(rows: Sequence[Polynomial], n: int) -> sp.csr_matrix:

@@ -5,11 +5,9 @@
 
 The factors are those of Curtis & Reid with the objective and the sides as a further row and
 column: data in other units give other factors, and up to a factor of two the same scaled model.
-Scaling towards rows and columns whose largest entry is 1
-(Ruiz's method) would not do that: rows (1e-8 w, b, rho) are content with 1e-8.
+Largest entries of 1 (Ruiz's method) would not: rows (1e-8 w, b, rho) stay as they are.
 
-All factors are powers of two, so that the scaled model is the model, exactly, and a bound or a
-point of the one is a bound or a point of the other.
+All factors are powers of two: bounds and points of the scaled model are those of the model.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from tightmargin.solvers.model.reader import PsdRow, StandardForm
 from tightmargin.solvers.model.residuals import without_rounding
 
 # --- A conic form with numbers near 1, and the way there and back for points and multipliers -----
-# All factors are powers of two, so that the scaled form is the form, exactly.
 
 
 LOST = 1e-6
@@ -41,31 +38,19 @@ EXPONENT = 300.0  # further than this no factor goes
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """What numbers of a model are multiplied with, all powers of two.
+    """Factors of a model, all powers of two."""
 
-    Attributes
-    ----------
-    columns : array (n,)
-        C of x = C x'.
-    rows : array (m,)
-        Of the linear rows of the model.
-    psd : tuple of arrays
-        S of each semidefinite row S (.) S.
-    objective : float
-        What the objective is divided by.
-    """
-
-    columns: Array
-    rows: Array
-    psd: tuple[Array, ...]
-    objective: float
+    columns: Array  # C of x = C x', 1 for integer columns
+    rows: Array  # R of the linear rows
+    psd: tuple[Array, ...]  # S of each semidefinite row S (.) S
+    objective: float  # F, which the objective is divided by
 
     @property
     def are_powers(self) -> bool:
         """Whether they are, so that scaling rounds nothing."""
-        found = np.concatenate([self.columns, self.rows, *self.psd, [self.objective]])
-        ordinary = np.isfinite(found) & (found > 0)
-        return bool((ordinary & (np.frexp(found)[0] == 0.5)).all())
+        factors = np.concatenate([self.columns, self.rows, *self.psd, [self.objective]])
+        ordinary = np.isfinite(factors) & (factors > 0)
+        return bool((ordinary & (np.frexp(factors)[0] == 0.5)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +60,13 @@ class ScaledConic:
     A cone (f + g, f - g, 2 h) says h^2 <= f g: f is scaled by u and g by v when h is scaled by
     sqrt(u v), which is a map of the cone onto itself. So the rows are split into f and g, scaled,
     and joined again.
-
-    Attributes
-    ----------
-    rows : array
-        Factors of the rows, of f and g in place of the first two of a second-order cone.
-    split, joined : csr_matrix
-        From f + g and f - g to f and g, and back; both symmetric.
     """
 
     conic: ConicForm
     columns: Array
-    rows: Array
-    split: sp.csr_matrix
-    joined: sp.csr_matrix
+    rows: Array  # factors, of f and g in place of the first two rows of a second-order cone
+    split: sp.csr_matrix  # from f + g and f - g to f and g; symmetric
+    joined: sp.csr_matrix  # the way back; symmetric
     objective: float
 
     def point(self, x: Array) -> Array:
@@ -104,16 +82,16 @@ class ScaledConic:
         return x / self.columns
 
     def scaled_multipliers(self, z: Array) -> Array:
-        """Inverse of `multipliers`, with what the difference of near numbers has lost.
-
-        The multipliers z_f, z_g and z_h of a cone satisfy z_f z_g = z_h^2 at an optimum, unless
-        all of the cone or its multiplier is 0. Where f and g are of very different size, one of
-        z_f and z_g is lost in the sum and difference of the two, and follows from the others.
-        """
+        """Inverse of `multipliers`, where cancellation lost z_f or z_g from z_f z_g = z_h^2."""
         parts = self.joined @ z
         for block in self.conic.blocks_of("soc"):
             if block.size > 1:
-                _find_lost(parts[block.rows])
+                cone = parts[block.rows]  # a view
+                square = float(cone[2:] @ cone[2:])
+                if abs(cone[0]) < LOST * abs(cone[1]):
+                    cone[0] = square / cone[1]
+                elif abs(cone[1]) < LOST * abs(cone[0]):
+                    cone[1] = square / cone[0]
         parts = parts / self.rows / self.objective
         return self.split @ parts
 
@@ -125,10 +103,10 @@ def scaled_conic(conic: ConicForm, by: Factors) -> ScaledConic:
     heads = _heads(conic)
     split, joined = _mixing(conic, heads, 0.5), _mixing(conic, heads, 1.0)
     A, b = (split @ conic.A @ by_columns).tocsr(), split @ conic.b
-    factors_of_rows = np.concatenate([
-        r[conic.equal], r[conic.low], r[conic.high],
-        1 / c[conic.low_bound], 1 / c[conic.high_bound], np.ones(_in_cones(conic)),
-    ])  # fmt: skip
+    linear = [r[conic.equal], r[conic.low], r[conic.high]]
+    linear += [1 / c[conic.low_bound], 1 / c[conic.high_bound]]
+    in_cones = len(conic.b) - sum(map(len, linear))
+    factors_of_rows = np.concatenate([*linear, np.ones(in_cones)])
     semidefinite = iter(by.psd)
     cones = conic.blocks_of("soc")
     if cones:
@@ -174,11 +152,7 @@ def _mixing(conic: ConicForm, heads: NDArray[np.intp], size: float) -> sp.csr_ma
 
 
 def _cone_factors(A: sp.csr_matrix, b: Array, cones: list[Block]) -> tuple[Index, Array]:
-    """Rows of the cones with the factors of each.
-
-    Factors u and v of f and g bring their numbers near 1, and sqrt(u v) is that of the rest. Where
-    there is nothing in one of them, all rows of a cone get one factor.
-    """
+    """Rows of the cones with their factors: u of f, v of g, sqrt(u v); one where f or g is 0."""
     starts, sizes = (
         np.array(part) for part in zip(*((c.start, c.size) for c in cones), strict=True)
     )
@@ -209,35 +183,15 @@ def _logs(A: sp.csr_matrix, b: Array) -> tuple[Array, Index]:
     return sums, np.bincount(row, minlength=len(b)).astype(np.int64)
 
 
-def _find_lost(z: Array) -> None:
-    """Set z_f or z_g of one cone (z_f, z_g, z_h), in place, where the other one drowned it."""
-    square = float(z[2:] @ z[2:])
-    if abs(z[0]) < LOST * abs(z[1]):
-        z[0] = square / z[1]
-    elif abs(z[1]) < LOST * abs(z[0]):
-        z[1] = square / z[0]
-
-
-def _in_cones(conic: ConicForm) -> int:
-    return sum(block.size for block in conic.blocks if block.kind in ("soc", "psd"))
-
-
 # --- What a gap is measured against, so that a verdict does not depend on the units of the data --
-# A gap of 1e-6 says nothing about an optimum of 1e-10, which is what points written in units a
-# hundred thousand times larger give; so the usual max(1, |f|) will not do. A gap relative to |f|
-# alone would not do either: an optimum may be 0 (the extended nu-SVC at nu_bar, w = 0 below
-# nu_min), where no arithmetic in double precision reaches it. The 1 must be a quantity in the
-# units of the objective that the data determine. It is the one that scales all coefficients
-# towards 1:
+# Neither max(1, |f|) will do (optima of 1e-10 in other units) nor |f| alone (optima of 0, as of the
+# extended nu-SVC at nu_bar). The 1 becomes the size F that scales all coefficients towards 1:
 #     minimise over column scales D, row scales E and the size of the objective F the sum of
 #     squares of log|E A D|, log|D P D|, log|D q|, log|E b|, log|bounds / D|, ..., for
 #     x = sqrt(F) D x'
 # the least-squares scaling of Curtis & Reid (On the automatic scaling of matrices for Gaussian
-# elimination, IMA Journal of Applied Mathematics 10, 1972), with the objective and the sides as a
-# further row and column. Writing the data in other units moves its solution along and nothing
-# else.
-# The scale is min(max(1, |f|), max(|f|, F)): never larger than max(1, |f|), so that nothing is
-# accepted that an absolute 1e-6, or 1e-6 of a large objective, would refuse.
+# elimination, IMA Journal of Applied Mathematics 10, 1972). The scale min(max(1, |f|), max(|f|, F))
+# is never larger than max(1, |f|), and accepts nothing that 1e-6 of that refuses.
 
 
 # Logarithms of the size of equal entries: unknowns that occur, with their signs, and the number.
@@ -252,22 +206,14 @@ def objective_scale(objective: float, unit: float) -> float:
 
 
 def objective_unit(form: StandardForm) -> float:
-    """Natural size F of the objective of a model, from the size of its coefficients alone.
-
-    Scaling columns, rows or the objective of the model scales it exactly like the objective; where
-    the data leave a unit open (a cone with its apex at 0 and nothing else) it stays near 1.
-    """
+    """Natural size F of the objective of a model, from the size of its coefficients alone."""
     return math.exp(min(max(-2 * float(fitted(form)[-1]), -700.0), 700.0))
 
 
 def fitted(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Array:
     """Logarithms of D, of E by kind of row (linear, quadratic, semidefinite), of 1 / sqrt(F).
 
-    Parameters
-    ----------
-    form : StandardForm
-    held : array (n,) of bool, optional
-        Columns that keep their unit, x = x': there D is 1 / sqrt(F).
+    Columns in `held` keep their unit, x = x': there D is 1 / sqrt(F).
     """
     n, m, k = form.n, len(form.rows), len(form.quadratic)
     orders = [row.order for row in form.psd]
@@ -288,13 +234,11 @@ def fitted(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Array:
         (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns))),
         shape=(count, unknowns),
     )
-    right_hand = np.concatenate(right)
-    if held is None or not held.any():
-        return lsqr(system, right_hand, atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0]
     same = np.arange(unknowns)
-    same[:n][held] = unknowns - 1
-    merged = system @ sp.csr_matrix((np.ones(unknowns), (np.arange(unknowns), same)))
-    return lsqr(merged, right_hand, atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0][same]
+    if held is not None and held.any():
+        same[:n][held] = unknowns - 1
+        system = system @ sp.csr_matrix((np.ones(unknowns), (np.arange(unknowns), same)))
+    return lsqr(system, np.concatenate(right), atol=1e-10, btol=1e-10, iter_lim=ROUNDS)[0][same]
 
 
 def _equations(form: StandardForm, first: int, orders: list[int], last: int) -> Iterator[Equations]:
@@ -348,30 +292,11 @@ SPREAD, SPREAD_OF_LARGE, LARGE = 1e4, 1e9, 300_000
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
-    """Factors of a model, all powers of two.
-
-    Attributes
-    ----------
-    original : StandardForm
-    columns : array (n,)
-        C; 1 for integer columns.
-    rows : array (m,)
-        R of the linear rows.
-    quadratic : array (k,)
-        Factors of the quadratic rows.
-    psd : tuple of arrays
-        S of each semidefinite row.
-    objective : float
-        F, the natural size of the objective.
-    """
+class Scaling(Factors):
+    """Factors of a model, with those of its quadratic rows; F is the size of the objective."""
 
     original: StandardForm
-    columns: Array
-    rows: Array
     quadratic: Array
-    psd: tuple[Array, ...]
-    objective: float
 
     @cached_property
     def form(self) -> StandardForm:
@@ -379,19 +304,15 @@ class Scaling:
         form, c, r = self.original, self.columns, self.rows
         by_columns = sp.diags(c)
         matrix = (sp.diags(r) @ form.matrix @ by_columns).asformat(form.matrix.format)
-        goal = form.objective
-        scaled_goal = Quadratic(
-            (by_columns @ goal.Q @ by_columns / self.objective).tocsr(),
-            c * goal.a / self.objective,
-            goal.constant / self.objective,
-        )
+        goal, F = form.objective, self.objective
+        Q = (by_columns @ goal.Q @ by_columns / F).tocsr()
         pairs = zip(form.quadratic, self.quadratic.tolist(), strict=True)
         semidefinite = zip(form.psd, self.psd, strict=True)
         return replace(
             form,
             lower=form.lower / c,
             upper=form.upper / c,
-            objective=scaled_goal,
+            objective=Quadratic(Q, c * goal.a / F, goal.constant / F),
             matrix=matrix,
             row_lower=r * form.row_lower,
             row_upper=r * form.row_upper,
@@ -417,14 +338,9 @@ class Scaling:
             message=f"{scaled.message}, after scaling",
         )
 
-    @property
-    def factors(self) -> Factors:
-        """Those that a conic form is scaled with."""
-        return Factors(self.columns, self.rows, self.psd, self.objective)
-
     def conic(self, conic: ConicForm) -> ScaledConic:
         """Scale the conic form of the original: each second-order cone by itself."""
-        return scaled_conic(conic, self.factors)
+        return scaled_conic(conic, self)
 
 
 def scaling(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Scaling:
@@ -436,23 +352,24 @@ def scaling(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Scalin
     cuts = np.cumsum([n, m, k, *orders])
     columns, rows, quadratic, *psd = np.split(logs[:-1], cuts[:-1])
     return Scaling(
-        form,
-        np.where(form.integer, 1.0, nearest_powers(columns + half)),
-        nearest_powers(rows - half),
-        nearest_powers(quadratic - 2 * half),
-        tuple(nearest_powers(part - half / 2) for part in psd),
-        float(nearest_powers(np.array([2 * half]))[0]),
+        columns=np.where(form.integer, 1.0, nearest_powers(columns + half)),
+        rows=nearest_powers(rows - half),
+        psd=tuple(nearest_powers(part - half / 2) for part in psd),
+        objective=float(nearest_powers(np.array([2 * half]))[0]),
+        original=form,
+        quadratic=nearest_powers(quadratic - 2 * half),
     )
 
 
 def badly_scaled(form: StandardForm) -> bool:
     """Whether the numbers of a model differ so much in size that it is scaled at the first try."""
-    large = form.matrix.nnz > LARGE
-    numbers = [
-        _matrix_sizes(form, large), form.objective.a, form.objective.Q.data,
-        form.row_lower, form.row_upper, form.lower, form.upper,
-        *(row.body.v for row in form.quadratic), *(row.body.a for row in form.quadratic),
-    ]  # fmt: skip
+    A, large = form.matrix, form.matrix.nnz > LARGE
+    sizes = np.array([A.data.max(), A.data.min()]) if large else np.zeros(0)
+    if A.nnz and not large:
+        sizes = abs(without_rounding(A)).max(axis=0).toarray().ravel()
+    numbers = [sizes, form.objective.a, form.objective.Q.data]
+    numbers += [form.row_lower, form.row_upper, form.lower, form.upper]
+    numbers += [part for row in form.quadratic for part in (row.body.v, row.body.a)]
     for row in form.psd:
         numbers += [abs(row.F).max(axis=0).toarray().ravel(), row.g]
     low, high = np.inf, 0.0
@@ -462,24 +379,10 @@ def badly_scaled(form: StandardForm) -> bool:
     return bool(high > (SPREAD_OF_LARGE if large else SPREAD) * low)
 
 
-def _matrix_sizes(form: StandardForm, large: bool) -> Array:
-    """Largest coefficient of each column; of all of them together when there are many."""
-    A = form.matrix
-    if large:
-        return np.array([A.data.max(), A.data.min()])
-    return abs(without_rounding(A)).max(axis=0).toarray().ravel() if A.nnz else np.zeros(0)
-
-
 def _quadratic_row(row: QuadraticRow, columns: Array, factor: float) -> QuadraticRow:
     body, c = row.body, columns[row.body.index]
-    scaled = LocalQuadratic(
-        body.index,
-        body.i,
-        body.j,
-        factor * body.v * c[body.i] * c[body.j],
-        factor * body.a * c,
-        factor * body.constant,
-    )
+    v, a = factor * body.v * c[body.i] * c[body.j], factor * body.a * c
+    scaled = LocalQuadratic(body.index, body.i, body.j, v, a, factor * body.constant)
     return QuadraticRow(scaled, factor * row.lower, factor * row.upper, row.data)
 
 

@@ -650,8 +650,8 @@ FILES: list[Row] = [
     *((lambda n=numbers: export(lambda: one_row(*n), ".cbf"), NumberError, said)
       for numbers, said in (
           ((1e-12, 1e-12), "drop or reject .. 1e-12 of x in"),
-          ((1e14, 1e17), "take 1e+17, the upper side of row"),
-          ((1.0, 1.0, 2e16), "take 2e+16, the upper bound of x"),
+          ((1e14, 1e17), "upper side 1e+17 of .. as infinite"),
+          ((1.0, 1.0, 2e16), "upper bound 2e+16 of x as infinite"),
           ((1.0, 1.5, 1.0, 1e18), "mosek refuses the model: .. 1.0e+18 .. 'x'"),
       )),
     (lambda: export(lost_block, ".cbf"), NumberError, "took 2 of 2 .. and 2 of 3 of the cones"),
