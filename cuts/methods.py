@@ -237,10 +237,7 @@ def with_tightened(
 ) -> dict[str, Any]:
     """Hyperparameters with tightened bounds in place of the word.
 
-    Raises
-    ------
-    ValueError
-        The entry takes no slack bounds, or no penalty is given.
+    Raises ValueError: the entry takes no slack bounds, or no penalty is given.
     """
     own = dict(hyperparameters)
     if "slack_bounds" not in entry.parameters:

@@ -30,15 +30,10 @@ BACK_OFF = 1e-10  # of a step: so much shorter than computed
 class Cone:
     """A vertex and a simplicial cone there that holds all that is left.
 
-    Attributes
-    ----------
-    vertex : array (n,)
-    rays : array (n, n)
-        A ray a line: along ray j row j of the basis is left, at a rate of 1, and no other.
-    rows, sides : arrays (n, n), (n,)
-        a_j'x >= b_j, tight at the vertex.
-    basis : array (n,)
-        Numbers of these rows.
+    vertex (n,).
+    rays (n, n): a ray a line: along ray j row j of the basis is left, at a rate of 1, and no other.
+    rows, sides (n, n) (n,): a_j'x >= b_j, tight at the vertex.
+    basis (n,): numbers of these rows.
     """
 
     vertex: Array
@@ -78,11 +73,8 @@ class ConcaveProblem(ConcaveFunction, Protocol):
 class RayCut:
     """<slope, x - vertex> >= 1, which removes no more than the simplex or hull of the ends of rays.
 
-    Attributes
-    ----------
-    slope : array (n,)
-    steps : array (m,)
-        How far the function stays at the level along each ray.
+    slope (n,).
+    steps (m,): how far the function stays at the level along each ray.
     """
 
     slope: Array
@@ -94,10 +86,7 @@ def cut_along(
 ) -> RayCut | None:
     """The concavity cut of a cone (m, n) at a vertex; None where that is not above the level.
 
-    Parameters
-    ----------
-    farthest : float
-        Of the entries of a step: no ray is followed beyond.
+    farthest: of the entries of a step: no ray is followed beyond.
     """
     if not function.value(vertex) > level:
         return None

@@ -56,13 +56,10 @@ SMALLEST_ENTRY, LARGEST_ENTRY = 2.0**-80, 2.0**80  # of directions, which are mu
 class Directions:
     """Any numbers; what they are worth is for `squares_of` to say.
 
-    Attributes
-    ----------
-    vectors : array (n, r)
-    weights : array (1 + K, r)
-        Of the objective first, then of each row.
-    rows : tuple of (int, int)
-        Numbers of K quadratic rows, with 1 for their lower side and -1 for their upper one.
+    vectors (n, r).
+    weights (1 + K, r): of the objective first, then of each row.
+    rows: numbers of K quadratic rows, with 1 for their lower side and -1 for their upper
+        one.
     """
 
     vectors: Array
@@ -74,18 +71,12 @@ class Directions:
 class Squares:
     """The parts of a model in the terms of the module's docstring.
 
-    Attributes
-    ----------
-    vectors : array (n, r)
-    weights : array (1 + K, r)
-    linear : array (1 + K, n)
-        a and b_k.
-    constants : tuple of pairs of floats
-        const_k is the sum of the two, for each row.
-    support : array of int
-        Columns that occur in squares.
-    excess : array (1 + K, s, s)
-        Bounds on |E_k| over the support; 0 outside of it.
+    vectors (n, r).
+    weights (1 + K, r).
+    linear (1 + K, n): a and b_k.
+    constants: const_k is the sum of the two, for each row.
+    support: columns that occur in squares.
+    excess (1 + K, s, s): bounds on |E_k| over the support; 0 outside of it.
     """
 
     vectors: Array
@@ -207,16 +198,10 @@ READ = 1e-13  # of the sides: what a reader may have rounded in moving fixed col
 class BoxMultipliers:
     """Any numbers, a line for each choice of multipliers.
 
-    Attributes
-    ----------
-    mu : array (C,)
-        0 or 1.
-    rows : csr_matrix (C, m)
-        y, of the linear rows.
-    sides : array (C, K)
-        w, of the sides of quadratic rows.
-    slopes : array (C, r)
-        t.
+    mu (C,): 0 or 1.
+    rows (C, m): y, of the linear rows.
+    sides (C, K): w, of the sides of quadratic rows.
+    slopes (C, r): t.
     """
 
     mu: Array
@@ -244,15 +229,11 @@ class BoxMultipliers:
 class LeafBounds:
     """The right side of the inequality for every choice of multipliers.
 
-    Attributes
-    ----------
-    constant : array (C,)
-        What does not depend on the box, rounded down; -inf where the multipliers prove nothing.
-    slopes, weights : arrays (C, r)
-        t, and P rounded up.
-    mu : array (C,)
-    noise : array (C,)
-        What a bound has to exceed where mu = 0.
+    constant (C,): what does not depend on the box, rounded down; -inf where the multipliers prove
+        nothing.
+    slopes, weights (C, r): t, and P rounded up.
+    mu (C,).
+    noise (C,): what a bound has to exceed where mu = 0.
     """
 
     constant: Array
@@ -445,17 +426,11 @@ ROUNDED = 2.0**-50  # more than a rounding, and than its share of sums
 class LinearLimit:
     """That sign times a column, or a direction, is at least what the multipliers prove.
 
-    Attributes
-    ----------
-    of_direction : bool
-        Whether `number` is one of directions, and not of columns.
-    number, sign : int
-        The sign is 1 or -1.
-    rows, y : arrays (p,)
-        Which linear rows have a multiplier, and how much.
-    price : float
-        Of the row that keeps a linear objective at a cutoff or below it: 0 or a power of 2, so that
-        costs times it are exact.
+    of_direction: whether `number` is one of directions, and not of columns.
+    number, sign: the sign is 1 or -1.
+    rows, y (p,): which linear rows have a multiplier, and how much.
+    price: of the row that keeps a linear objective at a cutoff or below it: 0 or a power of 2, so
+        that costs times it are exact.
     """
 
     of_direction: bool
@@ -482,11 +457,8 @@ def proven_limits(
 ) -> tuple[Ends, Ends]:
     """Limits of the columns (n,), and of the directions (r,), as far as they are proven.
 
-    Parameters
-    ----------
-    cutoff : float
-        The limits are those of points with a linear objective, its constant left out, of at most
-        that. Without one prices prove nothing.
+    cutoff: the limits are those of points with a linear objective, its constant left out, of at
+        most that. Without one prices prove nothing.
     """
     V = squares.vectors
     n, r = V.shape
@@ -632,12 +604,8 @@ def linear_least(
 
     That is the least of (along + price goal)'x, less price times the cutoff.
 
-    Parameters
-    ----------
-    program : StandardForm
-        Linear.
-    goal : array (n,)
-        Of the cutoff.
+    program: linear.
+    goal (n,): of the cutoff.
     """
     y, price = np.zeros(len(program.rows)), limit.price
     whole = np.issubdtype(limit.rows.dtype, np.integer) and limit.rows.shape == limit.y.shape
@@ -732,14 +700,9 @@ def exact_leaf(
 ) -> float:
     """Lower bound on f in a box, infinity where it has no point, -inf without any.
 
-    Parameters
-    ----------
-    found, choice : BoxMultipliers, int
-        The multipliers that are tried.
-    box : pair of arrays (r,)
-        Finite, or nothing is proven.
-    excess : array (1 + K,)
-        Bounds on what the squares leave of the objective and of each row.
+    found, choice: the multipliers that are tried.
+    box (r,): finite, or nothing is proven.
+    excess (1 + K,): bounds on what the squares leave of the objective and of each row.
     """
     mu = float(found.mu[choice])
     ends = np.concatenate(box)
@@ -837,23 +800,13 @@ TOGETHER = 4096  # leaves and multipliers that are evaluated at a time
 class BoxCover(Printed):
     """What the module's docstring describes; any numbers, which `cover_bound` checks.
 
-    Attributes
-    ----------
-    directions : Directions
-    limits : tuple of LinearLimit and SquareLimit
-        From which the root box, and limits of columns, are proven.
-    axis : array (N,) of int
-        Direction that a node is split in; -1 for a leaf. The first node is the root.
-    at : array (N,)
-        Where it is split.
-    below, above : arrays (N,) of int
-        Children for z <= at and z >= at.
-    choice : array (N,) of int
-        Multipliers of a leaf; -1 for none, which leaves it open.
-    multipliers : BoxMultipliers
-    cutoff : float
-        Of a linear objective without its constant: the boxes are for points of at most that, and
-        all others are no better than it.
+    limits: from which the root box, and limits of columns, are proven.
+    axis (N,): direction that a node is split in; -1 for a leaf. The first node is the root.
+    at (N,): where it is split.
+    below, above (N,): children for z <= at and z >= at.
+    choice (N,): multipliers of a leaf; -1 for none, which leaves it open.
+    cutoff: of a linear objective without its constant: the boxes are for points of at most that,
+        and all others are no better than it.
     """
 
     directions: Directions
@@ -980,11 +933,7 @@ ROW, COLUMN, CUT, CUTOFF = "row", "column", "cut", "cutoff"
 class Side:
     """One inequality: the lower side (sign 1) or the upper one (-1) of a row or column, or a cut.
 
-    Attributes
-    ----------
-    kind : str
-        "row", "column", "cut", or "cutoff" for the objective at most gamma.
-    number, sign : int
+    kind: "row", "column", "cut", or "cutoff" for the objective at most gamma.
     """
 
     kind: str
@@ -1007,13 +956,9 @@ class Side:
 class FacialCut:
     """normal'x >= side, and what proves that no corner is lost; any numbers.
 
-    Attributes
-    ----------
-    tight : tuple of Side
-        I of the module's docstring.
-    others : tuple of (Side, array)
-        Every other inequality of P, with multipliers over linear rows, cuts so far and the cutoff:
-        of the bound, or a Farkas vector where nothing is tight there.
+    tight: I of the module's docstring.
+    others (Side, array): every other inequality of P, with multipliers over linear rows, cuts so
+        far and the cutoff: of the bound, or a Farkas vector where nothing is tight there.
     """
 
     tight: tuple[Side, ...]
@@ -1025,12 +970,8 @@ class FacialCut:
 def inequalities(program: StandardForm, rows: int, cutoff: bool) -> set[tuple[str, int, int]]:
     """Every finite side of a polytope: of its first rows, its columns, and its last row.
 
-    Parameters
-    ----------
-    program : StandardForm
-        Linear rows, cuts behind them, and the cutoff as the last row if there is one.
-    rows : int
-        How many rows are no cuts.
+    program: linear rows, cuts behind them, and the cutoff as the last row if there is one.
+    rows: how many rows are no cuts.
     """
     found = set()
     for kind, ends, sign in (
@@ -1048,12 +989,8 @@ def keeps_corners(
 ) -> bool:
     """Whether a facial cut removes no corner of P that is left.
 
-    Parameters
-    ----------
-    program, rows, cutoff
-        As of `inequalities`, with the cuts before this one.
-    place : mapping
-        Rows of the program by their sides, for those that are no rows of the model.
+    program, rows, cutoff: as of `inequalities`, with the cuts before this one.
+    place: rows of the program by their sides, for those that are no rows of the model.
     """
 
     def known(side: Side) -> tuple[str, int, int] | None:
@@ -1150,17 +1087,11 @@ class ConcavityCut:
 class CutSequence:
     """Cuts in their order, and what proves that they leave nothing; any numbers.
 
-    Attributes
-    ----------
-    directions : Directions
-    limits : tuple of LinearLimit and SquareLimit
-        From which limits of columns are proven, where squares leave something of the model.
-    part : int
-        0 for the objective, 1 for the first reverse convex row of the directions, and so on.
-    gamma : float
-    cuts : tuple of ConcavityCut and FacialCut
-    multipliers : array
-        A Farkas vector over linear rows, cuts and the cutoff, in this order, as they are written.
+    limits: from which limits of columns are proven, where squares leave something of the model.
+    part: 0 for the objective, 1 for the first reverse convex row of the directions, and so on.
+    cuts, tuple of ConcavityCut and FacialCut.
+    multipliers: a Farkas vector over linear rows, cuts and the cutoff, in this order, as they are
+        written.
     """
 
     directions: Directions

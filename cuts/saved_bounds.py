@@ -36,15 +36,8 @@ def search_again(origin: Origin, values: Mapping[str, Array]) -> tuple[Lemma | N
 
     Within so many rounds or nodes, whatever the file says of its own search.
 
-    Parameters
-    ----------
-    values : mapping
-        Saved; their w is where the search starts.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C while it searches.
+    values: saved; their w is where the search starts.
+    Raises KeyboardInterrupt: Ctrl-C while it searches.
     """
     data, problem = origin.data.points, search_arguments(origin)
     if side_of(origin) >= 0:

@@ -38,20 +38,15 @@ TRUNCATED = ("multiclass_truncated", "multiclass_truncated_relaxed")
 class BigMRule:
     """Where an entry has its M, and what it has to be.
 
-    Attributes
-    ----------
-    row : str
-        Component with the rows  body + M_i z_i >= side; a point is given up where z_i = 1.
-    everywhere : callable(V) -> array
-        M that every point of the source problem with objective at most V satisfies; infinite where
-        none is known. It asks of the objective that it is the builder's or never below it, and of
-        the variables that they keep within the builder's bounds.
-    at_an_optimum : callable(V) -> array
-        M that keeps some optimum of the model as it is built, if that is at most V.
-    needs_rows : bool
-        Whether `everywhere` asks besides that no such row is missing: with a free intercept.
-    lowered : frozenset of str
-        Variables that the statement takes to be as small as the rows let them.
+    row: component with the rows  body + M_i z_i >= side; a point is given up where z_i = 1.
+    everywhere(V) -> array: M that every point of the source problem with objective at most V
+        satisfies; infinite where none is known. It asks of the objective that it is the builder's
+        or never below it, and of the variables that they keep within the builder's bounds.
+    at_an_optimum(V) -> array: M that keeps some optimum of the model as it is built, if that is at
+        most V.
+    needs_rows: whether `everywhere` asks besides that no such row is missing: with a free
+        intercept.
+    lowered: variables that the statement takes to be as small as the rows let them.
     """
 
     row: str

@@ -12,16 +12,11 @@ from tightmargin.printing import Printed
 class Lemma(Printed):
     """A lower bound on the optimum of a model, and what it rests on.
 
-    Attributes
-    ----------
-    value : float
-        Rounded down, the constant of the objective included.
-    words : str
-        The lemma's name, for people.
-    hypotheses : mapping of str to bool
-        Every condition under which it is true, in words, and whether it was found to hold for the
-        numbers at hand. A lemma with one that does not hold proves nothing; nor does one that
-        states none.
+    value: rounded down, the constant of the objective included.
+    words: the lemma's name, for people.
+    hypotheses: every condition under which it is true, in words, and whether it was found to hold
+        for the numbers at hand. A lemma with one that does not hold proves nothing; nor does one
+        that states none.
     """
 
     value: float

@@ -58,27 +58,16 @@ _MATRIX, _ROBUST = "matrix_svc_bilinear", "extended_robust_svc"
 class Reliance:
     """Rows of a model and what they rest on.
 
-    Attributes
-    ----------
-    rows : str
-        Which rows or bounds.
-    quantity : str
-        What they rest on.
-    stated : bool
-        Whether the user gave it, so that the model with it is what the user wrote; not derived.
-    raised : frozenset of str
-        Variables that the exchange lowers: an edit that may hold them up breaks it.
-    turned : frozenset of str
-        Variables that the exchange changes: any edit of them breaks it.
-    holds_at : callable(V) -> bool, or None
-        Of the kind "every point": whether it holds for all points of objective at most V. None for
-        "some optimum" without variables above.
-    needed_at : callable(V) -> array, or None
-        Values of `argument` that would hold there.
-    known : float or None
-        Objective of the known point that it was derived from.
-    argument : str
-        Of the builder, to be given anew.
+    rows: which rows or bounds.
+    quantity: what they rest on.
+    stated: whether the user gave it, so that the model with it is what the user wrote; not derived.
+    raised: variables that the exchange lowers: an edit that may hold them up breaks it.
+    turned: variables that the exchange changes: any edit of them breaks it.
+    holds_at(V) -> bool, or None: of the kind "every point": whether it holds for all points of
+        objective at most V. None for "some optimum" without variables above.
+    needed_at(V) -> array, or None: values of `argument` that would hold there.
+    known: objective of the known point that it was derived from.
+    argument: of the builder, to be given anew.
     """
 
     rows: str
@@ -102,16 +91,10 @@ def reliances(
 ) -> tuple[Reliance, ...]:
     """What the rows of an entry rest on.
 
-    Parameters
-    ----------
-    written : Origin
-        With the hyperparameters as they were given, words such as "derived" among them.
-    now : Origin
-        With the present values of mutable Params.
-    fresh : ConcreteModel
-        What the builder writes for these.
-    model : ConcreteModel
-        The edited one, which may hold the proof of its M.
+    written: with the hyperparameters as they were given, words such as "derived" among them.
+    now: with the present values of mutable Params.
+    fresh: what the builder writes for these.
+    model: the edited one, which may hold the proof of its M.
     """
     entry, p = now.entry, now.parameters
     found: list[Reliance] = []

@@ -98,19 +98,12 @@ def transformation_of(model: pyo.ConcreteModel) -> str:
 def transformed(model: pyo.ConcreteModel, method: str) -> pyo.ConcreteModel:
     """Copy of a disjunctive model with the disjunctions replaced.
 
-    Parameters
-    ----------
-    method : "bigm", "hull", "mbigm", "cuttingplane" or "indicator"
-        Names of Pyomo's gdp transformations. The constants of "bigm" come from the bounds of the
-        variables; "mbigm" solves small problems for them, with HiGHS; "cuttingplane" needs ipopt
-        or Clarabel. "indicator" is our own and keeps every row as an implication.
-
-    Raises
-    ------
-    SolverNotInstalledError
-        The solver that the transformation itself needs is missing.
-    ValueError
-        A variable of a Disjunction has no bound, or Pyomo cannot replace it for another reason.
+    method: names of Pyomo's gdp transformations. The constants of "bigm" come from the bounds of
+        the variables; "mbigm" solves small problems for them, with HiGHS; "cuttingplane" needs
+        ipopt or Clarabel. "indicator" is our own and keeps every row as an implication.
+    Raises SolverNotInstalledError: the solver that the transformation itself needs is missing.
+    Raises ValueError: a variable of a Disjunction has no bound, or Pyomo cannot replace it for
+        another reason.
     """
     copy = model.clone()
     if method == "indicator":

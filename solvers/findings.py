@@ -149,12 +149,8 @@ INTEGRALITY = {
 class Remarks:
     """Facts by the names above, and what they mean.
 
-    Attributes
-    ----------
-    facts : mapping
-        For the certificate; only what there is something to say about.
-    sentences : tuple of str
-        For the message.
+    facts: for the certificate; only what there is something to say about.
+    sentences: for the message.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -171,14 +167,9 @@ def remarks_on(
 ) -> Remarks:
     """Notes on a solved model of the catalogue, edited or not; none on a foreign one.
 
-    Parameters
-    ----------
-    values : mapping
-        Arrays by variable name, as in a result; empty when there is no point.
-    integer : bool
-        Whether the model has integer variables.
-    solver, options
-        Who solved it, and the options given: they say what passes for an integer.
+    values: arrays by variable name, as in a result; empty when there is no point.
+    integer: whether the model has integer variables.
+    solver, options: who solved it, and the options given: they say what passes for an integer.
     """
     if not isinstance(getattr(model, "origin", None), Origin):
         return Remarks()
@@ -399,10 +390,7 @@ def result_of_finding(
 ) -> SolveResult:
     """A finding judged like a solver's claim; its point is loaded into the model.
 
-    Parameters
-    ----------
-    said : sequence of str
-        For the message, before what the finding says itself.
+    said: for the message, before what the finding says itself.
     """
     began = time.perf_counter()
     claim, found = certified_finding(case, finding)

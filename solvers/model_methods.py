@@ -22,21 +22,14 @@ from tightmargin.solvers.registry import AUTO, BRANCH_AND_BOUND, DIRECT, method_
 class ModelMethod(Printed):
     """A method of ours for models of a kind.
 
-    Attributes
-    ----------
-    name : str
-        The word after method=; formulations may have a method of the same name.
-    run : callable(case) -> Outcome
-    title : str
-        What it does, in a sentence.
-    refuses : callable(case) -> str
-        Why it does not take a model; empty when it does.
-    automatic : callable(case) -> str
-        Why method="auto" tries it before a solver, with what was measured; empty when it does not.
-    options : tuple of str
-        Names that it takes in options=.
-    nodes : int
-        The most that it takes where "auto" tries it before a solver.
+    name: the word after method=; formulations may have a method of the same name.
+    run(case) -> Outcome.
+    title: what it does, in a sentence.
+    refuses(case) -> str: why it does not take a model; empty when it does.
+    automatic(case) -> str: why method="auto" tries it before a solver, with what was measured;
+        empty when it does not.
+    options: names that it takes in options=.
+    nodes: the most that it takes where "auto" tries it before a solver.
     """
 
     name: str
@@ -55,10 +48,7 @@ _METHODS: dict[str, ModelMethod] = {}
 def register_model_method(method: ModelMethod) -> None:
     """Offer a method for models of a kind.
 
-    Raises
-    ------
-    ValueError
-        The name is taken.
+    Raises ValueError: the name is taken.
     """
     if method.name in _METHODS or method.name in (AUTO, DIRECT, BRANCH_AND_BOUND):
         raise ValueError(f"method {method.name!r} cannot be registered: the name is taken")
@@ -82,17 +72,9 @@ def refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
 def by_model_method(word: str, case: Case, *, free: bool) -> Outcome | None:
     """What a method for models of this kind finds; None where a solver is asked first.
 
-    Parameters
-    ----------
-    word : str
-        A method, or "auto": that asks a solver about a model which takes the method many nodes.
-    free : bool
-        Whether "auto" may choose.
-
-    Raises
-    ------
-    ValueError
-        The method takes no such model, or has no such option.
+    word: a method, or "auto": that asks a solver about a model which takes the method many nodes.
+    free: whether "auto" may choose.
+    Raises ValueError: the method takes no such model, or has no such option.
     """
     if case.origin is not None:
         return None

@@ -54,14 +54,9 @@ RowT = TypeVar("RowT", bound=Row)
 class Proven(Printed):
     """What follows from the proofs that a row holds, and from nothing else.
 
-    Attributes
-    ----------
-    objective : float
-        At the point, as computed.
-    attained : FeasiblePoint or None
-        That there is a point of an objective of at most so much.
-    below : LowerBound or None
-        That there is none of less.
+    objective: at the point, as computed.
+    attained: that there is a point of an objective of at most so much.
+    below: that there is none of less.
     """
 
     objective: float
@@ -109,14 +104,9 @@ class Proven(Printed):
 class PathResult(Framed, Generic[RowT]):
     """Base of the results of paths, which are dataclasses with these fields among theirs.
 
-    Attributes
-    ----------
-    parameter : str
-        The hyperparameter that is followed, an attribute of every row.
-    rows : tuple of rows
-        At least one.
-    not_reached : tuple of float
-        Values of the hyperparameter that Ctrl-C came before; empty else.
+    parameter: the hyperparameter that is followed, an attribute of every row.
+    rows: at least one.
+    not_reached: values of the hyperparameter that Ctrl-C came before; empty else.
     """
 
     parameter: str

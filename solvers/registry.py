@@ -142,20 +142,16 @@ class Method(Printed):
 class ClosingBounds:
     """Bounds of a family that need no solver's word, asked for where a gap is left open.
 
-    Attributes
-    ----------
-    applies : callable(origin) -> bool
-    search : callable(origin, values) -> Lemma or None
-        The cheap one first; `values` are those of the point, if there is one.
-    relaxation : callable(origin, limits) -> (Lemma or None, facts), optional
-        A dearer one; with its facts `again` proves it once more.
-    again : callable(origin, facts) -> Lemma or None, optional
-    optimal : tuple of str
-        Openings of the proofs that end at a point: such a bound is the optimum.
-    point : callable(origin) -> values or None, optional
-        Nearer to the optimum than solvers may end; the entry's check gives the other values.
-    weighted : bool
-        Whether all of this is true of weighted points; otherwise it is not asked about them.
+    applies(origin) -> bool.
+    search(origin, values) -> Lemma or None: the cheap one first; `values` are those of the point,
+        if there is one.
+    relaxation(origin, limits) -> (Lemma or None, facts): a dearer one; with its facts `again`
+        proves it once more.
+    again(origin, facts) -> Lemma or None.
+    optimal: openings of the proofs that end at a point: such a bound is the optimum.
+    point(origin) -> values or None: nearer to the optimum than solvers may end; the entry's check
+        gives the other values.
+    weighted: whether all of this is true of weighted points; otherwise it is not asked about them.
     """
 
     applies: Callable[[Origin], bool]
@@ -172,15 +168,11 @@ class ClosingBounds:
 class IncumbentHeuristic:
     """How a family finds a good point for "derived" hyperparameters, and starts a model from it.
 
-    Attributes
-    ----------
-    applies : callable(entry) -> bool
-    find : callable(entry, data, parameters) -> pair or None
-    start : callable(model, data, incumbent)
-    reads : tuple of str
-        Hyperparameters that `find` looks at: where they agree, so do the points it finds.
-    weighted : bool
-        Whether `find` takes weighted points.
+    applies(entry) -> bool.
+    find(entry, data, parameters) -> pair or None.
+    start(model, data, incumbent).
+    reads: hyperparameters that `find` looks at: where they agree, so do the points it finds.
+    weighted: whether `find` takes weighted points.
     """
 
     applies: Callable[[Entry], bool]
@@ -251,10 +243,7 @@ def method_names(entry: str) -> tuple[str, ...]:
 def method_named(word: str, entry: str) -> Method:
     """The method of a formulation.
 
-    Raises
-    ------
-    ValueError
-        The formulation has no such method; those that it has are named.
+    Raises ValueError: the formulation has no such method; those that it has are named.
     """
     for method in _METHODS:
         if method.name == word and entry in method.entries:
@@ -268,10 +257,7 @@ def method_named(word: str, entry: str) -> Method:
 def method_of_any(word: str, more: Iterable[str] = ()) -> Method:
     """The first method of a name, whatever it is for; `more` are names besides, for the error.
 
-    Raises
-    ------
-    ValueError
-        No formulation has such a method; all that there are are named.
+    Raises ValueError: no formulation has such a method; all that there are are named.
     """
     for method in _METHODS:
         if method.name == word:
@@ -346,10 +332,7 @@ def bounds_of(origin: Origin | None) -> ClosingBounds | None:
 def remark_on(origin: Origin | None) -> str:
     """What is to be said about the hyperparameters of a model before it is solved.
 
-    Raises
-    ------
-    ValueError
-        A family refuses them.
+    Raises ValueError: a family refuses them.
     """
     if origin is None:
         return ""
@@ -370,12 +353,8 @@ def incumbents_of(entry: Entry, data: Any) -> IncumbentHeuristic | None:
 class Word:
     """A word that stands for hyperparameters that are computed before a model is built.
 
-    Attributes
-    ----------
-    parameters : tuple of str
-        Whose value it may be.
-    derive : callable(entry, data, hyperparameters) -> dict
-        The hyperparameters without the word.
+    parameters: whose value it may be.
+    derive(entry, data, hyperparameters) -> dict: the hyperparameters without the word.
     """
 
     word: str

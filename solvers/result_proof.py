@@ -60,15 +60,10 @@ def register_document(
 ) -> None:
     """Say how the proof of a result is written where neither multipliers nor trees prove it.
 
-    Parameters
-    ----------
-    write : callable(case, result, seconds) -> document
-        In the format of checker.py, or a NotProvenError.
-    when : callable(origin) -> bool
-        Which models of these entries; others get a tree.
-    proves : str
-        Part of the `bound_method` of results that this way is the first to be tried for. Otherwise
-        the ways of an entry are tried in the order in which they are registered.
+    write(case, result, seconds) -> document: in the format of checker.py, or a NotProvenError.
+    when(origin) -> bool: which models of these entries; others get a tree.
+    proves: part of the `bound_method` of results that this way is the first to be tried for.
+        Otherwise the ways of an entry are tried in the order in which they are registered.
     """
     for entry in entries:
         _FAMILIES.setdefault(entry, []).append(_Way(write, when, proves))
@@ -99,15 +94,8 @@ def write_proof(
     is a tree of branch and bound, or what a family registers here. Where the time does not suffice,
     an interval is proven.
 
-    Parameters
-    ----------
-    seconds : float, optional
-        For the search, 0 for none. Without them it ends after some nodes.
-
-    Raises
-    ------
-    NotProvenError
-        Nothing is proven, and the message says what is missing.
+    seconds: for the search, 0 for none. Without them it ends after some nodes.
+    Raises NotProvenError: nothing is proven, and the message says what is missing.
     """
     try:
         return write_document(document_of(case, result), Path(path))
@@ -147,12 +135,8 @@ def with_proof(
 ) -> SolveResult:
     """The result, with its proof in a file, or with a sentence that says why there is none.
 
-    Parameters
-    ----------
-    tree : TreeProof, optional
-        That the solve has grown.
-    prove : float, bool or None
-        As in solve(): seconds for a tree that has to be grown for the file.
+    tree: that the solve has grown.
+    prove: as in solve(): seconds for a tree that has to be grown for the file.
     """
     if path is None:
         return result

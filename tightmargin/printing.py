@@ -33,19 +33,12 @@ _TABLE = '<table style="color: inherit">'  # of a dark page, which old browsers'
 class Page:
     """What there is to read about an object.
 
-    Attributes
-    ----------
-    title : str
-        One line.
-    facts : sequence of (word, value)
-    columns, rows : sequences of str
-        A table; cells as they are printed.
-    more : str
-        Where there is more to look at.
-    marked : sequence of sequences of str
-        The rows as HTML, where that shows more than their text.
-    cell : int
-        Characters of a cell.
+    title: one line.
+    facts (word, value).
+    columns, rows: a table; cells as they are printed.
+    more: where there is more to look at.
+    marked: the rows as HTML, where that shows more than their text.
+    cell: characters of a cell.
     """
 
     title: str
@@ -60,10 +53,7 @@ class Page:
 class Readable:
     """Base of everything that prints as a page.
 
-    Attributes
-    ----------
-    _shown : tuple of str
-        Fields and properties that its page shows; empty for all fields.
+    _shown: fields and properties that its page shows; empty for all fields.
     """
 
     __slots__ = ()

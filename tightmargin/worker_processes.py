@@ -32,12 +32,8 @@ def follow_parent(parent: int) -> None:
 def connected_client(address: str) -> Iterator[Any]:
     """Connect to a scheduler that has workers.
 
-    Raises
-    ------
-    ValueError
-        dask.distributed is not installed; a worker has several threads.
-    ConnectionError
-        No scheduler or no worker answers.
+    Raises ValueError: dask.distributed is not installed; a worker has several threads.
+    Raises ConnectionError: no scheduler or no worker answers.
     """
     try:
         from distributed import Client
@@ -69,10 +65,7 @@ def connected_client(address: str) -> Iterator[Any]:
 class Workers:
     """Processes that are given functions to call.
 
-    Attributes
-    ----------
-    count : int
-        How many there are.
+    count: how many there are.
     """
 
     def __init__(
@@ -112,10 +105,7 @@ def is_lost(error: BaseException) -> bool:
 def opened_workers(count: int, scheduler: str | None) -> Iterator[Workers]:
     """Processes of this machine, or all workers of a dask scheduler.
 
-    Raises
-    ------
-    ValueError, ConnectionError
-        As connected_client.
+    Raises ValueError, ConnectionError: as connected_client.
     """
     if scheduler:
         with connected_client(scheduler) as client:

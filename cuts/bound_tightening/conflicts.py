@@ -45,11 +45,8 @@ VIOLATED = 1e-4  # least violation of a cut that is worth a row
 class Conflict:
     """A minimal set of points of which one is violated.
 
-    Attributes
-    ----------
-    points : tuple of int, ascending
-    norm2 : float
-        Proven lower bound on rho(points), computed without rounding from multipliers.
+    points, tuple of int, ascending.
+    norm2: proven lower bound on rho(points), computed without rounding from multipliers.
     """
 
     points: Points
@@ -173,10 +170,7 @@ def separated(
     The shortest beginning of the points in order of z that cannot be kept holds one; its dearest
     point is then left out of the search, and so on until nothing is violated.
 
-    Raises
-    ------
-    ValueError
-        z of another shape than (n,) or not finite.
+    Raises ValueError: z of another shape than (n,) or not finite.
     """
     prices = np.asarray(z, dtype=float)
     if prices.shape != (data.n,) or not np.isfinite(prices).all():

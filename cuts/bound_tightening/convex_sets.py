@@ -42,17 +42,10 @@ LITTLE = 1e-9  # least slope of v <= M z: a point that is almost kept leaves the
 class TighteningSet:
     """A set, ready to be minimised over.
 
-    Attributes
-    ----------
-    minimum : ProvenMinimum
-    weight : int array (k,)
-        Columns of w, and of b if there is one.
-    z : int array (n,)
-        Columns of z, -1 where a point is decided.
-    objective : array
-        The objective over the columns,
-    offset : float
-        and what the decided points add to it.
+    weight (k,): columns of w, and of b if there is one.
+    z (n,): columns of z, -1 where a point is decided.
+    objective: the objective over the columns,.
+    offset: and what the decided points add to it.
     """
 
     minimum: ProvenMinimum
@@ -64,10 +57,7 @@ class TighteningSet:
     def least(self, cost: Array, column: int = -1, pinned: float = 0.0) -> float:
         """Lower bound on <cost, x> over the set, or over its part where one column is pinned.
 
-        Raises
-        ------
-        ValueError
-            When the whole set is proven empty.
+        Raises ValueError: when the whole set is proven empty.
         """
         if column >= 0:
             return self.minimum.least(cost, {column: pinned})

@@ -44,14 +44,8 @@ def below_count(bounds: SlackBounds, count: float, penalty: float) -> SlackBound
 def within_ball(bounds: SlackBounds, rows: Array, intercept: str, blur: Array) -> SlackBounds:
     """|<w, x_i>| <= sqrt(norm2) ||x_i|| for every point, by Cauchy-Schwarz.
 
-    Parameters
-    ----------
-    rows : array (n, k)
-        y_i (x_i, 1), or y_i x_i without an intercept.
-    blur : array (n,)
-        Rounding of v_i.
-
-    With a free intercept, b takes the ends of its interval; otherwise it belongs to w.
+    rows (n, k): y_i (x_i, 1), or y_i x_i without an intercept.
+    blur (n,): rounding of v_i.
     """
     low = high = np.zeros(len(rows))
     features = rows

@@ -34,21 +34,11 @@ SETTINGS = {
 class ProvenMinimum:
     """A solver prepared for one set, and what turns its multipliers into bounds.
 
-    Parameters
-    ----------
-    conic : ConicForm
-        The set; its objective is not used.
-    low, high : array (n,)
-        Finite bounds that hold everywhere in the set.
-    seconds : float, optional
-        Longest time for one solve; multipliers of an unfinished one prove a bound as well.
-    work : WorkCount, optional
-        Counts the minimisations.
-
-    Raises
-    ------
-    ValueError
-        When the box is not finite, or the conic form has a quadratic objective.
+    conic: the set; its objective is not used.
+    low, high (n,): finite bounds that hold everywhere in the set.
+    seconds: longest time for one solve; multipliers of an unfinished one prove a bound as well.
+    work: counts the minimisations.
+    Raises ValueError: when the box is not finite, or the conic form has a quadratic objective.
     """
 
     def __init__(
@@ -85,16 +75,9 @@ class ProvenMinimum:
     def least(self, cost: Array, pinned: Mapping[int, float] | None = None) -> float:
         """Lower bound on cost'x over the set, where some columns are pinned to a value.
 
-        Parameters
-        ----------
-        cost : array (n,)
-        pinned : mapping of column to value
-            Columns that have a row for both of their bounds.
-
-        Returns
-        -------
-        float
-            -inf when the solver left nothing to build on, inf when no point of the set has the
+        cost (n,).
+        pinned: columns that have a row for both of their bounds.
+        Returns: -inf when the solver left nothing to build on, inf when no point of the set has the
             pinned values.
         """
         b, low, high = self.conic.b, self.low, self.high

@@ -17,22 +17,13 @@ from tightmargin.solvers.tables import Framed
 class TighteningRound(Printed):
     """The bounds after one round.
 
-    Attributes
-    ----------
-    relaxation : str
-        "qp" or "sdp".
-    solves, failed : int
-        Minimisations in the round, and those that proved nothing.
-    mean_upper, mean_width : float
-        Of upper_i and of upper_i - lower_i.
-    kept, violated : int
-        Points that are decided.
-    count : number
-        At least so many points are violated; of weighted ones what they weigh, at least.
-    bound : float
-        On the 0-1 optimum, from the set at the start of the round.
-    seconds : float
-        Since tightening began.
+    relaxation: "qp" or "sdp".
+    solves, failed: minimisations in the round, and those that proved nothing.
+    mean_upper, mean_width: of upper_i and of upper_i - lower_i.
+    kept, violated: points that are decided.
+    count: at least so many points are violated; of weighted ones what they weigh, at least.
+    bound: on the 0-1 optimum, from the set at the start of the round.
+    seconds: since tightening began.
     """
 
     relaxation: str
@@ -58,20 +49,12 @@ class TighteningRound(Printed):
 class Tightened(Framed, Drawn):
     """Tighter statements, and how they came about.
 
-    Attributes
-    ----------
-    bounds : SlackBounds
-        They hold at one optimum at least.
-    bound : float
-        On the 0-1 optimum, proven from the bounds as they are at the end.
-    count : number
-        Violations of that optimum, at least; of weighted points what they weigh.
-    incumbent : (w, b)
-        A known hyperplane,
-    objective : float
-        and its true objective.
-    trace : tuple of TighteningRound
-        The last one may be unfinished.
+    bounds: they hold at one optimum at least.
+    bound: on the 0-1 optimum, proven from the bounds as they are at the end.
+    count: violations of that optimum, at least; of weighted points what they weigh.
+    incumbent (w, b): a known hyperplane,.
+    objective: and its true objective.
+    trace: the last one may be unfinished.
     """
 
     bounds: SlackBounds

@@ -310,15 +310,9 @@ def _out(value: float) -> float:
 class Shifted:
     """Points x_i - c; the hyperplane (w, b) of the points as given is (w, b + <w, c>) here.
 
-    Attributes
-    ----------
-    shift : array (d,)
-        c, 0 unless the intercept is free.
-    data : TrainingData
-    rows : array (n, k)
-        y_i (x_i - c, 1), or y_i x_i without an intercept.
-    blur : array (n,)
-        What the rounding of x_i - c may do to a violation.
+    shift (d,): c, 0 unless the intercept is free.
+    rows (n, k): y_i (x_i - c, 1), or y_i x_i without an intercept.
+    blur (n,): what the rounding of x_i - c may do to a violation.
     """
 
     shift: Array
@@ -332,10 +326,7 @@ def shifted(
 ) -> Shifted:
     """The points moved by the point of a hyperplane that is nearest to their mean.
 
-    Parameters
-    ----------
-    radius, largest_b : float
-        Bounds of ||w|| and |b| at the hyperplanes that matter, for the rounding.
+    radius, largest_b: bounds of ||w|| and |b| at the hyperplanes that matter, for the rounding.
     """
     shift = _foot(data, w, b) if intercept == "free" else np.zeros(data.d)
     moved = with_points(data, data.X - shift)

@@ -39,19 +39,10 @@ SLACK = 1e-7  # of the sizes of values: a concave function is never below its ch
 class ConcaveClaim(Printed):
     """What concavity cuts say of a function that was taken to be concave.
 
-    Attributes
-    ----------
-    values : mapping of str to array
-        Of the variables, by name.
-    objective : float
-        At these values.
-    bound : float or None
-        Nothing is below it if the assumption is true; None where the loop did not finish.
-    assumption : str
-        What the bound rests on.
-    cuts : int
-    stop : StopReason
-    message : str
+    values: of the variables, by name.
+    objective: at these values.
+    bound: nothing is below it if the assumption is true; None where the loop did not finish.
+    assumption: what the bound rests on.
     """
 
     values: Mapping[str, Array]
@@ -67,11 +58,9 @@ class ConcaveClaim(Printed):
 class AssumedConcave:
     """A function and its gradient, over some columns of a model.
 
-    Attributes
-    ----------
-    function : callable(array (k,)) -> float
-    slope : callable(array (k,)) -> array (k,)
-    columns : array (k,) of int
+    function(array (k,)) -> float.
+    slope(array (k,)) -> array (k,).
+    columns (k,).
     """
 
     function: Callable[[Array], float]
@@ -141,10 +130,8 @@ def cut_until_nothing(
 ) -> tuple[Array, float, float | None, int, StopReason]:
     """Best point, its value, the bound that is claimed, how many cuts, and why the loop ended.
 
-    Raises
-    ------
-    ValueError
-        The polytope is empty or unbounded where the function falls, or the function is refuted.
+    Raises ValueError: the polytope is empty or unbounded where the function falls, or the function
+        is refuted.
     """
     end = math.inf if time_limit is None else time.perf_counter() + time_limit
     most = MOST_CUTS if cut_limit is None else cut_limit

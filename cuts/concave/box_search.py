@@ -43,20 +43,10 @@ THINNEST = 1e-12  # of the largest coordinate: boxes that are not split any more
 class Found:
     """Where a search ended.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-        The best point, feasible to rounding.
-    point : FeasiblePoint or None
-        The same, proven feasible.
-    value : float
-        Its objective without the constant; infinity without a point.
-    cover : GrowingCover
-    lower : float
-        The least bound of a leaf, in floating point.
-    nodes, solves : int
-    stop : StopReason
-    progress : Progress
+    x (n,): the best point, feasible to rounding.
+    point: the same, proven feasible.
+    value: its objective without the constant; infinity without a point.
+    lower: the least bound of a leaf, in floating point.
     """
 
     x: Array | None
@@ -83,13 +73,8 @@ class _Open:
 class BoxSearch:
     """One search; `run` does all of it.
 
-    Parameters
-    ----------
-    program : ConcaveProgram
-    root : RootBox
-        Bounded.
-    absolute_gap : float
-        A gap of so much is closed too.
+    root: bounded.
+    absolute_gap: a gap of so much is closed too.
     """
 
     def __init__(

@@ -32,14 +32,9 @@ INDEPENDENT = 1e-9
 class Hull:
     """What the enumeration found.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-        The best vertex.
-    count : int
-        Vertices of the image that were found.
-    stop : StopReason
-        FINISHED where no facet is left that the polytope goes beyond, as far as Qhull tells.
+    x (n,): the best vertex.
+    count: vertices of the image that were found.
+    stop: FINISHED where no facet is left that the polytope goes beyond, as far as Qhull tells.
     """
 
     x: Array | None

@@ -69,10 +69,7 @@ def refusal_of_cuts(case: Case) -> str:
 def cutting_plane(case: Case) -> Outcome:
     """Concavity cuts in an outer loop.
 
-    Raises
-    ------
-    ValueError
-        A cut limit that is none, another strategy.
+    Raises ValueError: a cut limit that is none, another strategy.
     """
     refuse_limit(case.limits, CUT_LIMIT)
     one_of(STRATEGY, case.limits.options.get(STRATEGY, STRATEGIES[0]), STRATEGIES)
@@ -108,10 +105,7 @@ def refuse_limit(limits: Limits, name: str) -> None:
 def branch_and_cut(case: Case) -> Outcome:
     """Branch and cut over boxes.
 
-    Raises
-    ------
-    ValueError
-        A node limit that is none.
+    Raises ValueError: a node limit that is none.
     """
     refuse_limit(case.limits, NODE_LIMIT)
     return outcome_of(case, by_boxes)

@@ -35,14 +35,9 @@ MOST_TANGENTS = 400  # beyond it those that are not tight go
 class Prices:
     """Multipliers of a box; see cuts/proofs.py.
 
-    Attributes
-    ----------
-    mu : float
-    y, w, t : arrays (m,), (K,), (r,)
-    constant : float
-        What they prove without the terms of the box, in floating point.
-    weights : array (r,)
-        P of the terms t_j z - P_j z^2.
+    y, w, t (m,) (K,) (r,).
+    constant: what they prove without the terms of the box, in floating point.
+    weights (r,): P of the terms t_j z - P_j z^2.
     """
 
     mu: float
@@ -71,12 +66,8 @@ class Prices:
 class Solved:
     """A box's program after its solve.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-        A minimiser; None where there is none.
-    prices : Prices or None
-        For mu = 0 they prove the box empty; None where HiGHS gave up.
+    x (n,): a minimiser; None where there is none.
+    prices: for mu = 0 they prove the box empty; None where HiGHS gave up.
     """
 
     x: Array | None
@@ -97,11 +88,7 @@ def pass_rows(
 class NodeProgram:
     """The programs of all boxes, one after the other.
 
-    Parameters
-    ----------
-    program : ConcaveProgram
-    columns : pair of arrays (n,)
-        Proven limits of x.
+    columns (n,): proven limits of x.
     """
 
     def __init__(self, program: ConcaveProgram, columns: tuple[Array, Array]) -> None:

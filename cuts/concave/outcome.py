@@ -40,19 +40,10 @@ BRANCH_AND_CUT, CUTTING_PLANE, INNER_HULL = "branch-and-cut", "cutting-plane", "
 class Answer:
     """What a method hands over to be judged.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-    point : FeasiblePoint or None
-        The same, proven feasible.
-    proof : BoxCover, CutSequence or None
-    stop : StopReason
-    engine : str
-    work : str
-        What was done, in words.
-    facts : mapping
-    trace : tuple
-        Rows of (seconds, bound, incumbent).
+    x (n,).
+    point: the same, proven feasible.
+    work: what was done, in words.
+    trace: rows of (seconds, bound, incumbent).
     """
 
     x: Array | None

@@ -29,10 +29,7 @@ class Piece:
 def pieces(prices: Prices, low: Array, high: Array, target: float) -> list[Piece]:
     """At most one interval for each direction, inside the box, or two at its ends.
 
-    Parameters
-    ----------
-    prices : Prices
-        With a bound below the target on the box.
+    prices: with a bound below the target on the box.
     """
     if prices.mu == 0 or not math.isfinite(prices.constant):
         return []

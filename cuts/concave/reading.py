@@ -32,14 +32,9 @@ LARGEST_SUPPORT = 500  # columns in squares, of which a dense matrix is made
 class ConcaveProgram:
     """A model in the terms of the module's docstring.
 
-    Attributes
-    ----------
-    form : StandardForm
-    directions : Directions
-        v_j, p_kj and the sides.
-    linear : array (1 + K, n)
-        a and b_k.
-    constants : array (K,)
+    directions: v_j, p_kj and the sides.
+    linear (1 + K, n): a and b_k.
+    constants (K,).
     """
 
     form: StandardForm
@@ -97,12 +92,9 @@ class ConcaveProgram:
 def read_concave(form: StandardForm) -> ConcaveProgram:
     """Read a model.
 
-    Raises
-    ------
-    ValueError
-        An integer column, a semidefinite or nonlinear row, a quadratic row that is neither convex
-        nor reverse convex, an objective that is not concave, or nothing concave at all; it is
-        named.
+    Raises ValueError: an integer column, a semidefinite or nonlinear row, a quadratic row that is
+        neither convex nor reverse convex, an objective that is not concave, or nothing concave at
+        all; it is named.
     """
     _refuse_other_parts(form)
     V, weights = _directions(-form.objective.Q, "the objective")

@@ -22,21 +22,13 @@ MOST_COLUMNS = 200  # columns without limits for which linear programs are solve
 class RootBox:
     """Where the directions and columns can be, by rows and bounds, and where an objective is low.
 
-    Attributes
-    ----------
-    limits : tuple of LinearLimit and SquareLimit
-    columns, directions : pairs of arrays (n,), (r,)
-        What the kernel makes of them.
-    cutoff : float
-        Points of a larger objective are not covered; infinity where all are.
-    known : array (n,), optional
-        A point of that objective.
-    empty : bool
-        Whether HiGHS says that there is no point.
-    falls : bool
-        Whether HiGHS says that the linear part of the objective has no least value.
-    endless : bool
-        Whether HiGHS says of a direction that it has no limit.
+    limits, tuple of LinearLimit and SquareLimit.
+    columns, directions (n,) (r,): what the kernel makes of them.
+    cutoff: points of a larger objective are not covered; infinity where all are.
+    known (n,): a point of that objective.
+    empty: whether HiGHS says that there is no point.
+    falls: whether HiGHS says that the linear part of the objective has no least value.
+    endless: whether HiGHS says of a direction that it has no limit.
     """
 
     limits: tuple[Limit, ...]
@@ -66,12 +58,8 @@ def root_box(
 ) -> RootBox:
     """Solve for all directions, and for columns that lack a limit where they are few.
 
-    Parameters
-    ----------
-    cutoff : float
-        Of a linear objective without its constant.
-    known : array (n,), optional
-        A point of that objective.
+    cutoff: of a linear objective without its constant.
+    known (n,): a point of that objective.
     """
     form, V = program.form, program.directions.vectors
     n, r = V.shape

@@ -40,18 +40,11 @@ USED = 1e-9  # of a minimiser's coefficients
 class Bounded:
     """A cone with its bound.
 
-    Attributes
-    ----------
-    value : float
-        Proven, roundings counted.
-    which, shares, u : arrays
-        What proves it.
-    coefficients : array (D,)
-        t of the minimiser, for generators of length 1.
-    tails : array (D,)
-        The subtracted tail sums at these.
-    believed : float
-        What Clarabel says the bound is.
+    value: proven, roundings counted.
+    which, shares, u: what proves it.
+    coefficients (D,): t of the minimiser, for generators of length 1.
+    tails (D,): the subtracted tail sums at these.
+    believed: what Clarabel says the bound is.
     """
 
     value: float
@@ -66,9 +59,7 @@ class Bounded:
 class ConePrograms:
     """The programs of all cones of one search, which share their normals s_i.
 
-    Attributes
-    ----------
-    directions, normals : list of array (D,)
+    directions, normals (D,).
     """
 
     def __init__(self, problem: TailDifference) -> None:
@@ -96,14 +87,9 @@ class ConePrograms:
     ) -> tuple[Bounded, list[Array]]:
         """The bound of a cone, and the directions of its minimisers, the last one first.
 
-        Parameters
-        ----------
-        cone : array (D, D)
-            Generators in columns, exact.
-        inherited : array of int
-            Normals to begin with.
-        target : float
-            Bounds from here on close a cone.
+        cone (D, D): generators in columns, exact.
+        inherited: normals to begin with.
+        target: bounds from here on close a cone.
         """
         lengths = np.linalg.norm(cone, axis=0)
         unit = cone / lengths

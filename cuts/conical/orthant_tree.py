@@ -20,14 +20,9 @@ NEAR = 1e-4  # of the target: what rounding may take from a bound that is halved
 class Cone:
     """A node of the tree.
 
-    Attributes
-    ----------
-    generators : array (D, D) of int
-    depth : int
-    found : Bounded
-    split : (int, int, int) or None
-        Generators and exponent, once it is halved.
-    children : pair of Cone or None
+    generators (D, D).
+    split (int, int, int): generators and exponent, once it is halved.
+    children, pair of Cone or None.
     """
 
     generators: NDArray[np.int64]
@@ -40,11 +35,8 @@ class Cone:
 class OrthantTree:
     """Open cones, the one with the least bound first.
 
-    Attributes
-    ----------
-    roots : list of Cone
-    closed : float
-        Least bound of the cones that are not open any more.
+    roots, list of Cone.
+    closed: least bound of the cones that are not open any more.
     """
 
     def __init__(self) -> None:

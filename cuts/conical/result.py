@@ -22,26 +22,14 @@ from tightmargin.solvers.zero_one.conflict_tree import TracePoint, open_share
 class RobustSearch(Framed, Drawn):
     """Result of a search over simplicial cones for the extended robust machine.
 
-    Attributes
-    ----------
-    w, b : array (d,), float
-        In the unit ball; 0 where no risk below 0 was found.
-    risk : float
-        nu CVaR - mu CVaR there, rounded up.
-    bound : float
-        Proven by the kernel from `cover`: no machine in the ball has a smaller risk.
-    outliers : array of int
-        Points that are given up.
-    cells : int
-        Cones bounded.
-    seconds : float
-        The kernel's included.
-    stop : StopReason
-    trace : tuple of TracePoint
-        Bounds of the search, and the proven one last.
-    cover : HalvedOrthants
-    lemma : Lemma or None
-        The bound as the kernel states it; None where nothing is proven, and the bound is that of
+    w, b (d,): in the unit ball; 0 where no risk below 0 was found.
+    risk: nu CVaR - mu CVaR there, rounded up.
+    bound: proven by the kernel from `cover`: no machine in the ball has a smaller risk.
+    outliers: points that are given up.
+    cells: cones bounded.
+    seconds: the kernel's included.
+    trace: bounds of the search, and the proven one last.
+    lemma: the bound as the kernel states it; None where nothing is proven, and the bound is that of
         the largest score.
     """
 

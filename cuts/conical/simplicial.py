@@ -49,20 +49,12 @@ SPAN = 300  # of the exponents of the columns
 class TailDifference:
     """min T_m(-A z) - T_k(-A z) over the ball of the first q coordinates, |z_j| <= B of the rest.
 
-    Attributes
-    ----------
-    rows : array (n, D)
-        A, exact, of entries of at most 1 in size.
-    most : Fraction
-        m, in (k, n].
-    left_out : int
-        k.
-    in_ball : int
-        q, at least 1.
-    box : float
-        B; whoever states the problem says why there is none better beyond.
-    sums : array (D,)
-        Column sums of |A|, no smaller than they are.
+    rows (n, D): A, exact, of entries of at most 1 in size.
+    most: m, in (k, n].
+    left_out: k.
+    in_ball: q, at least 1.
+    box: B; whoever states the problem says why there is none better beyond.
+    sums (D,): column sums of |A|, no smaller than they are.
     """
 
     rows: Array
@@ -88,10 +80,8 @@ def tail_difference(
 ) -> TailDifference:
     """The problem, its hypotheses checked.
 
-    Raises
-    ------
-    ValueError
-        Entries that are not finite or above 1, shares out of order, too many coordinates.
+    Raises ValueError: entries that are not finite or above 1, shares out of order, too many
+        coordinates.
     """
     n, width = rows.shape
     if not (np.isfinite(rows).all() and np.abs(rows).max(initial=0.0) <= 1):
@@ -126,21 +116,13 @@ def support_vector(problem: TailDifference, z: Array) -> Array:
 class HalvedOrthants(Printed):
     """A cover, and what is known of each leaf; any numbers, which are checked.
 
-    Attributes
-    ----------
-    exponents : array (D,) of int
-        The orthants have the generators +-2^e_j along coordinate j, those with + first.
-    halved : array (S, 3) of int
-        For each cone, depth first: generators i and j and an exponent p, with
-        2^max(p, 0) v_i + 2^max(-p, 0) v_j in place of i, and then of j; i = -1: a leaf.
-    directions : array (P, D)
-        Directions at whose largest errors the a of leaves lie.
-    known : array (K, 2) of int
-        Leaf and direction of the shares, in the order of the leaves.
-    shares : array (K,)
-        At least 0; a is their combination over the sum of a leaf's.
-    bounds : array (L, D)
-        u of each leaf.
+    exponents (D,): the orthants have the generators +-2^e_j along coordinate j, those with + first.
+    halved (S, 3): for each cone, depth first: generators i and j and an exponent p, with 2^max(p,
+        0) v_i + 2^max(-p, 0) v_j in place of i, and then of j; i = -1: a leaf.
+    directions (P, D): directions at whose largest errors the a of leaves lie.
+    known (K, 2): leaf and direction of the shares, in the order of the leaves.
+    shares (K,): at least 0; a is their combination over the sum of a leaf's.
+    bounds (L, D): u of each leaf.
     """
 
     exponents: NDArray[np.int64]
@@ -164,10 +146,7 @@ def halves(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Both halves of a cone (D, D), generators in columns, whole numbers without common factor 2.
 
-    Raises
-    ------
-    ValueError
-        Equal or unknown generators, or a new one whose entries are no floats.
+    Raises ValueError: equal or unknown generators, or a new one whose entries are no floats.
     """
     width = len(generators)
     if not (0 <= i < width and 0 <= j < width and i != j and abs(power) < 53):
@@ -193,10 +172,7 @@ def orthants(width: int) -> Iterator[NDArray[np.int64]]:
 def leaves(cover: HalvedOrthants, width: int) -> Iterator[NDArray[np.int64]]:
     """Generators of the leaves in whole numbers, to be scaled by the exponents.
 
-    Raises
-    ------
-    ValueError
-        The cones are no cover.
+    Raises ValueError: the cones are no cover.
     """
     at = 0
     for root in orthants(width):
@@ -218,10 +194,7 @@ def leaves(cover: HalvedOrthants, width: int) -> Iterator[NDArray[np.int64]]:
 def cover_value(problem: TailDifference, cover: HalvedOrthants) -> float:
     """A number that the problem's minimum is not below; at most 0, which z = 0 attains.
 
-    Raises
-    ------
-    ValueError
-        The cones are no cover, or (*) does not hold in one of them.
+    Raises ValueError: the cones are no cover, or (*) does not hold in one of them.
     """
     width = problem.dimensions
     if cover.exponents.shape != (width,) or np.abs(cover.exponents).max() > SPAN:
@@ -249,15 +222,8 @@ def leaf_value(
 ) -> float:
     """The bound -||u_1..q|| - B ||u_rest||_1 of a cone (D, D), rounded down.
 
-    Parameters
-    ----------
-    normals, shares : arrays (K, D), (K,)
-        `support_vector` of some directions, and a combination.
-
-    Raises
-    ------
-    ValueError
-        The shares are none, or (*) does not hold with all roundings counted.
+    normals, shares (K, D) (K,): `support_vector` of some directions, and a combination.
+    Raises ValueError: the shares are none, or (*) does not hold with all roundings counted.
     """
     total = float(shares.sum())
     if not (len(shares) and (shares >= 0).all() and 0.5 < total < 2):
@@ -275,10 +241,7 @@ def leaf_value(
 def missing(problem: TailDifference, cone: Array, s: Array, u: Array, terms: int) -> Array:
     """What (*) lacks at most (D,) at each generator of a cone, every rounding counted.
 
-    Parameters
-    ----------
-    terms : int
-        Number of normals that s is combined of.
+    terms: number of normals that s is combined of.
     """
     error = problem.error + terms * UNIT
     lost = 4 * error * (np.abs(cone).T @ (np.abs(u) + 4 * problem.sums)) + TINY

@@ -23,10 +23,7 @@ NORM_HELD = (
 def elements_of(model: pyo.ConcreteModel, name: str, part: Array) -> list[Any]:
     """Elements of a variable, one for each coefficient.
 
-    Raises
-    ------
-    ValueError
-        No such variable, or one of another length.
+    Raises ValueError: no such variable, or one of another length.
     """
     component = model.find_component(name)
     if component is None or component.ctype is not pyo.Var:
@@ -40,15 +37,9 @@ def elements_of(model: pyo.ConcreteModel, name: str, part: Array) -> list[Any]:
 def level_of(model: pyo.ConcreteModel, problem: str) -> float | dict[str, Array]:
     """What the model's -nu rho + sum c_i xi_i is held below: a number, or itself by variable name.
 
-    Parameters
-    ----------
-    problem : str
-        Fingerprint of the cut's own problem.
-
-    Raises
-    ------
-    ValueError
-        A model of an entry that does not say its level, or of other data or parameters.
+    problem: fingerprint of the cut's own problem.
+    Raises ValueError: a model of an entry that does not say its level, or of other data or
+        parameters.
     """
     if getattr(model, "origin", None) is None:
         return 1.0

@@ -17,33 +17,21 @@ from tightmargin.printing import Printed
 class CutOrigin(Printed):
     """Where a cut came from; all numbers in the coordinates of the cut's own problem.
 
-    Attributes
-    ----------
-    problem : str
-        Fingerprint of the data and parameters.
-    space : str
-        "projected" (rows over weights) or "lifted" (rows over weights, b, rho and xi).
-    vertex : array (k,)
-        Weight at the apex of the cone, or a point in the relative interior of the face.
-    rays : array (m, k)
-        Directions of the cone, their weight part when lifted; none for a facial cut.
-    theta : array (m,)
-        How far along each ray a weight of norm gamma is; infinite where the norm never grows.
-    gamma : float
-        Every point with a longer weight is kept.
-    depth : float
-        Distance from the vertex to the cut, over gamma; of a facial cut what <ubar, w> <= 1 is
+    problem: fingerprint of the data and parameters.
+    space: "projected" (rows over weights) or "lifted" (rows over weights, b, rho and xi).
+    vertex (k,): weight at the apex of the cone, or a point in the relative interior of the face.
+    rays (m, k): directions of the cone, their weight part when lifted; none for a facial cut.
+    theta (m,): how far along each ray a weight of norm gamma is; infinite where the norm never
+        grows.
+    gamma: every point with a longer weight is kept.
+    depth: distance from the vertex to the cut, over gamma; of a facial cut what <ubar, w> <= 1 is
         tightened by.
-    rows : tuple of str
-        Names of the rows of the cone, when lifted: "margin 3", "xi 5", "level", "cut 2".
-    parents : tuple of int
-        Numbers of the earlier cuts that the derivation uses.
-    cone, sides : arrays (m, width), (m,)
-        The rows <cone_i, z> <= sides_i that the vertex is on or a rounding beyond, and whose cone
-        the cut is derived from: over weights, or when lifted over (weight, b, rho, xi) of centred
-        points. Of a facial cut <ubar, w> <= 1.
-    shift : array (d,)
-        What was subtracted from the points, when lifted with a free intercept; else empty.
+    rows: names of the rows of the cone, when lifted: "margin 3", "xi 5", "level", "cut 2".
+    parents: numbers of the earlier cuts that the derivation uses.
+    cone, sides (m, width) (m,): the rows <cone_i, z> <= sides_i that the vertex is on or a rounding
+        beyond, and whose cone the cut is derived from: over weights, or when lifted over (weight,
+        b, rho, xi) of centred points. Of a facial cut <ubar, w> <= 1.
+    shift (d,): what was subtracted from the points, when lifted with a free intercept; else empty.
     """
 
     problem: str
@@ -84,10 +72,7 @@ class CutOrigin(Printed):
     def from_json(cls, given: Mapping[str, Any]) -> CutOrigin:
         """Read what `to_json` wrote.
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError, IndexError
-            Missing or malformed entries.
+        Raises KeyError, TypeError, ValueError, IndexError: missing or malformed entries.
         """
         vertex = np.array(given["vertex"], dtype=np.float64)
         cone = np.zeros((len(given["cone"]), int(given["width"])))

@@ -36,16 +36,10 @@ ROUNDING = 1e-14
 class PolarProblem(Printed):
     """One extended nu-SVC below nu_bar.
 
-    Attributes
-    ----------
-    hulls : ReducedHulls
-        The set U whose polar is P, from centred points.
-    shift : array (d,)
-        What was subtracted from the points: the intercept of the data is b - <w, shift>.
-    fingerprint : str
-        Of the data, nu, weights and intercept: cuts of one problem are refused by another.
-    remark : str
-        Where nu lies.
+    hulls: the set U whose polar is P, from centred points.
+    shift (d,): what was subtracted from the points: the intercept of the data is b - <w, shift>.
+    fingerprint: of the data, nu, weights and intercept: cuts of one problem are refused by another.
+    remark: where nu lies.
     """
 
     data: TrainingData
@@ -116,11 +110,8 @@ def polar_problem(
 ) -> PolarProblem:
     """State the polytope of a data set.
 
-    Raises
-    ------
-    ValueError
-        nu outside (0, nu_max]; nu at or above nu_bar, where P is unbounded and the convex
-        extended_nu_svc_ball has the optimum; affinely dependent features.
+    Raises ValueError: nu outside (0, nu_max]; nu at or above nu_bar, where P is unbounded and the
+        convex extended_nu_svc_ball has the optimum; affinely dependent features.
     """
     refuse_dependent_features(data, intercept)
     data = data.points

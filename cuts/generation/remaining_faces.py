@@ -39,16 +39,11 @@ class UndecidedError(Exception):
 class FaceSeen(Printed):
     """One face of P that a literal run identified, and what became of it.
 
-    Attributes
-    ----------
-    round : int
-        Number of cuts before.
-    dimension : int
-        0 for a corner, and that of P itself where a vertex lies inside of P: cuts alone make it.
-    rows : tuple of str
-        Rows of Q that are tight on it, as the faces are told apart: "margin 3", "xi 5", "level".
-    cut : str
-        "concavity" or "facial", or why there is neither and the vertex itself was cut off.
+    round: number of cuts before.
+    dimension: 0 for a corner, and that of P itself where a vertex lies inside of P: cuts alone make
+        it.
+    rows: rows of Q that are tight on it, as the faces are told apart: "margin 3", "xi 5", "level".
+    cut: "concavity" or "facial", or why there is neither and the vertex itself was cut off.
     """
 
     round: int
@@ -76,19 +71,10 @@ def weight_on_a_face(
 ) -> Array | None:
     """A weight with h = 1 that keeps all cuts; None where there is none.
 
-    Parameters
-    ----------
-    cuts : sequence of Cut
-        Over weights.
-    inside : array (k,)
-        A weight that keeps them, with h < 1.
-    unit : float
-        A length that weights are measured in.
-
-    Raises
-    ------
-    UndecidedError
-        Too many corners to list.
+    cuts: over weights.
+    inside (k,): a weight that keeps them, with h < 1.
+    unit: a length that weights are measured in.
+    Raises UndecidedError: too many corners to list.
     """
     hulls, k = problem.hulls, problem.hulls.k
     rows = [np.append(problem.weight_part(cut.coefficients) * unit, -cut.rhs) for cut in cuts]

@@ -32,28 +32,16 @@ NO_CUT = "none of enough depth: a concavity cut at the vertex"
 class VertexCuts:
     """What cuts are derived from.
 
-    Attributes
-    ----------
-    problem : PolarProblem
-    strategy, space : str
-        See cuts/outer_loop/cutting_plane.py.
-    least_depth : float
-        Cuts with less are refused.
-    relaxation : Relaxation
-    pool : Pool
-    faces : FaceProgram or None
-        For strategy "literal".
-    best : BestWeight
-        Gamma is its; the corners of faces are recorded there.
-    reach : float or None
-        Longest weight of P, and in `reaches` the largest value of each variable: for coefficients
-        that are too small to be kept.
-    left : array (k,) or None
-        A weight on a face of P that was left when it was found.
-    seen : list of FaceSeen
-        What strategy "literal" met.
-    no_face_left : bool
-        Whether it has stopped, in its own words; what is left is cut off by concavity cuts.
+    strategy, space: see cuts/outer_loop/cutting_plane.py.
+    least_depth: cuts with less are refused.
+    faces: for strategy "literal".
+    best: gamma is its; the corners of faces are recorded there.
+    reach: longest weight of P, and in `reaches` the largest value of each variable: for
+        coefficients that are too small to be kept.
+    left (k,): a weight on a face of P that was left when it was found.
+    seen: what strategy "literal" met.
+    no_face_left: whether it has stopped, in its own words; what is left is cut off by concavity
+        cuts.
     """
 
     problem: PolarProblem
@@ -168,15 +156,9 @@ class VertexCuts:
 class BestWeight:
     """The best weight so far; whoever finds a better one records it.
 
-    Attributes
-    ----------
-    problem : PolarProblem
-    tolerance : float
-        Relative: a solution better by less than that may be cut off.
-    weight : array (k,)
-        Of norm 1.
-    value : float
-        Its objective h.
+    tolerance: relative: a solution better by less than that may be cut off.
+    weight (k,): of norm 1.
+    value: its objective h.
     """
 
     problem: PolarProblem

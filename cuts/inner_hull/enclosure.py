@@ -23,12 +23,8 @@ ROUNDING = 1e-14  # relative, of an inner product of a few numbers
 def enclosed_radius(points: Array, simplices: Index, normals: Array) -> float | None:
     """Radius of a ball about 0 inside the hull of points (m, k); None when none is proven.
 
-    Parameters
-    ----------
-    simplices : array (f, k) of int
-        Rows of `points`.
-    normals : array (f, k)
-        A guess of the outer normal of each simplex.
+    simplices (f, k): rows of `points`.
+    normals (f, k): a guess of the outer normal of each simplex.
     """
     corners = points[simplices]
     distance = np.maximum(_distance(corners, normals), _distance(corners, own_normals(corners)))

@@ -149,17 +149,9 @@ def taken_over(search: HullSearch, found: SearchResult) -> SearchResult:
 class HullSearch(SearchRun):
     """State of one run.
 
-    Attributes
-    ----------
-    surface : Surface or None
-        The facets so far.
-    along : dict
-        The direction (k,) in which each point of U was found, by the point's bytes.
-
-    Raises
-    ------
-    ValueError
-        More than 7 dimensions.
+    surface: the facets so far.
+    along: the direction (k,) in which each point of U was found, by the point's bytes.
+    Raises ValueError: more than 7 dimensions.
     """
 
     engine: ClassVar[str] = "hull"

@@ -15,15 +15,10 @@ from tightmargin.formulations.data.arrays import Array, Index
 class Surface:
     """Facets of an inner hull.
 
-    Attributes
-    ----------
-    points : array (m, k)
-        Points of U.
-    simplices : array (f, k) of int
-    normals : array (f, k)
-        Outer, of norm 1.
-    offsets : array (f,)
-        Distance of each facet's plane from 0, negative where 0 is outside; Qhull's word.
+    points (m, k): points of U.
+    simplices (f, k).
+    normals (f, k): outer, of norm 1.
+    offsets (f,): distance of each facet's plane from 0, negative where 0 is outside; Qhull's word.
     """
 
     points: Array

@@ -24,17 +24,11 @@ from tightmargin.solvers.tables import Framed
 class CvarProfile(Framed, Drawn):
     """Bounds on the least CVaR, rising in nu.
 
-    Attributes
-    ----------
-    nu : array (m,)
-    lower, upper : array (m,)
-        lower <= CVaR(nu) <= upper, both proven.
-    nu_bar, nu_max : float
-        Where the CVaR is 0, and where it ends.
-    constant_until : float
-        On (0, constant_until] the CVaR does not change.
-    solved, solved_lower, solved_upper : array (r,)
-        The nu of the path, with bounds there.
+    nu (m,).
+    lower, upper (m,): lower <= CVaR(nu) <= upper, both proven.
+    nu_bar, nu_max: where the CVaR is 0, and where it ends.
+    constant_until: on (0, constant_until] the CVaR does not change.
+    solved, solved_lower, solved_upper (r,): the nu of the path, with bounds there.
     """
 
     nu: Array

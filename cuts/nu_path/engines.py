@@ -27,18 +27,11 @@ from tightmargin.solvers.solve import solve
 class Search(NamedTuple):
     """What an engine found for one nu below nu_bar.
 
-    Attributes
-    ----------
-    weight : array (k,)
-        w, or (w, b) with a penalised intercept; of any length but 0.
-    objective : float
-        Of extended_nu_svc at its direction.
-    bound : float
-        On the optimum over ||w|| = 1: proven.
-    stop : str
-        Why the search ended, in a word.
-    claimed_bound : float or None
-        A higher bound that is a solver's word.
+    weight (k,): w, or (w, b) with a penalised intercept; of any length but 0.
+    objective: of extended_nu_svc at its direction.
+    bound: on the optimum over ||w|| = 1: proven.
+    stop: why the search ended, in a word.
+    claimed_bound: a higher bound that is a solver's word.
     """
 
     weight: Array
@@ -78,20 +71,11 @@ def search_engine(
 ) -> ProvingEngine:
     """Bind an engine to its problem.
 
-    Parameters
-    ----------
-    method : str
-        One of `METHODS`; "auto" is the hull up to three dimensions, and branch and cut beyond and
-        where Qhull gives up.
-    tolerance : float
-        Relative gap that ends a search; the solvers have their own.
-    time_limit : float, optional
-        Seconds for each nu.
-
-    Raises
-    ------
-    ValueError
-        A method that is not known.
+    method: one of `METHODS`; "auto" is the hull up to three dimensions, and branch and cut beyond
+        and where Qhull gives up.
+    tolerance: relative gap that ends a search; the solvers have their own.
+    time_limit: seconds for each nu.
+    Raises ValueError: a method that is not known.
     """
     one_of("method", method, METHODS)
     common: dict[str, Any] = {

@@ -32,15 +32,9 @@ def subject_of(data: TrainingData, caps: Array, intercept: str, nu: float) -> Su
 class NuFamily:
     """All problems that differ in nu alone.
 
-    Attributes
-    ----------
-    data, class_balance, intercept
-        Of the problems.
-    caps : array (n,)
-        Weights of the loss.
-    range : NuRange
-    bar : (float or None, float)
-        Proven bounds of nu_bar.
+    data, class_balance, intercept: of the problems.
+    caps (n,): weights of the loss.
+    bar (float or None, float): proven bounds of nu_bar.
     """
 
     data: TrainingData
@@ -84,10 +78,7 @@ class KnownWeights:
     def best(self, nu: float) -> tuple[Array, float]:
         """The weight with the least h at nu, and that value.
 
-        Raises
-        ------
-        ValueError
-            No weight is known.
+        Raises ValueError: no weight is known.
         """
         values = self._values(nu)
         place = int(values.argmin())

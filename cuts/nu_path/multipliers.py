@@ -28,13 +28,9 @@ STATIONARY = 1e-9  # of the longest point
 class Stationarity:
     """Multipliers at a weight.
 
-    Attributes
-    ----------
-    multipliers : array (n,)
-        m_i in [0, c_i], each group of points with its mass.
-    residual : float
-        max |sum_i m_i y_i x_i + h(w) w| over the longest point: 0 at a stationary w, up to how
-        well w is known.
+    multipliers (n,): m_i in [0, c_i], each group of points with its mass.
+    residual: max |sum_i m_i y_i x_i + h(w) w| over the longest point: 0 at a stationary w, up to
+        how well w is known.
     """
 
     multipliers: Array

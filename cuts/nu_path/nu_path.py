@@ -304,15 +304,8 @@ class _Path:
 def least_hinge(data: TrainingData, caps: Array, intercept: str) -> Array:
     """w (k,), with b where it is penalised, of min sum_i c_i max(0, 1 - y_i (<w, x_i> + b)).
 
-    Parameters
-    ----------
-    caps : array (n,)
-        The weights c.
-
-    Raises
-    ------
-    RuntimeError
-        The linear program did not end with an optimum.
+    caps (n,): the weights c.
+    Raises RuntimeError: the linear program did not end with an optimum.
     """
     rows = data.y[:, None] * augmented(data, intercept)
     d = rows.shape[1]

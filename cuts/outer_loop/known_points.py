@@ -18,10 +18,7 @@ def known_after(problem: PolarProblem, known: list[Array], cut: Cut, gamma: floa
     What it must keep is whatever is longer than gamma; and facial cuts keep shorter corners as
     well.
 
-    Raises
-    ------
-    InvalidCutError
-        The cut removes a point that it must keep.
+    Raises InvalidCutError: the cut removes a point that it must keep.
     """
     left = []
     for weight in known:

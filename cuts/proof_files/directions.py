@@ -42,26 +42,16 @@ SPREAD = (0.5, 1.5)  # weights of corners in a point that is in general position
 class Roles:
     """Columns and rows of a model of the family, by what they do.
 
-    Attributes
-    ----------
-    weights : list of int
-        Columns of w, those of a penalised intercept included.
-    margins : array (n,)
-        Rows of the points.
-    slacks : array (n,)
-        Columns of xi.
-    level : int or None
-        The row of the polar form that holds what is the objective elsewhere.
-    prices : list of Fraction
-        Of all columns: those of the objective, or of the level.
-    held : list of (row, Fraction)
-        Multipliers of rows for numbers that no double is, whose variables they take out of there.
-    caps : list of Fraction
-        The most that each margin row may be multiplied with.
-    groups : list of lists of int
-        Points whose multipliers have the same sum: the classes where the intercept is free.
-    mass : Fraction
-        That sum.
+    weights: columns of w, those of a penalised intercept included.
+    margins (n,): rows of the points.
+    slacks (n,): columns of xi.
+    level: the row of the polar form that holds what is the objective elsewhere.
+    prices: of all columns: those of the objective, or of the level.
+    held (row, Fraction): multipliers of rows for numbers that no double is, whose variables they
+        take out of there.
+    caps: the most that each margin row may be multiplied with.
+    groups: points whose multipliers have the same sum: the classes where the intercept is free.
+    mass: that sum.
     """
 
     weights: list[int]
@@ -135,10 +125,7 @@ def directions_of(
 ) -> tuple[Document, Fraction]:
     """The facets with multipliers for their corners, as the file has them, and what they prove.
 
-    Raises
-    ------
-    NotProvenError
-        A facet is not beyond 0.
+    Raises NotProvenError: a facet is not beyond 0.
     """
     used, simplices = np.unique(surface.simplices, return_inverse=True)
     simplices = simplices.reshape(surface.simplices.shape)
@@ -204,10 +191,7 @@ def _bring_to(
 ) -> None:
     """Change values between 0 and their caps, as few as can be, until they add up exactly.
 
-    Raises
-    ------
-    NotProvenError
-        The caps do not reach the total.
+    Raises NotProvenError: the caps do not reach the total.
     """
     left = total - sum((values[i] for i in group), Fraction(0))
     # Those between their limits first: a corner of U has one of them in each class.

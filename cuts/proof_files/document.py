@@ -47,20 +47,11 @@ def hull_document(case: Case, result: SolveResult, seconds: float | None) -> Doc
 
     Above nu_bar it is that of the ball problem, whose optimum lies on the sphere.
 
-    Parameters
-    ----------
-    case : Case
-        Of a model as it is built: extended_nu_svc, its reverse and polar forms, or min_cvar.
-    result : SolveResult
-        Its hyperplane is the first direction of the search for facets.
-    seconds : float or None
-        For the search.
-
-    Raises
-    ------
-    NotProvenError
-        nu is nu_bar, there are more than 7 dimensions, the time did not suffice, or Qhull's facets
-        do not enclose 0.
+    case: of a model as it is built: extended_nu_svc, its reverse and polar forms, or min_cvar.
+    result: its hyperplane is the first direction of the search for facets.
+    seconds: for the search.
+    Raises NotProvenError: nu is nu_bar, there are more than 7 dimensions, the time did not suffice,
+        or Qhull's facets do not enclose 0.
     """
     origin = case.origin
     assert origin is not None

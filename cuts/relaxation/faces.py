@@ -27,17 +27,11 @@ VANISHES = 1e-8  # relative to the largest score: a slack below it is 0
 class Face:
     """A face of P through a weight.
 
-    Attributes
-    ----------
-    weight : array (k,)
-        A point of it, in the relative interior as far as the labels tell.
-    labels : array (n,)
-        -1 in the tail, 0 tied, +1 not used.
-    normal : array (k,)
-        A point ubar in the relative interior of the face of U that belongs to it: <ubar, w> <= 1
-        on P, with equality on the face alone.
-    dimension : int
-        0 for a corner.
+    weight (k,): a point of it, in the relative interior as far as the labels tell.
+    labels (n,): -1 in the tail, 0 tied, +1 not used.
+    normal (k,): a point ubar in the relative interior of the face of U that belongs to it: <ubar,
+        w> <= 1 on P, with equality on the face alone.
+    dimension: 0 for a corner.
     """
 
     weight: Array

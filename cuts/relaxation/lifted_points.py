@@ -52,16 +52,9 @@ def used_rows(relaxation: Relaxation, found: Found, cuts: Iterable[Cut]) -> set[
 def reach_of(relaxation: Relaxation, longest: float) -> dict[str, Array]:
     """Largest |value| of every variable of the data's models over the relaxation.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        Without cuts yet; `most` is set, and its costs are changed.
-    longest : float
-        Bound on ||w||.
-
-    Raises
-    ------
-    LostNumbersError, TimeIsUpError, InterruptedLoopError
+    relaxation: without cuts yet; `most` is set, and its costs are changed.
+    longest: bound on ||w||.
+    Raises LostNumbersError, TimeIsUpError, InterruptedLoopError.
     """
     problem = relaxation.problem
     relaxation.price("w", np.zeros(problem.hulls.k))

@@ -21,10 +21,7 @@ class Pool:
     were not tight at any vertex for a long time; a cut that is merely not tight stays, since
     without it the loop could come back to where it has been.
 
-    Attributes
-    ----------
-    active : list of Cut
-    dropped : int
+    active, list of Cut.
     """
 
     def __init__(self, relaxation: Relaxation) -> None:

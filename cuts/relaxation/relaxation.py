@@ -60,12 +60,8 @@ class LostNumbersError(Exception):
 class Found:
     """An optimal point of the relaxation.
 
-    Attributes
-    ----------
-    weight : array (k,)
-        In the coordinates of the problem's points.
-    answer : LiveResult
-        The live program's own answer, in its own scale.
+    weight (k,): in the coordinates of the problem's points.
+    answer: the live program's own answer, in its own scale.
     """
 
     weight: Array
@@ -75,15 +71,10 @@ class Found:
 class Relaxation:
     """Q with cuts, in HiGHS between solves.
 
-    Parameters
-    ----------
-    unit : float
-        What points are divided by, rounded to a power of two: scaling then changes no digit.
-    form : "auto", "primal" or "dual"
-    deadline : float
-        Of time.perf_counter(); solves after it raise TimeIsUpError.
-    rebuilds : bool
-        Whether a program that is lost is started anew; not where sides and bounds were changed.
+    unit: what points are divided by, rounded to a power of two: scaling then changes no digit.
+    deadline: of time.perf_counter(); solves after it raise TimeIsUpError.
+    rebuilds: whether a program that is lost is started anew; not where sides and bounds were
+        changed.
     """
 
     def __init__(
@@ -152,10 +143,7 @@ class Relaxation:
     def add(self, cut: Cut) -> None:
         """Add a cut.
 
-        Raises
-        ------
-        LostNumbersError
-            A coefficient that the solver would lose.
+        Raises LostNumbersError: a coefficient that the solver would lose.
         """
         self._write(cut)
         self._held[cut.number] = cut
@@ -182,9 +170,7 @@ class Relaxation:
     def longest(self, direction: Array) -> Found | None:
         """A vertex with the largest <direction, w>; None where nothing is left.
 
-        Raises
-        ------
-        TimeIsUpError, InterruptedLoopError, LostNumbersError
+        Raises TimeIsUpError, InterruptedLoopError, LostNumbersError.
         """
         self.price("w", -direction / float(np.linalg.norm(direction)))
         answer = self.resolve()
@@ -217,9 +203,7 @@ class Relaxation:
         program is started anew, and with presolve and its own tolerances after that. No cut relies
         on the accuracy of these solutions.
 
-        Raises
-        ------
-        TimeIsUpError, InterruptedLoopError, LostNumbersError
+        Raises TimeIsUpError, InterruptedLoopError, LostNumbersError.
         """
         answer = self._run()
         for options in RETRIES if self.rebuilds else ():

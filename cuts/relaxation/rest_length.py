@@ -15,10 +15,7 @@ def rest_length(relaxation: Relaxation, axis: Array) -> float | None:
     distance of the two sides across axis j. None where a side has no proven bound, or where
     nothing seems to be left.
 
-    Raises
-    ------
-    TimeIsUpError, InterruptedLoopError, LostNumbersError
-        As Relaxation.longest.
+    Raises TimeIsUpError, InterruptedLoopError, LostNumbersError: as Relaxation.longest.
     """
     k = len(axis)
     axes = np.linalg.qr(np.column_stack([axis, np.eye(k)]))[0][:, :k].T

@@ -31,10 +31,7 @@ def has_highspy() -> bool:
 def check_tolerances(tolerance: float, absolute: float) -> None:
     """Refuse gaps that no search takes.
 
-    Raises
-    ------
-    ValueError
-        tolerance outside (0, 1), absolute outside [0, 1).
+    Raises ValueError: tolerance outside (0, 1), absolute outside [0, 1).
     """
     if not 0 < tolerance < 1 or not 0 <= absolute < 1:
         raise ValueError(
@@ -52,22 +49,13 @@ def in_unit(hulls: ReducedHulls) -> tuple[ReducedHulls, float]:
 class SearchRun:
     """State of one run; points and objectives in units of `unit`.
 
-    Attributes
-    ----------
-    problem, tolerance, absolute, time_limit, seed
-        As the search was given them.
-    step_limit : int or None
-        Most steps, which are nodes or rounds: `step_word` says which.
-    began : float
-        Of time.perf_counter().
-    asked_to_stop : Event
-        Set by Ctrl-C.
-    steps, evaluations : int
-        So far; evaluations of h by sorting.
-    best : array (k,)
-        The best weight so far, of norm 1, once there is one.
-    value, lower : float
-        Its h, and the proven bound.
+    problem, tolerance, absolute, time_limit, seed: as the search was given them.
+    step_limit: most steps, which are nodes or rounds: `step_word` says which.
+    began: of time.perf_counter().
+    asked_to_stop: set by Ctrl-C.
+    steps, evaluations: so far; evaluations of h by sorting.
+    best (k,): the best weight so far, of norm 1, once there is one.
+    value, lower: its h, and the proven bound.
     """
 
     engine: ClassVar[str]
@@ -95,10 +83,7 @@ class SearchRun:
     def check_limits(self) -> None:
         """End the search where a limit is reached or Ctrl-C was pressed.
 
-        Raises
-        ------
-        StopError
-            With the reason.
+        Raises StopError: with the reason.
         """
         if self.asked_to_stop.is_set():
             raise StopError(StopReason.INTERRUPTED, "interrupted by Ctrl-C")
@@ -166,15 +151,8 @@ class SearchRun:
 def given_weights(problem: PolarProblem, given: ArrayLike | None, word: str) -> list[Array]:
     """Weights (k,) or (m, k) of a caller one by one; none for None.
 
-    Parameters
-    ----------
-    word : str
-        The argument's name, for messages.
-
-    Raises
-    ------
-    ValueError
-        Another number of columns, a number that is not finite, a weight of 0.
+    word: the argument's name, for messages.
+    Raises ValueError: another number of columns, a number that is not finite, a weight of 0.
     """
     if given is None:
         return []

@@ -51,14 +51,9 @@ def certificate_of(
 ) -> tuple[Array | None, Certificate]:
     """The accepted point, made exact where that can be proven, and what is proven of the problem.
 
-    Parameters
-    ----------
-    limits : Limits
-        Of the whole run.
-    prove : float, bool or None
-        As in solve().
-    seconds : float
-        That the run has taken so far.
+    limits: of the whole run.
+    prove: as in solve().
+    seconds: that the run has taken so far.
     """
     x = None if ended.x is None else onto_bounds(asking.base, ended.x)
     case = asking.case(limits.without(seconds))

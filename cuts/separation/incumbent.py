@@ -15,11 +15,8 @@ from tightmargin.solvers.tree.points import with_integers
 class Accepted:
     """The best accepted point of a run.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-    varying : float
-        Its objective, the constant left out; infinity without a point.
+    x (n,).
+    varying: its objective, the constant left out; infinity without a point.
     """
 
     def __init__(self, asking: Asking, limits: Limits) -> None:
@@ -42,15 +39,8 @@ class Accepted:
     def offer(self, x: Array, bound: float | None, node: int | None = None) -> bool:
         """Fix the integers of a point, solve the rest, and ask until it is accepted or too dear.
 
-        Returns
-        -------
-        bool
-            Whether rows were found.
-
-        Raises
-        ------
-        HaltError
-            See Asking.at.
+        Returns: whether rows were found.
+        Raises HaltError: see Asking.at.
         """
         asking, integer, added = self._asking, self._asking.base.integer, False
         while True:

@@ -248,10 +248,8 @@ def _named(f: Separator | Sequence[Separator]) -> dict[str, Separator]:
 def _point(model: pyo.ConcreteModel, form: StandardForm, debug: Any) -> Array | None:
     """The debug point in the order of the columns.
 
-    Raises
-    ------
-    ValueError
-        Variables that it lacks or that the model has not; or it is no point of the model.
+    Raises ValueError: variables that it lacks or that the model has not; or it is no point of the
+        model.
     """
     if debug is None:
         return None

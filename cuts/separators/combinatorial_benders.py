@@ -163,10 +163,7 @@ class CombinatorialBenders(Readable):
     def _verify(self, cost: _Cost) -> None:
         """Prove what keeping the points costs again, from the multipliers.
 
-        Raises
-        ------
-        InvalidCutError
-            It is less than what the row says.
+        Raises InvalidCutError: it is less than what the row says.
         """
         proven = proven_norm(self._data, cost.points.tolist(), cost.alpha, self._intercept)
         if proven < cost.rho and self._never_kept(cost.points):

@@ -171,10 +171,7 @@ class Conflicts(Readable):
     def _verify(self, points: list[int], multipliers: SparseMultipliers) -> None:
         """Have the kernel replay the multipliers.
 
-        Raises
-        ------
-        InvalidCutError
-            They do not prove the box to be dearer than the cutoff.
+        Raises InvalidCutError: they do not prove the box to be dearer than the cutoff.
         """
         if not self._closes(multipliers, *self._box(points)):
             names = ", ".join(self._form.columns.name(int(self._columns[i])) for i in points)

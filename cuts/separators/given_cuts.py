@@ -46,10 +46,7 @@ class GivenCuts:
     def row(self, cut: Cut) -> ProvenRow | object:
         """The cut over the variables of the model; without an origin where nobody knows that.
 
-        Raises
-        ------
-        ValueError
-            As Cut.add_to.
+        Raises ValueError: as Cut.add_to.
         """
         relation, problem = cut.relation(self._model), self._problem
         if problem is None:

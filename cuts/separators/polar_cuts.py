@@ -130,12 +130,8 @@ def _separator(model: pyo.ConcreteModel, known: ArrayLike, strategy: str) -> Pol
 class PolarCuts(Readable):
     """What `concavity` and `facial` make: a function of a point, with the cuts it has found.
 
-    Attributes
-    ----------
-    name : str
-    cuts : list of Cut
-    gamma : float
-        Length of a weight that is accepted, at objective 1.
+    cuts, list of Cut.
+    gamma: length of a weight that is accepted, at objective 1.
     """
 
     needs_vertices = True
@@ -154,10 +150,7 @@ class PolarCuts(Readable):
     def __call__(self, point: Any) -> list[ProvenRow]:
         """A cut that removes a vertex; none where it is longer than the known weight.
 
-        Raises
-        ------
-        StalledError
-            It is shorter, and no cut can be had.
+        Raises StalledError: it is shorter, and no cut can be had.
         """
         level = level_of(self._model, self._problem.fingerprint)
         assert isinstance(level, float)  # of an entry that holds it

@@ -16,16 +16,11 @@ from tightmargin.solvers.model.reader import StandardForm
 class ProvenRow(Printed):
     """A relation and the function that derives it again.
 
-    Attributes
-    ----------
-    relation : relational expression
-        Over variables of the model that is solved.
-    verify : callable() -> None
-        Raises InvalidCutError where the row does not follow from what it was derived from.
-    cutoff : float
-        It holds at every point of the problem whose objective is at most this.
-    exact : bool
-        Whether `verify` works in exact arithmetic; otherwise it agrees up to rounding.
+    relation: over variables of the model that is solved.
+    verify() -> None: raises InvalidCutError where the row does not follow from what it was derived
+        from.
+    cutoff: it holds at every point of the problem whose objective is at most this.
+    exact: whether `verify` works in exact arithmetic; otherwise it agrees up to rounding.
     """
 
     relation: Any
@@ -39,10 +34,7 @@ class ProvenRow(Printed):
 class Completing(Protocol):
     """A separator that can prove of a point that no row is missing there.
 
-    Attributes
-    ----------
-    problem : str
-        What it and the model say together, in words.
+    problem: what it and the model say together, in words.
     """
 
     @property

@@ -25,10 +25,7 @@ WORTH = 8  # bands a group; with fewer points than that all are kept
 class Doubt:
     """What every weight seen so far agrees on.
 
-    Attributes
-    ----------
-    used, unused : array (n,) of bool
-        Points that all weights use in full, and that none uses.
+    used, unused (n,): points that all weights use in full, and that none uses.
     """
 
     used: Mask

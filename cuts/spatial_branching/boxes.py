@@ -109,14 +109,9 @@ def root_box(program: BoxLP, level: float) -> Box | None:
 class KnownInBoxes:
     """Weights on the unit sphere; those with h below the goal of the search are to be kept.
 
-    Attributes
-    ----------
-    points : sequence of array (k,)
-        None outside of debugging: then nothing is looked at.
-    hulls : ReducedHulls
-        In units.
-    unit : float
-        For messages.
+    points (k,): none outside of debugging: then nothing is looked at.
+    hulls: in units.
+    unit: for messages.
     """
 
     points: Sequence[Array]
@@ -138,10 +133,7 @@ class KnownInBoxes:
     ) -> None:
         """Refuse a step `by` which leaves a box, or nothing, without points that it had.
 
-        Raises
-        ------
-        InvalidCutError
-            One of them is still better than the goal.
+        Raises InvalidCutError: one of them is still better than the goal.
         """
         for point in points:
             value = support_value(self.hulls, point)
@@ -156,9 +148,7 @@ class KnownInBoxes:
     def check_cut(self, cut: SphereCut, weight: Array, goal: float) -> None:
         """Refuse a cut, made at a weight, which removes one.
 
-        Raises
-        ------
-        InvalidCutError
+        Raises InvalidCutError.
         """
         for point in self._better(goal):
             excess = float(cut.normal @ point) - goal * cut.side

@@ -28,11 +28,8 @@ EPS = 2.0**-52
 class Rows:
     """Cuts a_m'w <= phi beta_m that hold for every w of norm 1 with h(w) < phi.
 
-    Attributes
-    ----------
-    normals : array (m, k)
-    sides : array (m,)
-        beta.
+    normals (m, k).
+    sides (m,): beta.
     """
 
     normals: Array
@@ -43,14 +40,9 @@ class Rows:
 class Multipliers:
     """Approximate multipliers of a node's linear program.
 
-    Attributes
-    ----------
-    shares : array (n,)
-        lambda of the points.
-    secant : float
-        tau.
-    cuts : array (m,)
-        sigma.
+    shares (n,): lambda of the points.
+    secant: tau.
+    cuts (m,): sigma.
     """
 
     shares: Array
@@ -62,12 +54,8 @@ class Multipliers:
 class Bound:
     """What multipliers prove.
 
-    Attributes
-    ----------
-    value : float
-        Lower bound; minus infinity when the multipliers are no numbers.
-    slope : array (k,)
-        r: the bound rises by |r_j| for each unit by which a side moves inwards where r_j is
+    value: lower bound; minus infinity when the multipliers are no numbers.
+    slope (k,): r: the bound rises by |r_j| for each unit by which a side moves inwards where r_j is
         positive (lower side) or negative (upper side).
     """
 
@@ -114,12 +102,8 @@ def proven_bound(
 ) -> Bound:
     """Lower bound on h over {w in the box, ||w|| = 1, w keeps the rows}.
 
-    Parameters
-    ----------
-    size : float
-        `largest_entry` of the hulls.
-    level : float
-        phi of the rows: the bound holds where h(w) < level, and h(w) >= level elsewhere.
+    size: `largest_entry` of the hulls.
+    level: phi of the rows: the bound holds where h(w) < level, and h(w) >= level elsewhere.
     """
     lower, upper = box
     k = len(lower)

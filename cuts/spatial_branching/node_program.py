@@ -50,16 +50,11 @@ SAME_VALUE = 1e-12
 class _Node:
     """What differs between programs.
 
-    Attributes
-    ----------
-    direction : array (k,)
-        l + u, or the direction of a ray.
-    costs : array (2 k + 1,)
-        Of tau, s-, s+, for a minimisation.
-    cut_costs : array (m,)
-    ray : bool
-        Whether cuts are left out, and the box when all points are there: with few of them U may
-        be too small for a ray to meet it, and a wide box keeps the program feasible.
+    direction (k,): l + u, or the direction of a ray.
+    costs (2 k + 1,): of tau, s-, s+, for a minimisation.
+    cut_costs (m,).
+    ray: whether cuts are left out, and the box when all points are there: with few of them U may be
+        too small for a ray to meet it, and a wide box keeps the program feasible.
     """
 
     direction: Array
@@ -72,11 +67,7 @@ class _Node:
 class Solved:
     """A node's program after its solve.
 
-    Attributes
-    ----------
-    bound : Bound
-    weight : array (k,)
-        A minimiser according to HiGHS; 0 when it failed.
+    weight (k,): a minimiser according to HiGHS; 0 when it failed.
     """
 
     bound: Bound
@@ -86,11 +77,7 @@ class Solved:
 class BoxLP:
     """The programs of all nodes, one after the other.
 
-    Attributes
-    ----------
-    rows : Rows
-        Cuts, see `add_cut`.
-    solves : int
+    rows: cuts, see `add_cut`.
     """
 
     def __init__(self, hulls: ReducedHulls, seed: int = 0) -> None:
@@ -157,11 +144,8 @@ class BoxLP:
     def solve(self, lower: Array, upper: Array, level: float, hint: Array | None = None) -> Solved:
         """The program of a box, with phi = level in the cuts.
 
-        Parameters
-        ----------
-        hint : array (k,), optional
-            A weight nearby, the parent's say: with many points only those are looked at whose
-            shares it leaves in doubt, and further ones where that was too few.
+        hint (k,): a weight nearby, the parent's say: with many points only those are looked at
+            whose shares it leaves in doubt, and further ones where that was too few.
         """
         costs = np.concatenate([[-1.0 - float(lower @ upper)], -lower, upper])
         node = _Node(lower + upper, costs, level * self.rows.sides, False)
@@ -235,10 +219,7 @@ class BoxLP:
     def shoot(self, direction: Array, *, nearby: bool = False) -> tuple[Multipliers, Array]:
         """Multipliers of the point of U farthest along a direction, and its normal w.
 
-        Parameters
-        ----------
-        nearby : bool
-            Look only at points in doubt at the direction, and at what that leads to.
+        nearby: look only at points in doubt at the direction, and at what that leads to.
         """
         costs = np.full(2 * self.k + 1, RAY_BOX)
         costs[0] = -1.0

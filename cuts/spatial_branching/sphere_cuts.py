@@ -40,14 +40,9 @@ WORST = 1e-3  # residual of an inverse beyond which nothing is claimed
 class SphereCut:
     """<normal, w> <= phi side for every w of norm 1 with h(w) < phi, for phi in (level / 2, level].
 
-    Attributes
-    ----------
-    points : array (k, k)
-        u_j.
-    vertex, rays, theta : arrays
-        Apex v, directions -B_j of length 1, and steps along them.
-    depth : float
-        Distance from v to the cut over the norm of v.
+    points (k, k): u_j.
+    vertex, rays, theta: apex v, directions -B_j of length 1, and steps along them.
+    depth: distance from v to the cut over the norm of v.
     """
 
     normal: Array
@@ -64,10 +59,7 @@ class SphereCut:
 def sphere_cut(hulls: ReducedHulls, weight: Array, level: float) -> SphereCut | None:
     """The cut at the corner of P along a weight, or None where none can be proven.
 
-    Parameters
-    ----------
-    level : float
-        Objective below which every point is kept; at most that of the weight.
+    level: objective below which every point is kept; at most that of the weight.
     """
     rows = _cone_rows(hulls, weight)
     if rows is None:

@@ -151,15 +151,8 @@ class SolverChoice:
 def solver_options(texts: Iterable[str], *named: str) -> dict[str, Any]:
     """What --option says.
 
-    Parameters
-    ----------
-    named : str
-        Solver and method: one of them must not be "auto".
-
-    Raises
-    ------
-    ValueError
-        Texts that are no KEY=VALUE, or nobody named whose options they could be.
+    named: solver and method: one of them must not be "auto".
+    Raises ValueError: texts that are no KEY=VALUE, or nobody named whose options they could be.
     """
     found = parse_settings(texts, "--option max_iter=100")
     if found and all(word == AUTO for word in named):
@@ -173,10 +166,7 @@ def solver_options(texts: Iterable[str], *named: str) -> dict[str, Any]:
 def weighted_spec(spec: str, column: str | None, class_weight: str | None) -> str:
     """The SPEC with what the two options say of weights, so that a record has it too.
 
-    Raises
-    ------
-    ValueError
-        A class_weight that is neither `balanced` nor label=number, joined by commas.
+    Raises ValueError: a class_weight that is neither `balanced` nor label=number, joined by commas.
     """
     if column is not None:
         spec += f",weight={column}"

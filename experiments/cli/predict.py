@@ -127,21 +127,10 @@ def new_points(
 ) -> tuple[Any, NDArray[np.str_]]:
     """New points and their labels as text.
 
-    Parameters
-    ----------
-    trained : mapping
-        What the result's record says of its training data. Its column of labels and its positive
-        label are those of the new points too, unless they are given.
-
-    Returns
-    -------
-    data frame, array or sparse matrix (m, d), array of str (m,)
-        A data frame where the source names its columns; labels are "" where it has none.
-
-    Raises
-    ------
-    ValueError
-        Beginning with the spec; see tightmargin.experiments.data.specs.load.
+    trained: what the result's record says of its training data. Its column of labels and its
+        positive label are those of the new points too, unless they are given.
+    Returns: a data frame where the source names its columns; labels are "" where it has none.
+    Raises ValueError: beginning with the spec; see tightmargin.experiments.data.specs.load.
     """
     several, one = bool(trained.get("classes")), recorded_option(trained, "positive")
 

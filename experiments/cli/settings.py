@@ -30,10 +30,7 @@ def parse_value(text: str) -> Any:
 def parse_settings(texts: Iterable[str], example: str = "--set C=1") -> Settings:
     """Read key=value texts.
 
-    Raises
-    ------
-    ValueError
-        No equals sign, nothing on one side of it, or a key given twice.
+    Raises ValueError: no equals sign, nothing on one side of it, or a key given twice.
     """
     found: Settings = {}
     for text in texts:
@@ -75,10 +72,7 @@ def refuse_unknown(
 ) -> None:
     """Raise ValueError for a key that no formulation among `names` has, with the nearest one.
 
-    Parameters
-    ----------
-    words
-        Of the command itself, known besides.
+    words: of the command itself, known besides.
     """
     names = list(names)
     own = {key: None for name in names for key in entry_named(name).parameters}

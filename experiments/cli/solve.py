@@ -166,10 +166,7 @@ def prepared_model(
 ) -> tuple[Prepared, pyo.ConcreteModel]:
     """Data as the builder reads it, and the model.
 
-    Raises
-    ------
-    ValueError
-        Unknown formulation, setting or data, or data that the builder does not take.
+    Raises ValueError: unknown formulation, setting or data, or data that the builder does not take.
     """
     entry = entry_named(name)
     refuse_unknown(settings, [name])

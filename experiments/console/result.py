@@ -91,10 +91,7 @@ def _point(result: SolveResult) -> Iterator[tuple[str, RenderableType]]:
 def equivalence_rows(fact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a solution of the rigorous SVM is a solution of besides.
 
-    Parameters
-    ----------
-    fact : mapping
-        `Equivalence.to_json()`: what is infinite is None.
+    fact: `Equivalence.to_json()`: what is infinite is None.
     """
     if fact["active"]:
         yield (

@@ -25,17 +25,11 @@ Labelling = Callable[[Sequence[str], str | None, str], NDArray[Any]]
 class Points(Printed):
     """What a source holds; it may be taken apart in this order.
 
-    Attributes
-    ----------
-    X : array or sparse matrix (n, d)
-    labels : array (n,)
-        What a `Labelling` makes of the cells.
-    weights : array (n,) or None
-        What the points weigh, where a column says so.
-    names : tuple of str
-        Of the features, where the source has them.
-    first_index : int or None
-        The number of the first feature, 0 or 1, where the source numbers them.
+    X (n, d).
+    labels (n,): what a `Labelling` makes of the cells.
+    weights (n,): what the points weigh, where a column says so.
+    names: of the features, where the source has them.
+    first_index: the number of the first feature, 0 or 1, where the source numbers them.
     """
 
     X: Any
@@ -76,20 +70,11 @@ def takers() -> str:
 def signed(labels: Sequence[str], positive: str | None, where: str) -> Array:
     """Labels -1 and +1 from cells of text.
 
-    Parameters
-    ----------
-    labels : sequence of str
-        One cell for each row.
-    positive : str or None
-        The cells equal to it, as text or as a number, become +1, all others -1. Without it the
-        cells must be the numbers -1 and +1 already.
-    where : str
-        What to call the labels in a complaint.
-
-    Raises
-    ------
-    ValueError
-        Other labels without `positive`, or a `positive` that does not occur.
+    labels: one cell for each row.
+    positive: the cells equal to it, as text or as a number, become +1, all others -1. Without it
+        the cells must be the numbers -1 and +1 already.
+    where: what to call the labels in a complaint.
+    Raises ValueError: other labels without `positive`, or a `positive` that does not occur.
     """
     distinct = sorted(set(labels))
     shown = ", ".join(distinct[:6]) + (", ..." if len(distinct) > 6 else "")
@@ -119,10 +104,8 @@ def as_written(labels: Sequence[str]) -> NDArray[np.str_]:
 def named(labels: Sequence[str], positive: str | None, where: str) -> NDArray[np.str_]:
     """Names of classes from cells of text: words, and whole numbers, of which 2.0 is also 2.
 
-    Raises
-    ------
-    ValueError
-        A `positive`, which is a matter of two classes, or a number that is not whole.
+    Raises ValueError: a `positive`, which is a matter of two classes, or a number that is not
+        whole.
     """
     if positive is not None:
         raise ValueError(

@@ -37,15 +37,8 @@ def load_for(
 ) -> Raw:
     """Data of a SPEC, see tightmargin.experiments.data.specs, as formulations read it.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Formulations that are to read the same data.
-
-    Raises
-    ------
-    ValueError
-        As `load`; formulations of which some read two classes and some several.
+    names: formulations that are to read the same data.
+    Raises ValueError: as `load`; formulations of which some read two classes and some several.
     """
     several: dict[str, bool] = {name: takes_classes(entry_named(name)) for name in names}
     if len(set(several.values())) > 1:

@@ -175,10 +175,7 @@ def restore(raw: Raw, record: Mapping[str, Any]) -> Prepared:
     Of the record only the words are taken, such as zscore or rbf. Its numbers must be the fitted
     ones up to rounding; of equal eigenvalues, whose directions are arbitrary, it names the turn.
 
-    Raises
-    ------
-    ValueError
-        The record is not that of these data, and which of its entries is not.
+    Raises ValueError: the record is not that of these data, and which of its entries is not.
     """
     prepared = prepare(raw, words_of(record))
     fitted = prepared.components

@@ -33,21 +33,14 @@ Raw = TrainingData | MulticlassData
 class Prepared(Printed):
     """Data before and after preprocessing.
 
-    Attributes
-    ----------
-    raw : TrainingData or MulticlassData
-        As loaded.
-    data : TrainingData, GramData or MulticlassData
-        As the builder reads it.
-    record : mapping
-        What was done: empty for nothing, a Normaliser as JSON for points, the kernel and its
+    raw: as loaded.
+    data: as the builder reads it.
+    record: what was done: empty for nothing, a Normaliser as JSON for points, the kernel and its
         parameters for a kernel matrix, and with them the fitted KernelPca as JSON for its
         components.
-    components : KernelPca or None
-        Where the points of `data` are kernel principal components.
-    centring : GramNormaliser or None
-        Where a precomputed kernel is centred: a new point is then its kernel values against the
-        training points and, as one number more, k(x, x).
+    components: where the points of `data` are kernel principal components.
+    centring: where a precomputed kernel is centred: a new point is then its kernel values against
+        the training points and, as one number more, k(x, x).
     """
 
     raw: Raw
@@ -69,19 +62,11 @@ class Prepared(Printed):
     def scores(self, X: ArrayLike, w: Array, b: float | Array) -> Array:
         """Decision values <w, f(x)> + b of new points, (m,), or (m, K) for w (rank, K).
 
-        Parameters
-        ----------
-        X : array (m, d)
-            Points before preprocessing; for a precomputed kernel its rows against the training
-            points, (m, n), and where that is centred one column more, k(x, x).
-        w, b : array (rank,), float
-            The hyperplane in the coordinates of `data.factor`; for K classes a column of w and an
-            entry of b each.
-
-        Raises
-        ------
-        ValueError
-            Points that preprocessing refuses.
+        X (m, d): points before preprocessing; for a precomputed kernel its rows against the
+            training points, (m, n), and where that is centred one column more, k(x, x).
+        w, b (rank,): the hyperplane in the coordinates of `data.factor`; for K classes a column of
+            w and an entry of b each.
+        Raises ValueError: points that preprocessing refuses.
         """
         if self.components is not None or "kernel" not in self.record:
             return self.mapped(X) @ w + b
@@ -93,10 +78,7 @@ class Prepared(Printed):
     def mapped(self, X: ArrayLike) -> Points:
         """New points as the builder would read them; for a kernel matrix, its rows (m, n).
 
-        Raises
-        ------
-        ValueError
-            Points that preprocessing refuses.
+        Raises ValueError: points that preprocessing refuses.
         """
         X = self._paired(X)
         if self.components is not None:
@@ -134,10 +116,8 @@ class Prepared(Printed):
 def origin_of(result: SolveResult, prepared: Prepared) -> Origin:
     """Origin of a saved result: its entry and hyperparameters on the training data.
 
-    Raises
-    ------
-    ValueError
-        The result names no formulation of the catalogue, or belongs to an edited model.
+    Raises ValueError: the result names no formulation of the catalogue, or belongs to an edited
+        model.
     """
     if result.formulation not in CATALOGUE:
         raise ValueError(

@@ -15,18 +15,14 @@ from tightmargin.experiments.data.tables import Table
 class UciEntry:
     """Where a public data set is found and which of its classes is +1.
 
-    Attributes
-    ----------
-    file : str
-        Its name in the folder named by TIGHTMARGIN_DATA.
-    label, positive : str or None
-        Label column and the value that becomes +1; None for a file with labels -1 and +1 in `y`.
-    n, d : int
-        Points and features, after rows with missing cells are left out.
-    categorical : bool
-        Every feature is a category: one 0/1 column for each value, for two values the second only.
-    openml : tuple (name, version, label, positive) or None
-        The same data on OpenML; None when no identical copy is known there.
+    file: its name in the folder named by TIGHTMARGIN_DATA.
+    label, positive: label column and the value that becomes +1; None for a file with labels -1 and
+        +1 in `y`.
+    n, d: points and features, after rows with missing cells are left out.
+    categorical: every feature is a category: one 0/1 column for each value, for two values the
+        second only.
+    openml (name, version, label, positive): the same data on OpenML; None when no identical copy is
+        known there.
     """
 
     file: str
@@ -72,10 +68,7 @@ UCI: dict[str, UciEntry] = {
 def data_folder() -> Path | None:
     """Folder of real data named by the environment variable TIGHTMARGIN_DATA; None if unset.
 
-    Raises
-    ------
-    FileNotFoundError
-        It is set to something that is not a folder.
+    Raises FileNotFoundError: it is set to something that is not a folder.
     """
     named = os.environ.get("TIGHTMARGIN_DATA", "").strip()
     if not named:

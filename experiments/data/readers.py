@@ -47,11 +47,8 @@ def read_npz(
 ) -> Points:
     """Arrays X (n, d), `label` (n,) and `weight` (n,) of an archive written by `numpy.savez`.
 
-    Raises
-    ------
-    ValueError
-        No archive, a damaged one, one with pickled objects, a missing array, wrong shapes, or a
-        cell that is no finite number.
+    Raises ValueError: no archive, a damaged one, one with pickled objects, a missing array, wrong
+        shapes, or a cell that is no finite number.
     """
     if not zipfile.is_zipfile(path):
         raise ValueError("this is no npz archive: write one with np.savez(file, X=X, y=y)")
@@ -107,10 +104,7 @@ def _refuse_non_finite_label(labels: Array) -> None:
 def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed) -> Points:
     """Sparse X (n, d) and labels; indices may begin at 0 or at 1.
 
-    Raises
-    ------
-    ValueError
-        A line that is not `label index:value ...`, or a number that is not finite.
+    Raises ValueError: a line that is not `label index:value ...`, or a number that is not finite.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -143,18 +137,11 @@ def read_libsvm(path: Path, positive: str | None, labelling: Labelling = signed)
 def as_trained(new: Points, trained: Mapping[str, Any], d: int) -> Points:
     """New points of a libsvm file with the columns of the training points.
 
-    Parameters
-    ----------
-    trained : mapping
-        What the record of the result says of its data: `d`, and `first_index` where a file of
+    trained: what the record of the result says of its data: `d`, and `first_index` where a file of
         the same kind was read.
-    d : int
-        Number of columns: features that do not occur are 0.
-
-    Raises
-    ------
-    ValueError
-        Features counted from 0 where the training file counts from 1; a feature beyond `d`.
+    d: number of columns: features that do not occur are 0.
+    Raises ValueError: features counted from 0 where the training file counts from 1; a feature
+        beyond `d`.
     """
     X, first = new.X, trained.get("first_index")
     if first == 1 and new.first_index == 0:
@@ -176,11 +163,8 @@ def as_trained(new: Points, trained: Mapping[str, Any], d: int) -> Points:
 def read_brooks(path: Path, positive: str | None, labelling: Labelling = signed) -> Points:
     """Brooks text: n and d, on one line or two, then label and features of each point.
 
-    Raises
-    ------
-    ValueError
-        Another beginning, another number of lines or of numbers than announced, or a word that is
-        no finite number, with its row, line and column.
+    Raises ValueError: another beginning, another number of lines or of numbers than announced, or a
+        word that is no finite number, with its row, line and column.
     """
     text = path.read_bytes().decode("utf-8", errors="replace")
     numbered = enumerate(text.splitlines(), start=1)

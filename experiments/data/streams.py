@@ -26,10 +26,7 @@ def is_stream(name: str) -> bool:
 def as_file(scheme: str, name: str) -> Iterator[tuple[str, str]]:
     """Kind and name of a source, of a stream those of a file with what it holds.
 
-    Raises
-    ------
-    ValueError
-        A stream that holds nothing.
+    Raises ValueError: a stream that holds nothing.
     """
     if scheme != STREAM:
         yield scheme, name

@@ -38,10 +38,8 @@ class Table:
 def read_table(path: Path) -> Table:
     """Read a csv file with a header line.
 
-    Raises
-    ------
-    ValueError
-        No csv, no row, a column named twice, or a row of another length than the header.
+    Raises ValueError: no csv, no row, a column named twice, or a row of another length than the
+        header.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
@@ -128,32 +126,16 @@ def from_table(
 ) -> Points:
     """Points and labels of a table.
 
-    Parameters
-    ----------
-    table : Table
-        Cells of text.
-    label : str
-        The column of labels; every other column but that of weights is a feature.
-    positive : str or None
-        See `signed`.
-    complete : bool
-        Leave out rows with a missing cell; otherwise the first one is refused.
-    categorical : bool
-        Make 0/1 columns of every feature instead of reading numbers.
-    labelling : callable
-        `signed`, or `named` for several classes.
-    weight : str, optional
-        The column that says what the points weigh.
-
-    Returns
-    -------
-    Points
-        With the names of the columns, but of 0/1 columns.
-
-    Raises
-    ------
-    ValueError
-        No such column, or a missing, non-numeric or non-finite cell, with its row and column.
+    table: cells of text.
+    label: the column of labels; every other column but that of weights is a feature.
+    positive: see `signed`.
+    complete: leave out rows with a missing cell; otherwise the first one is refused.
+    categorical: make 0/1 columns of every feature instead of reading numbers.
+    labelling: `signed`, or `named` for several classes.
+    weight: the column that says what the points weigh.
+    Returns: with the names of the columns, but of 0/1 columns.
+    Raises ValueError: no such column, or a missing, non-numeric or non-finite cell, with its row
+        and column.
     """
     if label not in table.columns:
         shown = ", ".join(table.columns[:12]) + (", ..." if len(table.columns) > 12 else "")

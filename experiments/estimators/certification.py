@@ -51,10 +51,7 @@ def judge(result: SolveResult, uncertified: str) -> None:
 
     Where all that is missing is that its point misses rows by a tolerance, "raise" warns.
 
-    Raises
-    ------
-    UncertifiedError
-        With "raise".
+    Raises UncertifiedError: with "raise".
     """
     certificate, gap = result.certificate, result.relative_gap
     if certificate.verdict is Verdict.CERTIFIED:

@@ -16,16 +16,10 @@ from tightmargin.formulations.data.arrays import Array, Index
 class DistinctPoints:
     """Which points a model reads.
 
-    Attributes
-    ----------
-    rows : array (m,)
-        Places of the points that the model reads.
-    weights : array (m,) or None
-        What they weigh.
-    group : array (n,)
-        Of each training point, the place in `rows` of its equal.
-    share : array (n,)
-        Its share of the weight there, from 0 to 1.
+    rows (m,): places of the points that the model reads.
+    weights (m,): what they weigh.
+    group (n,): of each training point, the place in `rows` of its equal.
+    share (n,): its share of the weight there, from 0 to 1.
     """
 
     rows: Index

@@ -45,17 +45,10 @@ class Sizes:
 class Fitted(Printed, Drawn):
     """A solved formulation as a classifier.
 
-    Attributes
-    ----------
-    result : SolveResult
-        With the record of what was done to the points, in `normalisation`.
-    training : callable() -> Prepared
-        Finds the training data; it is called only where the classifier is written in terms of it.
-
-    Raises
-    ------
-    ValueError
-        A result without a point or without a formulation that classifies.
+    result: with the record of what was done to the points, in `normalisation`.
+    training() -> Prepared: finds the training data; it is called only where the classifier is
+        written in terms of it.
+    Raises ValueError: a result without a point or without a formulation that classifies.
     """
 
     result: SolveResult
@@ -94,23 +87,12 @@ class Fitted(Printed, Drawn):
     def decision_values(self, X: ArrayLike) -> Array:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (m, d)
-            Before preprocessing; for a precomputed kernel, kernel values against the training
-            points. Columns of a data frame are paired with the training features by name where
-            both have names.
-
-        Returns
-        -------
-        array (m,) or (m, K)
-            <w, f(x)> + b, or with K classes <B_k, f(x)> + b_k for each of them.
-
-        Raises
-        ------
-        ValueError
-            Points with other features, or that preprocessing refuses; training data that is no
-            longer the same.
+        X (m, d): before preprocessing; for a precomputed kernel, kernel values against the training
+            points. Columns of a data frame are paired with the training features by name where both
+            have names.
+        Returns: <w, f(x)> + b, or with K classes <B_k, f(x)> + b_k for each of them.
+        Raises ValueError: points with other features, or that preprocessing refuses; training data
+            that is no longer the same.
         """
         record = self.result.normalisation
         X = paired_points(X, self.data, record)
@@ -152,10 +134,7 @@ class Fitted(Printed, Drawn):
     def probabilities(self, X: ArrayLike) -> Array:
         """Refused: one machine estimates no probability.
 
-        Raises
-        ------
-        ValueError
-            Always; it names what estimates them.
+        Raises ValueError: always; it names what estimates them.
         """
         raise ValueError(
             f"{self.result.formulation} estimates no probabilities: take class_probabilities, or "
@@ -206,16 +185,10 @@ class Estimator(Protocol):
 class FittedProbabilities(Printed):
     """An estimator of probabilities, applied after the preprocessing of its training points.
 
-    Attributes
-    ----------
-    machine : Estimator
-        Fitted on prepared points.
-    mapped : callable(X) -> array
-        New points as `machine` reads them.
-    classes : tuple of str
-        Names of the classes; empty for two classes -1 and +1.
-    data, record : mapping
-        What is kept of the training data, and of its preprocessing.
+    machine: fitted on prepared points.
+    mapped(X) -> array: new points as `machine` reads them.
+    classes: names of the classes; empty for two classes -1 and +1.
+    data, record: what is kept of the training data, and of its preprocessing.
     """
 
     machine: Estimator
@@ -316,10 +289,7 @@ def _takes_class_weight(method: str | Callable[..., Estimator]) -> bool:
 def reweighted(data: Raw, sample_weight: ArrayLike | None, class_weight: ClassWeight) -> Raw:
     """The points with weights, or the data itself where there are none.
 
-    Raises
-    ------
-    ValueError
-        Points that are weighted already get weights of their own; bad weights.
+    Raises ValueError: points that are weighted already get weights of their own; bad weights.
     """
     if sample_weight is None:
         if class_weight is None:
@@ -344,10 +314,7 @@ class Kept:
 def fitted(result: SolveResult, prepared: Prepared) -> Fitted:
     """Machine of a result on prepared data, with the record of what was done to the points.
 
-    Raises
-    ------
-    ValueError
-        The result holds no point.
+    Raises ValueError: the result holds no point.
     """
     about_data, record = about(prepared.raw), dict(prepared.record)
     machine = Fitted(replace(result, data=about_data, normalisation=record), Kept(prepared))

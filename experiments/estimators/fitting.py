@@ -44,10 +44,8 @@ NO_OPTIMUM = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDE
 def classifying(name: Any) -> Entry:
     """Entry of a formulation that yields a classifier.
 
-    Raises
-    ------
-    ValueError
-        No such formulation (with the nearest names), or one that yields no classifier.
+    Raises ValueError: no such formulation (with the nearest names), or one that yields no
+        classifier.
     """
     if not isinstance(name, str):
         raise ValueError(f"formulation must be the name of one, got {name!r}")
@@ -114,15 +112,9 @@ def as_data(
 ) -> Raw:
     """Points as an entry reads them: the second class is +1 where it reads two.
 
-    Parameters
-    ----------
-    class_weight : optional
-        Where the entry has no such hyperparameter.
-
-    Raises
-    ------
-    ValueError
-        One class, or more than two for an entry that reads two; weights that are none.
+    class_weight: where the entry has no such hyperparameter.
+    Raises ValueError: one class, or more than two for an entry that reads two; weights that are
+        none.
     """
     classes = np.unique(y)
     words: Any = {"sample_weight": sample_weight, "class_weight": class_weight}
@@ -168,20 +160,11 @@ def machine_of(
 ) -> tuple[Fitted, Prepared]:
     """Prepare, build, solve by the method asked for, and keep what was found.
 
-    Parameters
-    ----------
-    method : str
-        As solve() takes it.
-    limits
-        time_limit, threads and seed, as `solve` takes them.
-
-    Raises
-    ------
-    ValueError
-        Refused arguments; a problem that is infeasible, unbounded, or has w = 0 as its only
-        solution because of nu, with the reason.
-    RuntimeError
-        A solve that ended without any point.
+    method: as solve() takes it.
+    limits: time_limit, threads and seed, as `solve` takes them.
+    Raises ValueError: refused arguments; a problem that is infeasible, unbounded, or has w = 0 as
+        its only solution because of nu, with the reason.
+    Raises RuntimeError: a solve that ended without any point.
     """
     limit = checked_limits(**limits).time_limit
     refuse_method(method, entry.name, solver=solver != "auto")

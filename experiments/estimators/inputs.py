@@ -21,10 +21,7 @@ def plain(value: Any) -> Any:
 def refuse_strange(X: Any, y: Any = None) -> None:
     """Refuse masked cells and times, which numpy reads as the numbers behind them.
 
-    Raises
-    ------
-    ValueError
-        Naming the argument, and the first masked row.
+    Raises ValueError: naming the argument, and the first masked row.
     """
     kinds = [getattr(kind, "kind", "") for kind in _types(X)]
     if any(kind in TIMES for kind in kinds if kind):
@@ -48,10 +45,8 @@ def checked(validate: Callable[..., Any], X: Any, **words: Any) -> Any:
 def known_labels(y: ArrayLike) -> NDArray[Any]:
     """Labels of two or more classes, numbers as numbers also where their array holds objects.
 
-    Raises
-    ------
-    ValueError
-        A label that is None, which scikit-learn takes for a word; numbers that are no classes.
+    Raises ValueError: a label that is None, which scikit-learn takes for a word; numbers that are
+        no classes.
     """
     from sklearn.utils.multiclass import check_classification_targets
 

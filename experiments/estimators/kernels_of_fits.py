@@ -20,10 +20,7 @@ def expansion_points(
 ) -> tuple[Callable[[Index], Points], str, Callable[[Points], str]]:
     """Points of a subset with their kernel, the kernel in words, and what is to be remarked.
 
-    Raises
-    ------
-    ValueError
-        A kernel that is no inner product, or is not known to be one.
+    Raises ValueError: a kernel that is no inner product, or is not known to be one.
     """
     kind, name = estimator.kernel, type(estimator).__name__
     if callable(kind):

@@ -24,20 +24,13 @@ OPTIMAL = "optimal, proven to 0.0001 % of the objective"
 class ProblemStatement(Printed):
     """What is minimised, in words.
 
-    Attributes
-    ----------
-    problem : str
-        The objective as mathematics.
-    formulation : str
-        The entry of the catalogue that is this problem; empty where none is. That of a kernel is
-        the dual, which reads kernel values and whose optimum is minus this one.
-    hyperparameters : mapping
-        With which `tm.build(formulation, data, **hyperparameters)` builds it; without a
-        formulation, the numbers of `problem`.
-    kernel : str
-        The kernel and its numbers; empty for points as they are.
-    remark : str
-        What the problem leaves out, adds or assumes, if anything.
+    problem: the objective as mathematics.
+    formulation: the entry of the catalogue that is this problem; empty where none is. That of a
+        kernel is the dual, which reads kernel values and whose optimum is minus this one.
+    hyperparameters: with which `tm.build(formulation, data, **hyperparameters)` builds it; without
+        a formulation, the numbers of `problem`.
+    kernel: the kernel and its numbers; empty for points as they are.
+    remark: what the problem leaves out, adds or assumes, if anything.
     """
 
     problem: str
@@ -51,15 +44,9 @@ class ProblemStatement(Printed):
 class FittedPart(Printed):
     """One binary problem of an estimator.
 
-    Attributes
-    ----------
-    negative, positive : str
-        The classes of label -1 and of label +1.
-    statement : ProblemStatement
-    attained : FeasiblePoint or None
-        That the fitted machine costs at most so much.
-    below : LowerBound or None
-        That no machine costs less.
+    negative, positive: the classes of label -1 and of label +1.
+    attained: that the fitted machine costs at most so much.
+    below: that no machine costs less.
     """
 
     negative: str

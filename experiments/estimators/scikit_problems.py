@@ -38,17 +38,9 @@ LOSS = {HINGE: "max(0, 1 - y_i f(x_i))", SQUARED: "max(0, 1 - y_i f(x_i))^2"}
 class FittedProblem:
     """One binary problem with the machine that was fitted to it.
 
-    Attributes
-    ----------
-    negative, positive : str
-        Classes.
-    statement : ProblemStatement
-    problem : PricedProblem
-    b : float
-    w : array (d,) or None
-        The hyperplane; None where the machine is an expansion in kernel values.
-    beta : array (n,) or None
-        Its coefficients y_i a_i; of a hyperplane they are None where it came without any.
+    negative, positive: classes.
+    w (d,): the hyperplane; None where the machine is an expansion in kernel values.
+    beta (n,): its coefficients y_i a_i; of a hyperplane they are None where it came without any.
     """
 
     negative: str
@@ -84,10 +76,7 @@ def linear_problems(
 ) -> Iterator[tuple[int, Array, Array, float]]:
     """Positive class, labels, w and b of each binary problem.
 
-    Raises
-    ------
-    ValueError
-        Shapes that do not belong to the points or to the classes.
+    Raises ValueError: shapes that do not belong to the points or to the classes.
     """
     weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=float))
     K = len(data.classes)

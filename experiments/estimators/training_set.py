@@ -18,16 +18,11 @@ from tightmargin.formulations.data.feature_names import paired
 class TrainingSet:
     """Points, classes and weights of a fit.
 
-    Attributes
-    ----------
-    X : array or csr matrix (n, d)
-    labels : array (n,)
-        As given.
-    at : array (n,)
-        Place of each label in `classes`.
-    classes : array (K,)
-    weights : array (n,) or None
-        Of samples, at least 0.
+    X (n, d).
+    labels (n,): as given.
+    at (n,): place of each label in `classes`.
+    classes (K,).
+    weights (n,): of samples, at least 0.
     """
 
     X: Any
@@ -57,11 +52,8 @@ def training_set(
 ) -> TrainingSet:
     """The checked training set.
 
-    Raises
-    ------
-    ValueError
-        An estimator that is not fitted; points, labels or weights that are none, or that cannot be
-        those of the fit.
+    Raises ValueError: an estimator that is not fitted; points, labels or weights that are none, or
+        that cannot be those of the fit.
     """
     from sklearn.utils.validation import check_array, check_is_fitted
 

@@ -26,10 +26,7 @@ def order_violations(rows: Sequence[Bound], data: TrainingData | None = None) ->
     The value of the stronger row is the objective of one of its feasible points, which no valid
     bound on a weaker row can exceed.
 
-    Parameters
-    ----------
-    data : TrainingData, optional
-        What all rows read; without it rows that go by slack bounds are not compared.
+    data: what all rows read; without it rows that go by slack bounds are not compared.
     """
     stated = {id(row): _stated(row, data) for row in rows}
     return [
@@ -55,10 +52,8 @@ def is_weaker(
     conflicts and no products weaken it. Rank-one rows are neither weaker nor stronger than what is
     known of an optimum. Of the hulls of choices that with the norm inside is the stronger one.
 
-    Parameters
-    ----------
-    stated : callable(row) -> SlackBounds or None
-        The bounds that a strengthened row goes by; None when they are not known.
+    stated(row) -> SlackBounds or None: the bounds that a strengthened row goes by; None when they
+        are not known.
     """
     if any(row.result.certificate.level != "paper" for row in (weak, strong)):
         return False

@@ -21,16 +21,9 @@ Known = tuple[Hyperplane, SlackBounds]
 class GapEffort:
     """How much the expensive rungs may cost.
 
-    Attributes
-    ----------
-    tighten_time : float, optional
-        Seconds of bound tightening; what it proves by then is used. Without them it ends after
-        some work, about a minute, with the same bounds on any machine.
-
-    Raises
-    ------
-    ValueError
-        A time that is not positive.
+    tighten_time: seconds of bound tightening; what it proves by then is used. Without them it ends
+        after some work, about a minute, with the same bounds on any machine.
+    Raises ValueError: a time that is not positive.
     """
 
     tighten_time: float | None = None
@@ -55,11 +48,8 @@ class Problem:
 class Step:
     """A computation that rungs share; it runs once a study.
 
-    Attributes
-    ----------
-    run : callable(problem, *outcomes) -> anything
-        Reads the outcomes of the steps that come before it.
-    after : tuple of Step
+    run(problem, *outcomes) -> anything: reads the outcomes of the steps that come before it.
+    after, tuple of Step.
     """
 
     name: str
@@ -71,12 +61,9 @@ class Step:
 class Rung:
     """One formulation with hyperparameters of its own, and what a reader calls it.
 
-    Attributes
-    ----------
-    need : Step or None
-        Where incumbent and slack_bounds come from.
-    reason_to_skip : callable(data) -> str, or None
-        Why the rung is not solved for this data; an empty string when it is.
+    need: where incumbent and slack_bounds come from.
+    reason_to_skip(data) -> str, or None: why the rung is not solved for this data; an empty string
+        when it is.
     """
 
     formulation: str

@@ -28,21 +28,15 @@ Settings = dict[str, Any]
 class Family:
     """A family of problems that has a path.
 
-    Attributes
-    ----------
-    parameter : callable(name) -> str
-        The hyperparameter that is followed.
-    asked : callable(name, settings, method) -> settings
-        What the path is asked for; refuses what it cannot take.
-    solve : callable(data, asked, time_limit, progress) -> path
-    document : callable(name, path, prepared, method) -> dict
-        What --json prints.
-    draw : callable(path, file, title)
-    page : callable(path) -> something to print
-    judge : callable(name, path) -> exit code
-        Says on standard error why it is not 0.
-    words : tuple of str
-        Settings of the path itself, which no formulation has.
+    parameter(name) -> str: the hyperparameter that is followed.
+    asked(name, settings, method) -> settings: what the path is asked for; refuses what it cannot
+        take.
+    solve(data, asked, time_limit, progress) -> path.
+    document(name, path, prepared, method) -> dict: what --json prints.
+    draw(path, file, title).
+    page(path) -> something to print.
+    judge(name, path) -> exit code: says on standard error why it is not 0.
+    words: settings of the path itself, which no formulation has.
     """
 
     parameter: Callable[[str], str]

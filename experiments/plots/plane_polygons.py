@@ -20,15 +20,10 @@ ON_EDGE = 1e-6  # relative: a point that near to a row of P lies on its boundary
 class Piece:
     """The part of P that a cut is the first to remove.
 
-    Attributes
-    ----------
-    cut : Cut
-    polygon : array (m, 2)
-        Its corners in order; none where earlier cuts had removed it already.
-    on_boundary : tuple of array (2, 2)
-        The segments of it that lie on the boundary of P: what is removed of the faces of P.
-    corners : array (c, 2)
-        Corners of P in it.
+    polygon (m, 2): its corners in order; none where earlier cuts had removed it already.
+    on_boundary (2, 2): the segments of it that lie on the boundary of P: what is removed of the
+        faces of P.
+    corners (c, 2): corners of P in it.
     """
 
     cut: Cut
@@ -41,18 +36,11 @@ class Piece:
 class PlaneRun:
     """A run in the plane.
 
-    Attributes
-    ----------
-    corners : array (m, 2)
-        Of P, counterclockwise.
-    pieces : tuple of Piece
-        One for each cut, in their order.
-    left : array (r, 2)
-        Corners of what all cuts leave of P; empty after a proof.
-    best : array (2,)
-        The longest weight found, on the boundary of P.
-    gamma : float
-        Norm up to which the last cuts may remove weights.
+    corners (m, 2): of P, counterclockwise.
+    pieces: one for each cut, in their order.
+    left (r, 2): corners of what all cuts leave of P; empty after a proof.
+    best (2,): the longest weight found, on the boundary of P.
+    gamma: norm up to which the last cuts may remove weights.
     """
 
     corners: Array
@@ -65,10 +53,8 @@ class PlaneRun:
 def plane_run(result: CuttingPlaneResult) -> PlaneRun:
     """Take a run apart.
 
-    Raises
-    ------
-    ValueError
-        Not two dimensions, an optimum of 0 (P is then unbounded), or cuts over (b, rho, xi).
+    Raises ValueError: not two dimensions, an optimum of 0 (P is then unbounded), or cuts over (b,
+        rho, xi).
     """
     hulls = result.problem.hulls
     if hulls.k != 2:

@@ -39,20 +39,13 @@ CLOSELY = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 class SgdStudy:
     """Runs with several seeds, and the optimum they are measured against.
 
-    Attributes
-    ----------
-    optimum : SolveResult
-        Certified, of soft_margin_svc (of kernel_soft_margin_svc on a kernel matrix) without an
+    optimum: certified, of soft_margin_svc (of kernel_soft_margin_svc on a kernel matrix) without an
         intercept. Objectives are measured from its proven bound, so that no gap is too small.
-    runs : tuple of Sgd
-    steps : array (k,)
-        Of the traces.
-    gaps : array (runs, k)
-        Objective of the averaged iterate minus the proven bound.
-    proven_gaps : array (runs, k)
-        The same minus each run's own bound, which is all that a run knows.
-    rates : array (k,)
-        What theory promises for the mean of the gaps.
+    runs, tuple of Sgd.
+    steps (k,): of the traces.
+    gaps (runs, k): objective of the averaged iterate minus the proven bound.
+    proven_gaps (runs, k): the same minus each run's own bound, which is all that a run knows.
+    rates (k,): what theory promises for the mean of the gaps.
     """
 
     optimum: SolveResult
@@ -68,10 +61,7 @@ def sgd_study(
 ) -> SgdStudy:
     """Run stochastic gradient descent with each seed.
 
-    Raises
-    ------
-    ValueError
-        Bad ridge, steps or seeds, or an optimum that is not proven.
+    Raises ValueError: bad ridge, steps or seeds, or an optimum that is not proven.
     """
     if not len(seeds):
         raise ValueError("seeds must hold at least one seed")
@@ -133,13 +123,9 @@ def sgd_figure(study: SgdStudy, title: str = "") -> Figure:
 def draw_sgd(axes: Any, steps: Array, gaps: Array, proven_gaps: Array, rates: Array) -> None:
     """Draw the gap of every run and their mean, the rate, and what the runs prove themselves.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        Drawn upon, both axes logarithmic.
-    steps, rates : array (k,)
-    gaps, proven_gaps : array (runs, k)
-        To the proven optimum; to each run's own bound.
+    axes: drawn upon, both axes logarithmic.
+    steps, rates (k,).
+    gaps, proven_gaps (runs, k): to the proven optimum; to each run's own bound.
     """
     for k, gap in enumerate(gaps):
         axes.plot(steps, gap, color=SKY, lw=0.8, label=f"{len(gaps)} runs" if k == 0 else None)

@@ -18,10 +18,7 @@ from tightmargin.solvers.result import SolveResult
 def reload(result: SolveResult, spec: str | None, label: str | None, positive: str | None) -> Raw:
     """Training data of a saved result, from where it was or from where the user says.
 
-    Raises
-    ------
-    ValueError
-        Neither says where.
+    Raises ValueError: neither says where.
     """
     said = spec or result.data.get("spec")
     if not said:
@@ -88,10 +85,7 @@ def training_data(
 ) -> Prepared:
     """Training data of a saved result, prepared as recorded.
 
-    Raises
-    ------
-    ValueError
-        It is not the data the result was saved for.
+    Raises ValueError: it is not the data the result was saved for.
     """
     raw = reload(result, spec, label, positive)
     refuse_other_data(result, raw)

@@ -93,18 +93,10 @@ def verification(
 ) -> Verification:
     """Prove a saved result again.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        The training data, preprocessed as recorded in the result.
-    absolute_gap : float
-        What the caller allows the two ends to be apart, whatever the file says.
-
-    Raises
-    ------
-    ValueError
-        Other data, no formulation of the catalogue, an edited model, a result with neither a point
-        nor a proof, or arrays that do not fit the model.
+    prepared: the training data, preprocessed as recorded in the result.
+    absolute_gap: what the caller allows the two ends to be apart, whatever the file says.
+    Raises ValueError: other data, no formulation of the catalogue, an edited model, a result with
+        neither a point nor a proof, or arrays that do not fit the model.
     """
     case = rebuilt_case(result, prepared, absolute_gap)
     proven_empty = _proven_empty(result)

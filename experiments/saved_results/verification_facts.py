@@ -30,12 +30,8 @@ _SOLVED = {
 def contradicted_fact(saved: Mapping[str, Any], again: Mapping[str, Any]) -> str:
     """The first saved fact that is another one when computed again, in words; empty if none is.
 
-    Parameters
-    ----------
-    saved : mapping
-        Facts of the file.
-    again : mapping
-        Facts computed from the point and the data.
+    saved: facts of the file.
+    again: facts computed from the point and the data.
     """
     for name, value in plain(dict(again)).items():
         if name in saved and not same_fact(saved[name], value):
@@ -78,10 +74,7 @@ def unchecked_parts(
 def contradicted_variable(result: SolveResult, again: Mapping[str, Any]) -> str:
     """The first saved variable that is not what the others make it, in words; empty if none is.
 
-    Parameters
-    ----------
-    again : mapping
-        Variables computed from the hyperplane, or from whatever names it.
+    again: variables computed from the hyperplane, or from whatever names it.
     """
     # What cancels to nothing keeps a last bit of what it is made of, on another processor another:
     # of other variables, or of the 1 that margins are measured from.

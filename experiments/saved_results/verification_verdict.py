@@ -62,26 +62,18 @@ def told_of(row: Repeated) -> str:
 class Verification(Framed):
     """A saved result beside its recomputation.
 
-    Attributes
-    ----------
-    numbers : tuple of Repeated
-        Empty for a result without a point.
-    verdict : Verdict
-        What our own computation makes of the file.
-    bound_method : str
-        How the bound, or that there is no optimum, was proven again; empty when it was not.
-    claims : tuple of str
-        What stays the word of the solver, or of whoever saved the file.
-    reason : str
-        Why the file is not confirmed; empty when it is.
-    status : Status
-        That of the file.
-    unchecked : tuple of str
-        Words of the file that nothing here computes again.
-    absolute_gap : float
-        The caller's allowance where the verdict rests on it; 0 where the gap is closed without.
-    problem : str
-        What was proven again is of this: the file's formulation, hyperparameters and preparation.
+    numbers: empty for a result without a point.
+    verdict: what our own computation makes of the file.
+    bound_method: how the bound, or that there is no optimum, was proven again; empty when it was
+        not.
+    claims: what stays the word of the solver, or of whoever saved the file.
+    reason: why the file is not confirmed; empty when it is.
+    status: that of the file.
+    unchecked: words of the file that nothing here computes again.
+    absolute_gap: the caller's allowance where the verdict rests on it; 0 where the gap is closed
+        without.
+    problem: what was proven again is of this: the file's formulation, hyperparameters and
+        preparation.
     """
 
     numbers: tuple[Repeated, ...]
@@ -141,14 +133,9 @@ def compared(
 ) -> Verification:
     """The file beside what is computed again, and what our own computation makes of it.
 
-    Parameters
-    ----------
-    checked : PaperCheck
-        Of the saved point.
-    proof : LowerBound or None
-        The best lower bound that was proven here.
-    why : str
-        Why that may be less than the saved one.
+    checked: of the saved point.
+    proof: the best lower bound that was proven here.
+    why: why that may be less than the saved one.
     """
     saved, stated = result.certificate, result.objective
     assert stated is not None

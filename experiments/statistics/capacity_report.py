@@ -22,15 +22,9 @@ PAPER_RATIOS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 class RsvmReport:
     """A path with the parameters of the other machines, and the bounds on its risk.
 
-    Attributes
-    ----------
-    path : RsvmPath
-    maps : tuple of Equivalence
-        One for each row.
-    risks : RiskTable
-        One row for each row.
-    form : str
-        Of the VC bound on the error rate that is shown.
+    maps: one for each row.
+    risks: one row for each row.
+    form: of the VC bound on the error rate that is shown.
     """
 
     path: RsvmPath
@@ -51,14 +45,9 @@ class RsvmReport:
 def rsvm_report(path: RsvmPath, eta: float, form: str) -> RsvmReport:
     """What the rows of a path stand for.
 
-    Parameters
-    ----------
-    path : RsvmPath
-        With a row at least.
-    eta : float
-        Each VC bound fails with this probability at most.
-    form : str
-        See `tightmargin.experiments.statistics.vc_bound`.
+    path: with a row at least.
+    eta: each VC bound fails with this probability at most.
+    form: see `tightmargin.experiments.statistics.vc_bound`.
     """
     maps = tuple(equivalence(path.data, row.norm_bound, row.point.alpha) for row in path.rows)
     return RsvmReport(path, maps, risk_table(path.data, path.rows, eta=eta), form)
@@ -67,15 +56,8 @@ def rsvm_report(path: RsvmPath, eta: float, form: str) -> RsvmReport:
 def default_norm_bounds(data: TrainingData | GramData, limit: NormLimit) -> Sequence[float]:
     """The paper's H^2 / n as far as H matters; where none of them does, these shares of H_lim^2.
 
-    Parameters
-    ----------
-    limit : NormLimit
-        Of the data.
-
-    Raises
-    ------
-    ValueError
-        The limit was not found in time, or is 0.
+    limit: of the data.
+    Raises ValueError: the limit was not found in time, or is 0.
     """
     top = limit.value**2
     if not top > 0:

@@ -40,18 +40,12 @@ RISKS = (ERROR_RATE, MEAN_HINGE)
 class RiskRow(Printed):
     """The terms of the bound at one norm bound.
 
-    Attributes
-    ----------
-    norm_bound : float
-        H.
-    error_rate : float
-        Share of training points on the wrong side or on the hyperplane: the risk of the theory.
-    mean_hinge : float
-        E / n, which the rigorous SVM minimises: at least the error rate.
-    h : float
-        Estimate of the VC dimension.
-    bounds : mapping (risk, form) -> VcBound
-        For both risks in RISKS and all forms of `vc_bound`.
+    norm_bound: H.
+    error_rate: share of training points on the wrong side or on the hyperplane: the risk of the
+        theory.
+    mean_hinge: E / n, which the rigorous SVM minimises: at least the error rate.
+    h: estimate of the VC dimension.
+    bounds (risk, form): for both risks in RISKS and all forms of `vc_bound`.
     """
 
     norm_bound: float
@@ -65,13 +59,9 @@ class RiskRow(Printed):
 class RiskTable(Framed):
     """Rows in the order given, and which of them minimises what.
 
-    Attributes
-    ----------
-    rows : tuple of RiskRow
-    n : int
-        Number of training points.
-    eta : float
-        Each bound fails with this probability at most; of the least of k bounds k eta is said.
+    rows, tuple of RiskRow.
+    n: number of training points.
+    eta: each bound fails with this probability at most; of the least of k bounds k eta is said.
     """
 
     rows: tuple[RiskRow, ...]

@@ -30,11 +30,8 @@ COMPUTING = (
 def code_digest(work: Callable[..., Any]) -> str:
     """Digest of all that a stored result is known by besides its study, its task and its data.
 
-    Raises
-    ------
-    ValueError
-        The function stands in no file, or has taken something with it that has no digest; a file
-        was edited after this process had loaded it.
+    Raises ValueError: the function stands in no file, or has taken something with it that has no
+        digest; a file was edited after this process had loaded it.
     """
     if not isinstance(work, FunctionType):
         return sources_digest(work)
@@ -60,10 +57,7 @@ def sources_digest(work: Callable[..., Any]) -> str:
 
     A function of a script, or one inside another, is sent as it is; of others the file counts.
 
-    Raises
-    ------
-    ValueError
-        A file was edited after this process had loaded it.
+    Raises ValueError: a file was edited after this process had loaded it.
     """
     refuse_edited(work)
     sent = work.__module__ == "__main__" or _is_inside(work)
@@ -76,10 +70,7 @@ def sources_digest(work: Callable[..., Any]) -> str:
 def refuse_edited(work: Callable[..., Any]) -> None:
     """Refuse to run a function that is loaded as its files no longer say.
 
-    Raises
-    ------
-    ValueError
-        Naming the files that were edited after this process had loaded them.
+    Raises ValueError: naming the files that were edited after this process had loaded them.
     """
     now = _package_files()
     edited = [path for path in now.keys() | _LOADED.keys() if now.get(path) != _LOADED.get(path)]

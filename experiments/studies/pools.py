@@ -30,12 +30,8 @@ Pool = Callable[[Sequence[Step]], Outcomes]  # a step that may have ended a proc
 def opened_pool(jobs: int, scheduler: str | None) -> Iterator[Pool]:
     """Make a pool of this process, of several on this machine, or of a scheduler's workers.
 
-    Raises
-    ------
-    ValueError
-        dask.distributed is not installed; a worker has several threads.
-    ConnectionError
-        No scheduler or no worker answers.
+    Raises ValueError: dask.distributed is not installed; a worker has several threads.
+    Raises ConnectionError: no scheduler or no worker answers.
     """
     if scheduler:
         with connected_client(scheduler) as client:
@@ -186,10 +182,7 @@ def _dask_backend(client: Any) -> Any:
 def refuse_pool(backend: str, jobs: int, scheduler: str | None) -> None:
     """Refuse words that do not fit each other, before anything starts.
 
-    Raises
-    ------
-    ValueError
-        Naming the option.
+    Raises ValueError: naming the option.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend {backend!r} is not known: choose {' or '.join(BACKENDS)}")

@@ -39,16 +39,10 @@ CREATE TABLE results (
 class Key:
     """What a result belongs to.
 
-    Attributes
-    ----------
-    study, work : str
-        Name of the study, and of the function with its module.
-    task : str
-        The task as JSON.
-    code : str
-        Digest of all code that the result depends on.
-    data : str
-        Digest of the files that were read.
+    study, work: name of the study, and of the function with its module.
+    task: the task as JSON.
+    code: digest of all code that the result depends on.
+    data: digest of the files that were read.
     """
 
     study: str
@@ -67,12 +61,9 @@ class Key:
 class Found:
     """What a store has for a list of keys.
 
-    Attributes
-    ----------
-    values : dict
-        By position in the list, the JSON texts that were made by this code from these data.
-    other_code, other_data : int
-        How many further tasks were finished by other code, or by this code from other data.
+    values: by position in the list, the JSON texts that were made by this code from these data.
+    other_code, other_data: how many further tasks were finished by other code, or by this code from
+        other data.
     """
 
     values: dict[int, str]
@@ -90,10 +81,7 @@ class ResultStore:
     def find(self, keys: Sequence[Key]) -> Found:
         """What is finished already.
 
-        Raises
-        ------
-        ValueError
-            A row is not as it was written.
+        Raises ValueError: a row is not as it was written.
         """
         values: dict[int, str] = {}
         other_code = other_data = 0
@@ -111,10 +99,7 @@ class ResultStore:
     def put(self, key: Key, value: str, seconds: float) -> None:
         """Keep a result, a JSON text, at once.
 
-        Raises
-        ------
-        OSError
-            The file cannot be written, for example because the disk is full.
+        Raises OSError: the file cannot be written, for example because the disk is full.
         """
         seal = digest(key.identity, key.code, key.data, value)
         row = (
@@ -148,12 +133,8 @@ class ResultStore:
 def opened(path: Path) -> Iterator[ResultStore]:
     """Open a store, made if it is not there, and hold it until the end of the block.
 
-    Raises
-    ------
-    ValueError
-        Naming the file: it is none of ours, it is damaged, or another run holds it.
-    OSError
-        It cannot be written.
+    Raises ValueError: naming the file: it is none of ours, it is damaged, or another run holds it.
+    Raises OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _named(path):

@@ -20,11 +20,7 @@ NAMED = 5  # failures that one message names
 class Failure(Printed):
     """A task that raised an error, or ended its process.
 
-    Attributes
-    ----------
-    name : str
-        The function and the task.
-    message, trace : str
+    name: the function and the task.
     """
 
     name: str

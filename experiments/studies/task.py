@@ -31,19 +31,11 @@ THREADS = (
 class TaskOutcome:
     """What came of a task.
 
-    Attributes
-    ----------
-    index : int
-        Its place among the tasks.
-    text : str or None
-        Its value as JSON; None where there is none.
-    seconds : float
-    error, trace : str
-        The error that it raised, and where; empty else.
-    pressed : bool
-        Ctrl-C came while it ran, so that the value may be half of one.
-    lost : bool
-        A process died, and this may be the task that it ran.
+    index: its place among the tasks.
+    text: its value as JSON; None where there is none.
+    error, trace: the error that it raised, and where; empty else.
+    pressed: Ctrl-C came while it ran, so that the value may be half of one.
+    lost: a process died, and this may be the task that it ran.
     """
 
     index: int
@@ -59,13 +51,7 @@ class TaskOutcome:
 class Step:
     """A call of a function on a task, as it is sent to a process.
 
-    Attributes
-    ----------
-    work : callable
-    task : tuple
-    index : int
-    sources : str
-        Digest that a process must have which runs it; empty for the process that asks.
+    sources: digest that a process must have which runs it; empty for the process that asks.
     """
 
     work: Callable[..., Any]
@@ -162,10 +148,8 @@ def _heard(reader: socket.socket) -> bool:
 def encoded(value: Any) -> str:
     """JSON text of a plain value, with NaN and Infinity for what JSON has no word for.
 
-    Raises
-    ------
-    TypeError
-        It is not made of dict, list, str, int, float, bool and None only, naming the place.
+    Raises TypeError: it is not made of dict, list, str, int, float, bool and None only, naming the
+        place.
     """
     _refuse_unless_plain(value, "the result")
     return json.dumps(value)
@@ -193,10 +177,7 @@ def _refuse_unless_plain(value: Any, place: str) -> None:
 def task_text(task: tuple[Any, ...]) -> str:
     """JSON text of a task.
 
-    Raises
-    ------
-    TypeError
-        It is no tuple of words and numbers.
+    Raises TypeError: it is no tuple of words and numbers.
     """
     if not isinstance(task, tuple) or not all(map(_is_word, task)):
         raise TypeError(

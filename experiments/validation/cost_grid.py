@@ -50,21 +50,12 @@ BOUND = "weak duality at repaired multipliers of an interior point method for ma
 class HingeMachine(Proven):
     """The hinge machine at one cost, or what was found of it.
 
-    Attributes
-    ----------
-    C : float
-    w, b : array (d,), float
-        b is 0 without an intercept.
-    objective : float
-        F_C(w, b), recomputed from the data.
-    attained, below
-        Proofs of F_C(w, b) and of the bound, at least 0, which F_C is never below.
-    radius : float
-        Length of the longest point.
-    facts : mapping
-        Counts of points, as of the entry c_svc.
-    seconds : float
-        Its share of what its block took.
+    w, b (d,): b is 0 without an intercept.
+    objective: F_C(w, b), recomputed from the data.
+    attained, below: proofs of F_C(w, b) and of the bound, at least 0, which F_C is never below.
+    radius: length of the longest point.
+    facts: counts of points, as of the entry c_svc.
+    seconds: its share of what its block took.
     """
 
     C: float
@@ -131,19 +122,9 @@ def hinge_block(
 ) -> list[HingeMachine]:
     """The machines at these costs, solved together.
 
-    Parameters
-    ----------
-    data : TrainingData
-    costs : array (B,)
-        C > 0, as many as `block_size` allows.
-    intercept : "free", "penalised" or "none"
-    time_limit : float, optional
-        Seconds for each machine; the block has them together, and is left as it is then.
-
-    Returns
-    -------
-    list of HingeMachine
-        In the order of costs. Whether one is the machine, its `proven` says.
+    costs (B,): C > 0, as many as `block_size` allows.
+    time_limit: seconds for each machine; the block has them together, and is left as it is then.
+    Returns: in the order of costs. Whether one is the machine, its `proven` says.
     """
     start = time.perf_counter()
     rows = data.y[:, None] * augmented(data, intercept)

@@ -34,14 +34,9 @@ def gaussian_error(w: Array, b: float, *, centroid: Array, sigma: float) -> floa
     The classes of section 5.1.1 of Cepeda et al. (2024) without outliers. With w = 0 it is 1/2, the
     share of the class that b is against, and 1 if b = 0 as well, as `mistakes` counts.
 
-    Parameters
-    ----------
-    w, b : array (d,), float
-        The hyperplane.
-    centroid : array (d,)
-        Mean of the positive class; the negative one has its opposite.
-    sigma : float
-        Standard deviation within a class, positive.
+    w, b (d,): the hyperplane.
+    centroid (d,): mean of the positive class; the negative one has its opposite.
+    sigma: standard deviation within a class, positive.
     """
     reach = sigma * float(np.linalg.norm(w))
     along = float(w @ centroid)
@@ -54,12 +49,9 @@ def gaussian_error(w: Array, b: float, *, centroid: Array, sigma: float) -> floa
 class Samples:
     """Points to train on, to choose the hyperparameter with, and to judge the choice by.
 
-    Attributes
-    ----------
-    train, validation, test : TrainingData
-        Independent samples; the test points have no outliers.
-    exact : callable(w, b) -> float, or None
-        The error rate on what the test points are drawn from, where it has a closed form.
+    train, validation, test: independent samples; the test points have no outliers.
+    exact(w, b) -> float, or None: the error rate on what the test points are drawn from, where it
+        has a closed form.
     """
 
     train: TrainingData
@@ -74,17 +66,9 @@ def synthetic_samples(spec: str, *, test_points: int = TEST_POINTS) -> Samples:
     Training and validation points are drawn alike, outliers or flipped labels included, n of each;
     the test points are clean.
 
-    Parameters
-    ----------
-    spec : str
-        synthetic:KIND,... without sample=, see tightmargin.experiments.data.specs.
-    test_points : int
-        How many; the paper takes 100000.
-
-    Raises
-    ------
-    ValueError
-        Beginning with the spec, for any that is no synthetic one or names a sample.
+    spec: synthetic:KIND,... without sample=, see tightmargin.experiments.data.specs.
+    test_points: how many; the paper takes 100000.
+    Raises ValueError: beginning with the spec, for any that is no synthetic one or names a sample.
     """
     head, *written = [part.strip() for part in spec.split(",")]
     scheme, _, kind = head.partition(":")

@@ -34,14 +34,10 @@ METHODS = tuple(SYMBOLS)
 class Fit:
     """One trained hyperplane with its proof.
 
-    Attributes
-    ----------
-    hyperparameter : float
-        beta or kappa.
-    w, b : array (d,) or None, float
-        The hyperplane; w is None when the solve left no point.
-    objective, bound : float or None
-        Value of the training problem, c_svc or conic_sdp_budget, and the proven lower bound on it.
+    hyperparameter: beta or kappa.
+    w, b (d,): the hyperplane; w is None when the solve left no point.
+    objective, bound: value of the training problem, c_svc or conic_sdp_budget, and the proven lower
+        bound on it.
     """
 
     hyperparameter: float
@@ -78,10 +74,7 @@ def hinge_grid(count: int = GRID) -> Array:
 
     Section 5.1.2 of the paper: penalty = beta / (1 - beta).
 
-    Raises
-    ------
-    ValueError
-        count is no whole number of at least 1.
+    Raises ValueError: count is no whole number of at least 1.
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise ValueError(f"count must be a whole number of at least 1, got {count!r}")
@@ -91,10 +84,7 @@ def hinge_grid(count: int = GRID) -> Array:
 def papers_grid(method: str, count: int = GRID) -> Array:
     """So many values of beta (section 5.1.2) or of kappa (Appendix C), rising, (count,).
 
-    Raises
-    ------
-    ValueError
-        Unknown method, or count is no whole number of at least 1.
+    Raises ValueError: unknown method, or count is no whole number of at least 1.
     """
     one_of("method", method, METHODS)
     return hinge_grid(count) if method == "hinge" else budget_grid(count)
@@ -103,10 +93,7 @@ def papers_grid(method: str, count: int = GRID) -> Array:
 def checked_grid(method: str, grid: Sequence[float] | Array) -> Array:
     """The grid as a rising array of distinct values that belong to the method.
 
-    Raises
-    ------
-    ValueError
-        Unknown method, or naming the value.
+    Raises ValueError: unknown method, or naming the value.
     """
     symbol = SYMBOLS[one_of("method", method, METHODS)]
     values = np.asarray(grid, dtype=np.float64)
@@ -131,36 +118,19 @@ def fits(
 ) -> tuple[Fit, ...]:
     """Train one estimator at every value of the grid, each fit with its certificate.
 
-    Parameters
-    ----------
-    method : str
-        hinge: min ||w||^2 + b^2 + beta / (1 - beta) sum_i (1 - u_i)_+ (the paper's (2) and section
-        5.1.2), solved as c_svc, which minimises half of it: C = beta / (2 (1 - beta)).
+    method: hinge: min ||w||^2 + b^2 + beta / (1 - beta) sum_i (1 - u_i)_+ (the paper's (2) and
+        section 5.1.2), solved as c_svc, which minimises half of it: C = beta / (2 (1 - beta)).
         conic: the SDP with the row sum_i z_i <= kappa n (Appendix C), by conic_path.
-    grid : sequence of float
-        beta in (0, 1), or kappa in (0, 1].
-    intercept : str
-        The paper's is penalised. The conic method takes that or none.
-    solver : str
-        For every hinge fit, and for conic fits that need an interior-point solver. By auto the
+    grid: beta in (0, 1), or kappa in (0, 1].
+    intercept: the paper's is penalised. The conic method takes that or none.
+    solver: for every hinge fit, and for conic fits that need an interior-point solver. By auto the
         hinge fits are found many at once by `tightmargin.experiments.validation.cost_grid`, and
         only those that are not close then, or are too large, by a solver of the model.
-    time_limit : float, optional
-        Seconds for each fit; fits that are found at once have theirs together.
-    progress : callable(str), optional
-        Told what is being done; by default a terminal shows it.
-
-    Returns
-    -------
-    tuple of Fit
-        By rising hyperparameter.
-
-    Raises
-    ------
-    ValueError
-        Unknown method, or a value or an intercept that does not belong to it.
-    KeyboardInterrupt
-        Ctrl-C; half a grid has no choice.
+    time_limit: seconds for each fit; fits that are found at once have theirs together.
+    progress(str): told what is being done; by default a terminal shows it.
+    Returns: by rising hyperparameter.
+    Raises ValueError: unknown method, or a value or an intercept that does not belong to it.
+    Raises KeyboardInterrupt: Ctrl-C; half a grid has no choice.
     """
     values = checked_grid(method, grid).tolist()
     if method == "hinge":

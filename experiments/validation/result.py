@@ -18,15 +18,8 @@ def choose(counts: Sequence[int | None], tie: str) -> int:
     middle of their list, and of two in the middle the lesser. Equally good values need not be
     neighbours in the grid.
 
-    Parameters
-    ----------
-    counts : sequence of int or None
-        Mistakes for each value of a rising grid; None takes no part.
-
-    Raises
-    ------
-    ValueError
-        An unknown rule, or nothing takes part.
+    counts: mistakes for each value of a rising grid; None takes no part.
+    Raises ValueError: an unknown rule, or nothing takes part.
     """
     one_of("tie", tie, TIES)
     present = [count for count in counts if count is not None]
@@ -40,13 +33,9 @@ def choose(counts: Sequence[int | None], tie: str) -> int:
 class GridRow:
     """One value of the hyperparameter.
 
-    Attributes
-    ----------
-    fits : tuple of Fit
-        One, or one for every fold.
-    mistakes : int or None
-        Misclassified validation points, of all folds together; None, and no part in the choice,
-        when a fit is not certified (unless that was asked for) or left no hyperplane.
+    fits: one, or one for every fold.
+    mistakes: misclassified validation points, of all folds together; None, and no part in the
+        choice, when a fit is not certified (unless that was asked for) or left no hyperplane.
     """
 
     hyperparameter: float
@@ -63,14 +52,9 @@ class GridRow:
 class SelectedModel:
     """What a tie rule chooses, and how good it is.
 
-    Attributes
-    ----------
-    fit : Fit
-        Trained on the training points; with folds, on all points.
-    test_mistakes : int or None
-        Misclassified test points, where there are any.
-    exact_error : float or None
-        Probability of a mistake in closed form, where there is one.
+    fit: trained on the training points; with folds, on all points.
+    test_mistakes: misclassified test points, where there are any.
+    exact_error: probability of a mistake in closed form, where there is one.
     """
 
     row: GridRow
@@ -83,20 +67,12 @@ class SelectedModel:
 class CrossValidation:
     """A grid of fits and what is chosen from it.
 
-    Attributes
-    ----------
-    method : str
-        hinge or conic.
-    rows : tuple of GridRow
-        By rising hyperparameter; none is left out.
-    choices : mapping
-        By tie rule, every one of `TIES`.
-    tie : str
-        The rule that was asked for.
-    validation_points, test_points : int
-        How many; test_points is 0 without a test sample.
-    folds : int
-        1 for a training and a validation sample.
+    method: hinge or conic.
+    rows: by rising hyperparameter; none is left out.
+    choices: by tie rule, every one of `TIES`.
+    tie: the rule that was asked for.
+    validation_points, test_points: how many; test_points is 0 without a test sample.
+    folds: 1 for a training and a validation sample.
     """
 
     method: str

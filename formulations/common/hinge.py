@@ -18,10 +18,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 def point_weights(data: TrainingData | GramData, class_weight: ClassWeight) -> Array:
     """Weight of each point (n,): its own times that of its class.
 
-    Parameters
-    ----------
-    class_weight : mapping, pair, "balanced" or None
-        By label; of label -1, then of label +1; or total / (2 mass of the class).
+    class_weight: by label; of label -1, then of label +1; or total / (2 mass of the class).
     """
     order = "two numbers, of label -1 and of label +1"
     factors = class_factors(class_weight, data.classes, np.array(data.masses), order)

@@ -37,14 +37,9 @@ def hinge_intercept_interval(scores: Array, y: Array, costs: Array) -> tuple[flo
     from minus the cost of the positive class. The ends are equal where a breakpoint jumps over
     slope 0; a multiplier strictly inside its box makes them equal to rounding.
 
-    Parameters
-    ----------
-    scores : array (n,)
-        <w, x_i>.
-    y : array (n,)
-        Labels, both present.
-    costs : array (n,)
-        Positive.
+    scores (n,): <w, x_i>.
+    y (n,): labels, both present.
+    costs (n,): positive.
     """
     return flat_piece(y - scores, costs, float(costs[y > 0].sum()))
 

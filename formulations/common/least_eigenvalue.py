@@ -30,17 +30,9 @@ def growth(terms: int) -> float:
 def least_eigenvalue(matrix: Array, error: float) -> float | None:
     """A number that no eigenvalue of any matrix near `matrix` lies below, if it is positive.
 
-    Parameters
-    ----------
-    matrix : array (k, k)
-        Symmetric.
-    error : float
-        The true matrix differs from it by at most so much in the spectral norm.
-
-    Returns
-    -------
-    float or None
-        About half the least eigenvalue; None where nothing above 0 is proven.
+    matrix (k, k): symmetric.
+    error: the true matrix differs from it by at most so much in the spectral norm.
+    Returns: about half the least eigenvalue; None where nothing above 0 is proven.
     """
     if not (np.isfinite(matrix).all() and np.isfinite(error) and error >= 0):
         return None

@@ -18,15 +18,8 @@ def budget_grid(count: int = 100) -> Array:
     The paper takes [0, 0.5]. Here 0 is left out: it is the hard-margin problem, infeasible where
     the classes overlap, and the optimum grows like 1 / budget on the way there.
 
-    Returns
-    -------
-    array (count,)
-        0.5 k / count for k = 1, ..., count.
-
-    Raises
-    ------
-    ValueError
-        count is no whole number of at least 1.
+    Returns: 0.5 k / count for k = 1, ..., count.
+    Raises ValueError: count is no whole number of at least 1.
     """
     if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
         raise ValueError(f"count must be a whole number of at least 1, got {count!r}")
@@ -36,10 +29,7 @@ def budget_grid(count: int = 100) -> Array:
 def budget_share(budget: float) -> float:
     """Return a budget in (0, 1] as a float.
 
-    Raises
-    ------
-    ValueError
-        Anything else; for 0 with the name of the problem that it is.
+    Raises ValueError: anything else; for 0 with the name of the problem that it is.
     """
     if not isinstance(budget, str | bytes | bool) and np.isscalar(budget) and budget == 0:
         raise ValueError(

@@ -325,19 +325,12 @@ def strengthened_points(
 class _Raised:
     """A hyperplane with its W, and what the rows of a model say of them, in rational numbers.
 
-    Attributes
-    ----------
-    weight : list of k numbers
-        w~ = (w, b).
-    W : list of k (k + 1) / 2 numbers
-        The lower triangle.
-    norm : number
-        <D, W>.
-    v, T, z : lists of n numbers
-        v_i, T_i with the coefficients x~_i x~_i' as they are rounded, and 1 where v_i > 0 or where
-        the bounds say so.
-    raised : bool
-        Whether W is not w~ w~' itself.
+    weight: w~ = (w, b).
+    W: the lower triangle.
+    norm: <D, W>.
+    v, T, z: v_i, T_i with the coefficients x~_i x~_i' as they are rounded, and 1 where v_i > 0 or
+        where the bounds say so.
+    raised: whether W is not w~ w~' itself.
     """
 
     weight: Numbers

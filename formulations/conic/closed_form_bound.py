@@ -50,13 +50,9 @@ PATIENCE = 3
 class StrengtheningBound:
     """A feasible point of the dual and its value.
 
-    Attributes
-    ----------
-    value : float
-        The lower bound, rounding taken off.
-    gamma, alpha : array (n,)
-    beta : float
-        Price of the intercept coordinate: 1 when penalised, free to choose when not.
+    value: the lower bound, rounding taken off.
+    gamma, alpha (n,).
+    beta: price of the intercept coordinate: 1 when penalised, free to choose when not.
     """
 
     value: float
@@ -87,19 +83,12 @@ def strengthening_bound(
 ) -> StrengtheningBound | None:
     """Best value over multiples below 1 of (gamma, alpha); None where nothing is proven.
 
-    Parameters
-    ----------
-    points : array (n, k)
-        Points with their constant entry (last).
-    y : array (n,)
-        1 and -1.
-    gamma, alpha : array (n,)
-        alpha is cut off at sqrt(penalty gamma). Numbers below 0, infinite ones and arrays of
-        other shapes prove nothing.
-    penalty : float or array (n,)
-        That of each point, where their weights differ.
-    bound_on_b : float, optional
-        B when the intercept is free.
+    points (n, k): points with their constant entry (last).
+    y (n,): 1 and -1.
+    gamma, alpha (n,): alpha is cut off at sqrt(penalty gamma). Numbers below 0, infinite ones and
+        arrays of other shapes prove nothing.
+    penalty (n,): that of each point, where their weights differ.
+    bound_on_b: B when the intercept is free.
     """
     gamma, alpha = np.asarray(gamma, dtype=float), np.asarray(alpha, dtype=float)
     if not _admissible(points, y, gamma, alpha, penalty, bound_on_b):
@@ -241,14 +230,9 @@ def budget_bound(
     For every penalty the SDP value minus penalty * spend is a lower bound; with gamma and alpha
     proportional to the penalty it is concave in it and is maximised numerically.
 
-    Parameters
-    ----------
-    ratio : array (n,)
-        v_i / T_i at the solution (0 where v_i <= 0).
-    spend : float
-        budget * n, n being the sum of the weights.
-    weights : array (n,)
-        What the points weigh.
+    ratio (n,): v_i / T_i at the solution (0 where v_i <= 0).
+    spend: budget * n, n being the sum of the weights.
+    weights (n,): what the points weigh.
     """
     if not (
         np.shape(ratio) == (len(points),)

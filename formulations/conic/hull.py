@@ -35,10 +35,7 @@ SMALLEST = 1 / LARGEST
 def checked_quadratic(quadratic: ArrayLike | None, k: int) -> Array:
     """A symmetric positive definite matrix (k, k); the identity when left out.
 
-    Raises
-    ------
-    ValueError
-        Another shape, numbers that are not finite, no symmetry, or no definiteness.
+    Raises ValueError: another shape, numbers that are not finite, no symmetry, or no definiteness.
     """
     if quadratic is None:
         return np.eye(k)
@@ -69,10 +66,7 @@ def checked_point(point: int, n: int) -> int:
 def hull_strengthening(x: Array, Q: Array) -> float:
     """The gamma of Theorem 1, a hair below it, so that rounding leaves the term convex.
 
-    Raises
-    ------
-    ValueError
-        The point is 0: no weight moves it, and there is no largest gamma.
+    Raises ValueError: the point is 0: no weight moves it, and there is no largest gamma.
     """
     with np.errstate(over="ignore"):
         size = float(x @ np.linalg.solve(Q, x))

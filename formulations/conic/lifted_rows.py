@@ -42,17 +42,10 @@ def lifted_model(
 ) -> pyo.ConcreteModel:
     """Model with w, b, W >= w~ w~' (row `outer`) and, for a free intercept, the bound on W_bb.
 
-    Parameters
-    ----------
-    penalty : number or None
-        None where a budget takes its place.
-    intercept_bound : number, "derived" or None
-        See intercept_bound.py.
-
-    Raises
-    ------
-    ValueError
-        A free intercept without a bound, a bound where none belongs, an unknown intercept.
+    penalty: none where a budget takes its place.
+    intercept_bound: see intercept_bound.py.
+    Raises ValueError: a free intercept without a bound, a bound where none belongs, an unknown
+        intercept.
     """
     m = pyo.ConcreteModel()
     add_hyperplane(m, data, intercept)

@@ -14,19 +14,10 @@ from tightmargin.formulations.data.arrays import Array
 def hull_loss(v: ArrayLike, z: ArrayLike, gamma: ArrayLike) -> Array:
     """What Theorem 1 adds to w'Qw: gamma v_+^2 / z + gamma v_-^2 / (1 - z) - gamma v^2.
 
-    Parameters
-    ----------
-    v : array (n,)
-        1 - y_i <w, x_i>.
-    z : array (n,)
-        In [0, 1]; at the ends the quotients are limits: 0 where their numerator is 0, and infinite
-        otherwise. Hence z = 0 forces v <= 0, z = 1 forces v >= 0, and v = 0 leaves z free.
-    gamma : array (n,)
-        At least 0; 1 / (x' Q^-1 x) describes the convex hull of the point's own problem.
-
-    Returns
-    -------
-    array (n,)
+    v (n,): 1 - y_i <w, x_i>.
+    z (n,): in [0, 1]; at the ends the quotients are limits: 0 where their numerator is 0, and
+        infinite otherwise. Hence z = 0 forces v <= 0, z = 1 forces v >= 0, and v = 0 leaves z free.
+    gamma (n,): at least 0; 1 / (x' Q^-1 x) describes the convex hull of the point's own problem.
     """
     v, z, gamma = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (v, z, gamma)))
     over, under = np.maximum(v, 0.0) ** 2, np.maximum(-v, 0.0) ** 2
@@ -46,15 +37,8 @@ def conic_loss(v: ArrayLike, gamma: ArrayLike, penalty: ArrayLike) -> Array:
     the constant penalty. The paper's statement is right; the proof prints -v^2 for the last term,
     without its gamma.
 
-    Parameters
-    ----------
-    v, gamma : array (n,)
-    penalty : number or array (n,)
-        That of each point, where their weights differ.
-
-    Returns
-    -------
-    array (n,)
+    v, gamma (n,).
+    penalty (n,): that of each point, where their weights differ.
     """
     v, gamma = np.broadcast_arrays(np.asarray(v, float), np.asarray(gamma, float))
     rising = np.clip(v, 0.0, np.sqrt(penalty) / np.sqrt(np.maximum(gamma, 1e-300)))

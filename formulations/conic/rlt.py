@@ -67,11 +67,7 @@ def add_products(
                  t_i + penalty (z_i + sum_j Z_ij)        <= cutoff z_i
                  k_i + penalty sum_j (z_j - Z_ij)        <= cutoff (1 - z_i)
 
-    Parameters
-    ----------
-    products : "linear", "norm" or "cutoff"
-    room : float
-        Least width U_j, L_j of a side, as for the rows that are multiplied.
+    room: least width U_j, L_j of a side, as for the rows that are multiplied.
     """
     at = np.asarray(list(m.O), dtype=np.intp)
     if not at.size:
@@ -275,12 +271,8 @@ def pair_number(i: Index, j: Index, count: int) -> Index:
 class PointPairs:
     """Ordered pairs (i, j) of points, i undecided, as matrices that pick their variables.
 
-    Attributes
-    ----------
-    first, second : array (N,) of int
-        The points i and j.
-    own : array (N,) of int
-        Position of i among the undecided points.
+    first, second (N,): the points i and j.
+    own (N,): position of i among the undecided points.
     """
 
     m: pyo.ConcreteModel

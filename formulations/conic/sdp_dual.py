@@ -67,20 +67,11 @@ def primal_point(
     The multiplier of `outer` is [[W, w~], [w~', 1]] times its corner, and z is the least that W
     and w~ allow, (1 - u_i)_+^2 / T_i.
 
-    Parameters
-    ----------
-    values, duals : mapping
-        Of a result of conic_sdp_dual.
-
-    Returns
-    -------
-    mapping
-        w, b (unless intercept = none), W, z and the conic `losses` (n,) of Proposition 1 at gamma.
-
-    Raises
-    ------
-    ValueError
-        The result holds no multiplier of `outer`, or one whose corner is not positive.
+    values, duals: of a result of conic_sdp_dual.
+    Returns: w, b (unless intercept = none), W, z and the conic `losses` (n,) of Proposition 1 at
+        gamma.
+    Raises ValueError: the result holds no multiplier of `outer`, or one whose corner is not
+        positive.
     """
     multiplier = duals.get("outer")
     if multiplier is None or not multiplier[-1, -1] > 0:

@@ -123,14 +123,9 @@ def strengthened_model(
     Products of two inequalities of the 0-1 problem each: (v - l)(u - v) >= 0 on one side of 0 is
     `far` or `near`, both sides of it `chord`.
 
-    Parameters
-    ----------
-    bounds : SlackBounds
-    penalty : float
-        For the cutoff row and for products.
-    products : "none", "linear", "norm" or "cutoff"
-    below_cutoff : bool
-        Whether only points no worse than bounds.cutoff are wanted, as in bound tightening.
+    penalty: for the cutoff row and for products.
+    below_cutoff: whether only points no worse than bounds.cutoff are wanted, as in bound
+        tightening.
     """
     one_of("products", products, PRODUCTS)
     m = pyo.ConcreteModel()

@@ -129,15 +129,8 @@ def plain_numbers(fitted: object, names: Sequence[str]) -> dict[str, Any]:
 def saved_numbers(what: str, saved: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """These entries of what `plain_numbers` wrote.
 
-    Parameters
-    ----------
-    what : str
-        What was saved, for the complaint.
-
-    Raises
-    ------
-    ValueError
-        Naming the missing keys.
+    what: what was saved, for the complaint.
+    Raises ValueError: naming the missing keys.
     """
     missing = [name for name in names if name not in saved]
     if missing:

@@ -18,22 +18,10 @@ ONE_KIND = "both labels -1 and +1 must occur, got only:"
 def two_labels(y: ArrayLike, n: int, positive: Any = None) -> tuple[Array, tuple[Any, Any]]:
     """Signs of the points, and the two labels that stand for -1 and for +1.
 
-    Parameters
-    ----------
-    y : array (n,)
-        Numbers, words, booleans or other labels of two kinds.
-    positive : label, optional
-        The one that is +1; by default the larger one, True of booleans.
-
-    Returns
-    -------
-    array (n,), tuple (negative label, positive label)
-
-    Raises
-    ------
-    ValueError
-        Another shape, a missing label, fewer or more than two kinds, a `positive` that is none of
-        them or without which the larger one is not known.
+    y (n,): numbers, words, booleans or other labels of two kinds.
+    positive: the one that is +1; by default the larger one, True of booleans.
+    Raises ValueError: another shape, a missing label, fewer or more than two kinds, a `positive`
+        that is none of them or without which the larger one is not known.
     """
     labels, place = distinct_labels(y, n)
     if len(labels) > 2:
@@ -60,10 +48,8 @@ def two_labels(y: ArrayLike, n: int, positive: Any = None) -> tuple[Array, tuple
 def several_labels(y: ArrayLike, n: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """Numbers 0 to K - 1 of the labels in their order, and the labels.
 
-    Raises
-    ------
-    ValueError
-        Another shape, a missing label, a number that is not whole, fewer than two kinds.
+    Raises ValueError: another shape, a missing label, a number that is not whole, fewer than two
+        kinds.
     """
     labels, place = distinct_labels(y, n)
     for k, label in enumerate(labels):
@@ -80,10 +66,8 @@ def distinct_labels(y: ArrayLike, n: int) -> tuple[list[Any], NDArray[np.intp]]:
 
     Labels are plain Python values, whole numbers as int.
 
-    Raises
-    ------
-    ValueError
-        Another shape; a label that is missing, not finite, complex or a time; numbers beside words.
+    Raises ValueError: another shape; a label that is missing, not finite, complex or a time;
+        numbers beside words.
     """
     masked = np.flatnonzero(np.ma.getmaskarray(y)) if np.ma.isMaskedArray(y) else np.empty(0)
     if masked.size:

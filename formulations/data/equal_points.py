@@ -21,10 +21,7 @@ def least_errors(data: TrainingData | GramData) -> int:
     is a lower bound on errors and on 0-1 violations. Points of a kernel matrix are equal when
     their rows are: then K_ii = K_ij = K_jj, and their distance in feature space is 0.
 
-    Returns
-    -------
-    int
-        0 when no place holds points of both labels.
+    Returns: 0 when no place holds points of both labels.
     """
     points = data.gram if isinstance(data, GramData) else data.X
     # Equal rows have equal marks, and few others do: only those are looked at.

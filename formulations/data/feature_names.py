@@ -13,10 +13,8 @@ SHOWN = 6
 def feature_names_of(X: Any, given: Sequence[str], d: int) -> tuple[str, ...]:
     """Names (d,) as given, else the columns of a data frame where all are words; () for none.
 
-    Raises
-    ------
-    ValueError
-        A single word, another number of names than features, a name that is no word, or one twice.
+    Raises ValueError: a single word, another number of names than features, a name that is no word,
+        or one twice.
     """
     if isinstance(given, str):
         raise ValueError(f"feature_names must be {d} names, got {given!r}")
@@ -44,21 +42,12 @@ def paired(
 ) -> Any:
     """New points with their columns in the order of the training features.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or data frame (m, d)
-    features : sequence of str
-        Names of the training features; () where they have none.
-    columns : sequence of str, optional
-        Names of the columns of X; by default those of a data frame. Without names on both sides
-        the columns of X are taken in their order.
-    extra : int
-        So many columns more than the features have are kept, as the last ones.
-
-    Raises
-    ------
-    ValueError
-        A feature that X lacks, a column that is no feature, a name that X has twice.
+    X (m, d).
+    features: names of the training features; () where they have none.
+    columns: names of the columns of X; by default those of a data frame. Without names on both
+        sides the columns of X are taken in their order.
+    extra: so many columns more than the features have are kept, as the last ones.
+    Raises ValueError: a feature that X lacks, a column that is no feature, a name that X has twice.
     """
     columns = column_names(X) if columns is None else tuple(columns)
     if not features or not columns:

@@ -290,23 +290,13 @@ def fit_kernel_pca(
 def _component_count(keep: float | str, values: Array, rank: int, rounding: float) -> int:
     """How many components `keep` asks for.
 
-    Parameters
-    ----------
-    keep : "full", int or float
-        All components of the rank, so many of them, or the fewest that hold this share
-        (0 < keep < 1) of the variance.
-    values : array (n,)
-        Eigenvalues of the centred kernel matrix, largest first.
-    rank : int
-        How many of them are not taken for 0.
-    rounding : float
-        What rounding may have added to an eigenvalue.
-
-    Raises
-    ------
-    ValueError
-        Another `keep`, more components than there are, or a number that separates equal
-        eigenvalues.
+    keep: all components of the rank, so many of them, or the fewest that hold this share (0 < keep
+        < 1) of the variance.
+    values (n,): eigenvalues of the centred kernel matrix, largest first.
+    rank: how many of them are not taken for 0.
+    rounding: what rounding may have added to an eigenvalue.
+    Raises ValueError: another `keep`, more components than there are, or a number that separates
+        equal eigenvalues.
     """
     if keep == "full":
         return rank

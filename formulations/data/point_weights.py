@@ -31,10 +31,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def checked_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
     """Weights (n,) that are finite and at least 0, some of them above; None where all are 1.
 
-    Raises
-    ------
-    ValueError
-        Naming sample_weight, and the first bad row.
+    Raises ValueError: naming sample_weight, and the first bad row.
     """
     if sample_weight is None:
         return None
@@ -59,22 +56,13 @@ def class_factors(
 ) -> Array:
     """What a point of each class weighs beside its own weight, (K,).
 
-    Parameters
-    ----------
-    class_weight : mapping, sequence, "balanced" or None
-        By label, where labels left out weigh 1; K numbers in the order of the labels; or total /
-        (K mass), as scikit-learn's, so that the classes weigh the same.
-    classes : sequence (K,)
-        Labels in order. A key may be a label or its text.
-    masses : array (K,)
-        Sum of the weights of the points of each class.
-    order : str
-        What the K numbers of a sequence are, for the complaint.
-
-    Raises
-    ------
-    ValueError
-        Naming class_weight: an unknown word or label, numbers that are not positive, too few.
+    class_weight: by label, where labels left out weigh 1; K numbers in the order of the labels; or
+        total / (K mass), as scikit-learn's, so that the classes weigh the same.
+    classes (K,): labels in order. A key may be a label or its text.
+    masses (K,): sum of the weights of the points of each class.
+    order: what the K numbers of a sequence are, for the complaint.
+    Raises ValueError: naming class_weight: an unknown word or label, numbers that are not positive,
+        too few.
     """
     if class_weight is None:
         return np.ones(len(classes))
@@ -117,16 +105,9 @@ def weights_of_points(
 ) -> Array | None:
     """What points weigh, their own weight times that of their class (n,); None where all are 1.
 
-    Parameters
-    ----------
-    place : array (n,)
-        Of the class of each point in `classes`.
-
-    Raises
-    ------
-    ValueError
-        As `checked_sample_weight` and `class_factors`; a class without weight, products that are
-        beyond doubles.
+    place (n,): of the class of each point in `classes`.
+    Raises ValueError: as `checked_sample_weight` and `class_factors`; a class without weight,
+        products that are beyond doubles.
     """
     own = checked_sample_weight(sample_weight, len(place))
     if own is None and class_weight is None:
@@ -231,15 +212,8 @@ def refuse_weights(name: str, data: Any, entry: str = "") -> None:
 def unweighted(function: Function, entry: str = "") -> Function:
     """Make a function of data, its first argument, refuse weighted points.
 
-    Parameters
-    ----------
-    entry : str
-        The formulation that takes them for the same problem, if there is one.
-
-    Raises
-    ------
-    TypeError
-        The first argument is no data: nothing would be refused.
+    entry: the formulation that takes them for the same problem, if there is one.
+    Raises TypeError: the first argument is no data: nothing would be refused.
     """
     first = next(iter(inspect.signature(function).parameters))
     if first != "data":

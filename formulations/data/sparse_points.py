@@ -23,10 +23,7 @@ class ReadOnlyCsr(sp.csr_array):
     def __setitem__(self, key: Any, value: Any) -> None:
         """Assign to a copy, which owns arrays that can be written to.
 
-        Raises
-        ------
-        ValueError
-            The arrays are read-only.
+        Raises ValueError: the arrays are read-only.
         """
         if not self.data.flags.writeable:
             raise ValueError("assignment destination is read-only")
@@ -39,10 +36,7 @@ def sparse_points(name: str, values: Any) -> ReadOnlyCsr:
     Float64, duplicates added up, zeros left out, the columns of a row in increasing order, indices
     no wider than the shape needs: equal points have equal arrays.
 
-    Raises
-    ------
-    ValueError
-        No real numbers, another shape, or a cell that is not finite; it is named.
+    Raises ValueError: no real numbers, another shape, or a cell that is not finite; it is named.
     """
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"{name} must have shape (n, d) with n, d >= 1, got {values.shape}")
@@ -70,10 +64,7 @@ def sparse_points(name: str, values: Any) -> ReadOnlyCsr:
 def kept_points(name: str, values: Any, d: int | None = None) -> Points:
     """`values` as finite rows of their own, sparse where they are, with `d` columns.
 
-    Raises
-    ------
-    ValueError
-        Another shape, or a cell that is no finite number; it is named.
+    Raises ValueError: another shape, or a cell that is no finite number; it is named.
     """
     if not sp.issparse(values):
         return finite_points(name, values, d)

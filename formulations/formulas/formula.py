@@ -34,16 +34,10 @@ _DEFINITION = re.compile(r"(?P<name>\w+)(\[(?P<indices>[^]]*)\])? = (?P<text>.*)
 class Row:
     """One family of rows.
 
-    Attributes
-    ----------
-    indices : tuple of str
-        Letters that the keys of the component are bound to.
-    modes : tuple of str
-        Modes of the intercept in which the model has it.
-    text : str
-        The comparison.
-    which : str
-        What an index runs over, where it is not its whole set.
+    indices: letters that the keys of the component are bound to.
+    modes: modes of the intercept in which the model has it.
+    text: the comparison.
+    which: what an index runs over, where it is not its whole set.
     """
 
     name: str
@@ -57,20 +51,12 @@ class Row:
 class Formula:
     """The mathematics of one entry.
 
-    Attributes
-    ----------
-    paper : str
-        File it stands in, and page it is shown on.
-    minimise, minimise_free : str
-        The objective; the second one for a free intercept where it differs.
-    where : tuple of Row
-        Abbreviations, as rows whose text is an expression.
-    domain : tuple of str
-        Bounds of variables; whatever is not named here or in `boxed` is free.
-    boxed : tuple of str
-        Variables with bounds that some optimum satisfies, proven and not part of the formula.
-    rows_latex : tuple of (names, LaTeX)
-        Rows that are shown but not evaluated.
+    paper: file it stands in, and page it is shown on.
+    minimise, minimise_free: the objective; the second one for a free intercept where it differs.
+    where: abbreviations, as rows whose text is an expression.
+    domain: bounds of variables; whatever is not named here or in `boxed` is free.
+    boxed: variables with bounds that some optimum satisfies, proven and not part of the formula.
+    rows_latex (names, LaTeX): rows that are shown but not evaluated.
     """
 
     name: str
@@ -106,12 +92,8 @@ def _row(pattern: re.Pattern[str], text: str) -> Row:
 def parsed(name: str, paper: str, table: dict[str, object]) -> Formula:
     """Formula from its table in a file.
 
-    Raises
-    ------
-    ValueError
-        A row that cannot be read.
-    TypeError
-        A key that does not exist, or one that is missing.
+    Raises ValueError: a row that cannot be read.
+    Raises TypeError: a key that does not exist, or one that is missing.
     """
     words: dict[str, object] = {
         key: tuple(tuple(v) if isinstance(v, list) else v for v in value)
@@ -127,10 +109,7 @@ def parsed(name: str, paper: str, table: dict[str, object]) -> Formula:
 def formulas() -> dict[str, Formula]:
     """All formulas by name of their entry.
 
-    Raises
-    ------
-    ValueError
-        An entry that stands in two files.
+    Raises ValueError: an entry that stands in two files.
     """
     found: dict[str, Formula] = {}
     for path in sorted(FOLDER.glob("*.toml")):

@@ -26,10 +26,7 @@ _NAMES = SYMBOLS | {
 def latex(text: str, templates: Mapping[str, str] | None = None) -> str:
     """LaTeX of an expression or comparison.
 
-    Raises
-    ------
-    ValueError
-        Something the language of formula.py has no word for.
+    Raises ValueError: something the language of formula.py has no word for.
     """
     return Latex(templates).of(text)
 

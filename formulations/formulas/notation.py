@@ -38,17 +38,9 @@ def ends_in_sum(node: ast.expr) -> bool:
 class Notation(ABC):
     """Shows a node, together with how tightly it binds.
 
-    Parameters
-    ----------
-    templates : mapping
-        How names with indices are written that are functions in the paper: "f_{k}(x_{i})".
-
-    Attributes
-    ----------
-    comparisons : mapping
-        Of Python's comparisons, and `open` for what is left out.
-    patterns : mapping
-        Of the functions.
+    templates: how names with indices are written that are functions in the paper: "f_{k}(x_{i})".
+    comparisons: of Python's comparisons, and `open` for what is left out.
+    patterns: of the functions.
     """
 
     comparisons: ClassVar[Mapping[type, str]]
@@ -113,10 +105,7 @@ class Notation(ABC):
     def of(self, text: str) -> str:
         """An expression or comparison in the language of formula.py.
 
-        Raises
-        ------
-        ValueError
-            Something the language has no word for.
+        Raises ValueError: something the language has no word for.
         """
         return self.text(ast.parse(text, mode="eval").body)
 

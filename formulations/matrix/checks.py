@@ -41,14 +41,9 @@ ROUNDING = 1e-9  # by which the proven ranges of the exact model are widened
 class MatrixPoint:
     """B (flat, row by row) and b with what their losses and norms are.
 
-    Attributes
-    ----------
-    loss : float
-        Sum of the hinge losses xi (n,), each times the weight of its point.
-    price_of_b : float
-        b^2 with a penalised intercept, otherwise 0.
-    values : array (min(m, n),)
-        Singular values of B, largest first.
+    loss: sum of the hinge losses xi (n,), each times the weight of its point.
+    price_of_b: b^2 with a penalised intercept, otherwise 0.
+    values (m, n): singular values of B, largest first.
     """
 
     w: Array
@@ -179,10 +174,7 @@ def _is_in_range(origin: Origin, found: MatrixPoint, norm: float) -> bool:
 def ranges(data: TrainingData, known: MatrixPoint, ridge: Any, intercept: str) -> tuple[Any, Any]:
     """Bounds on the entries of B and V, and on b, of every point that is no worse than a known one.
 
-    Parameters
-    ----------
-    ridge : float or Pyomo parameter
-        The bounds are expressions of it.
+    ridge: the bounds are expressions of it.
     """
     norm = float(known.w @ known.w) + known.price_of_b
     reach = (2 * known.loss / ridge + norm) ** 0.5

@@ -17,10 +17,7 @@ RANK_TOLERANCE = 1e-7  # of the largest singular value: what is below counts as 
 def checked_shape(shape: Shape, d: int) -> tuple[int, int]:
     """Rows and columns (m, n) of a predictor with d entries, from "3x4" or (3, 4).
 
-    Raises
-    ------
-    ValueError
-        Not two whole numbers of at least 1, or their product is not d.
+    Raises ValueError: not two whole numbers of at least 1, or their product is not d.
     """
     parts: list[int] = []
     if isinstance(shape, str):
@@ -90,10 +87,7 @@ def spread_norm(values: Array, rank: int) -> tuple[float, Array]:
     largest have p_i = 1, and the rest share what is left in proportion to their size; how many
     there are is the first number for which no share exceeds 1.
 
-    Parameters
-    ----------
-    values : array (k,)
-        At least 0, largest first.
+    values (k,): at least 0, largest first.
     """
     p = np.zeros(len(values))
     for kept in range(rank):

@@ -27,13 +27,9 @@ from tightmargin.printing import Page, Printed, Readable
 class VarArrays(Printed):
     """All elements of a variable, in the order of its index.
 
-    Attributes
-    ----------
-    lower, upper : array (n,)
-        Infinite where there is no bound.
-    values : array (n,)
-        NaN where there is none.
-    fixed, integer : bool array (n,)
+    lower, upper (n,): infinite where there is no bound.
+    values (n,): NaN where there is none.
+    fixed, integer (n,).
     """
 
     lower: Array
@@ -46,18 +42,9 @@ class VarArrays(Printed):
 class ArrayVar(IndexedVar, Readable):
     """Variable x_i over an index.
 
-    Parameters
-    ----------
-    index : Pyomo Set
-    lower, upper : number, array (n,), Param, (array, Param) or None
-        Bounds; a Param is read at the time of use, a pair is its multiple by the array.
-    within : Pyomo set
-        Domain, the reals by default.
-
-    Raises
-    ------
-    ValueError
-        When an array of bounds does not fit `index`.
+    lower, upper: bounds; a Param is read at the time of use, a pair is its multiple by the array.
+    within: domain, the reals by default.
+    Raises ValueError: when an array of bounds does not fit `index`.
     """
 
     def __init__(

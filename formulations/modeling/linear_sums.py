@@ -17,11 +17,7 @@ from tightmargin.formulations.modeling.row_terms import Numbers, numbers_of
 class LazyTerms(Sequence[Any]):
     """Terms c_k x_k of a LinearExpression, made when somebody looks at them.
 
-    Attributes
-    ----------
-    numbers : Numbers
-        Coefficients c (n,).
-    variable : ArrayVar
+    numbers: coefficients c (n,).
     """
 
     def __init__(self, numbers: Numbers, variable: ArrayVar) -> None:
@@ -62,15 +58,8 @@ def dot(coefficients: Any, variable: Any) -> LinearExpression:
 
     Its terms stay arrays as long as it is not added to something linear: see `total`.
 
-    Parameters
-    ----------
-    coefficients : number, array (n,) or Param over the index of the variable
-        A number repeats for every element.
-
-    Raises
-    ------
-    ValueError
-        When the coefficients do not fit the variable.
+    coefficients (n,): a number repeats for every element.
+    Raises ValueError: when the coefficients do not fit the variable.
     """
     n = len(variable)
     found = numbers_of(coefficients, n, f"coefficients of {variable.name}")

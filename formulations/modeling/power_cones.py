@@ -36,10 +36,7 @@ class Cone:
 def rational_exponent(name: str, value: float | str) -> Fraction:
     """An exponent as the fraction that it is written as: 1.3 is 13/10.
 
-    Raises
-    ------
-    ValueError
-        No number or fraction in [1, 16], or one with a numerator above 64.
+    Raises ValueError: no number or fraction in [1, 16], or one with a numerator above 64.
     """
     wanted = f'{name} must be a number from 1 to {LARGEST} or a fraction such as "4/3"'
     if isinstance(value, bool | np.bool_) or not isinstance(
@@ -65,10 +62,7 @@ def power_cones(exponent: Fraction) -> list[Cone]:
 
     Each mean stands in a cone before it is a side of another one.
 
-    Parameters
-    ----------
-    exponent : Fraction
-        Above 1.
+    exponent: above 1.
     """
     p, q = exponent.numerator, exponent.denominator
     product = 1 << (p - 1).bit_length()

@@ -36,16 +36,9 @@ class RotatedCones(LazyRows):
 
     The factors are nonnegative by the bounds of their variables, not by the row.
 
-    Parameters
-    ----------
-    index : Pyomo Set
-    x : ArrayVar
-    s : ArrayVar
-    t : ArrayVar, Factor or positive Param
-        t may be an affine function of a variable such as `complement(z)`. Each variable is
-        indexed at least by the elements of `index`.
-    times : array, optional
-        Positive numbers by row, x_i^2 <= times_i s_i t with a Param t; 1 by default.
+    t: t may be an affine function of a variable such as `complement(z)`. Each variable is indexed
+        at least by the elements of `index`.
+    times: positive numbers by row, x_i^2 <= times_i s_i t with a Param t; 1 by default.
     """
 
     def __init__(

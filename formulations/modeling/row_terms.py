@@ -45,14 +45,9 @@ class Numbers:
 class Block:
     """One term of all rows.
 
-    Attributes
-    ----------
-    kind : "matrix", "element" or "column"
-        A full row over the variable's elements, the row's own element, or a scalar variable.
-    numbers : Numbers or Pyomo Param
-        (n, k) dense or sparse; (n,) otherwise; a Param is read at the time of use.
-    scale : Numbers or None
-        (n,) factors of the rows of a matrix.
+    kind: a full row over the variable's elements, the row's own element, or a scalar variable.
+    numbers: (n, k) dense or sparse; (n,) otherwise; a Param is read at the time of use.
+    scale: (n,) factors of the rows of a matrix.
     """
 
     kind: str
@@ -126,10 +121,7 @@ class Block:
 def block(coefficients: Any, variable: Any, n: int) -> Block:
     """Term of n rows.
 
-    Raises
-    ------
-    ValueError
-        When the shape of the coefficients does not fit the rows and the variable.
+    Raises ValueError: when the shape of the coefficients does not fit the rows and the variable.
     """
     scale = None
     if isinstance(coefficients, tuple):

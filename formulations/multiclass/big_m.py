@@ -23,10 +23,8 @@ OBJECTIVE_ROUNDING = 1 + 1e-9  # a known objective was rounded, and its class ma
 def cap_of(truncation: float) -> float:
     """1 - s, what the truncated hinge loss min([1 - u]_+, 1 - s) pays at most.
 
-    Raises
-    ------
-    ValueError
-        s is no finite number, or positive: the loss would then charge a point inside its margin.
+    Raises ValueError: s is no finite number, or positive: the loss would then charge a point inside
+        its margin.
     """
     if isinstance(truncation, str | bytes | bool | np.bool_ | complex) or not np.isscalar(
         truncation
@@ -75,23 +73,12 @@ def derive_multiclass_big_m(
         R_i and D_i are the distances from x_i to the farthest point of its own and of the other
         classes. M_i is the larger of the two.
 
-    Parameters
-    ----------
-    truncation : float
-        s <= 0.
-    upper_bound : float, optional
-        Objective of any known point; the best with B = 0 is used if it is better, and when nothing
-        is given.
-
-    Returns
-    -------
-    BigM
-        Values (n,), rounded upwards.
-
-    Raises
-    ------
-    ValueError
-        A bad hyperparameter, or an upper bound that no point can have (negative, NaN).
+    truncation: s <= 0.
+    upper_bound: objective of any known point; the best with B = 0 is used if it is better, and when
+        nothing is given.
+    Returns: values (n,), rounded upwards.
+    Raises ValueError: a bad hyperparameter, or an upper bound that no point can have (negative,
+        NaN).
     """
     price, cap = positive("ridge", ridge), cap_of(truncation)
     one_of("intercept", intercept, INTERCEPTS)
@@ -122,15 +109,10 @@ def big_m_paid(
 ) -> Array:
     """M_i of `derive_multiclass_big_m` (B, n) when more is known of the optimum, in B ways.
 
-    Parameters
-    ----------
-    known : float
-        UB.
-    paid : array (B,)
-        Loss that points which are given up pay whatever M_i is, point i not among them.
-    nearest : array (B, n)
-        Distance to some point of the own class that is known to be kept; infinite without one.
-        Then 1 - u_i <= t + r_i nearest_i in every mode of the intercept.
+    known: UB.
+    paid (B,): loss that points which are given up pay whatever M_i is, point i not among them.
+    nearest (B, n): distance to some point of the own class that is known to be kept; infinite
+        without one. Then 1 - u_i <= t + r_i nearest_i in every mode of the intercept.
     """
     known = known * OBJECTIVE_ROUNDING
     radius = _radius(known, costs * cap + paid[:, None], ridge)

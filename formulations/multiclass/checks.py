@@ -47,10 +47,7 @@ def truncated_objective(
 def checked_machine(name: str, value: Any, data: MulticlassData) -> tuple[Array, Array]:
     """Numbers B (K, d) and b (K,) of known scores, all of them finite.
 
-    Raises
-    ------
-    ValueError
-        Naming the argument: no pair, other shapes, or numbers that are not finite.
+    Raises ValueError: naming the argument: no pair, other shapes, or numbers that are not finite.
     """
     K, d = data.n_classes, data.d
     try:

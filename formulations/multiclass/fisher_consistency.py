@@ -48,14 +48,9 @@ from tightmargin.formulations.parameters import one_of
 class MarginLoss:
     """A loss of the lead that does not increase, with l'(0) < 0.
 
-    Attributes
-    ----------
-    value : callable(u) -> l(u)
-        For arrays.
-    inverse : callable(level) -> u
-        The u at which l(u) = level, for levels of at least l(0).
-    limit : float
-        l(inf).
+    value(u) -> l(u): for arrays.
+    inverse(level) -> u: the u at which l(u) = level, for levels of at least l(0).
+    limit: l(inf).
     """
 
     name: str
@@ -115,10 +110,7 @@ def admissible_truncation(loss: str, n_classes: int) -> tuple[float, float]:
 def consistency_ratio(loss: str, s: float) -> float:
     """sup over u >= -s of (l(0) - l(u)) / (l(s) - l(0)); inf at s = 0, where nothing divides.
 
-    Raises
-    ------
-    ValueError
-        Another loss; s > 0.
+    Raises ValueError: another loss; s > 0.
     """
     known, s = _loss(loss), _truncation(s)
     at_zero = float(known.value(0.0))
@@ -155,16 +147,8 @@ def is_consistent(loss: str, s: float, n_classes: int) -> bool:
 def population_risk(loss: str, s: float, weights: ArrayLike, f: ArrayLike) -> Array:
     """Risk sum_k q_k l_s(min over j other than k of f_k - f_j) of scores at one x.
 
-    Parameters
-    ----------
-    weights : array (K,)
-        q >= 0: weights times probabilities.
-    f : array (..., K)
-        Scores, many at once if wanted.
-
-    Returns
-    -------
-    array (...)
+    weights (K,): q >= 0: weights times probabilities.
+    f: scores, many at once if wanted.
     """
     q, scores = np.asarray(weights, dtype=float), np.asarray(f, dtype=float)
     known, s = _loss(loss), _truncation(s)
@@ -182,10 +166,7 @@ def confused_weights(loss: str, s: float, n_classes: int) -> Array:
     The first class has the share half way between 1/K and the least that a minimiser notices, the
     others share the rest: there f = 0 has no larger risk than large scores for the first class.
 
-    Raises
-    ------
-    ValueError
-        The loss is consistent there, and there are no such weights.
+    Raises ValueError: the loss is consistent there, and there are no such weights.
     """
     K = _classes(n_classes)
     if is_consistent(loss, s, K):

@@ -27,16 +27,9 @@ from tightmargin.formulations.parameters import (
 def class_costs(data: MulticlassData, class_weight: ClassWeight) -> Array:
     """Cost of each point (n,): its weight times that of its class, over the sum of the weights.
 
-    Parameters
-    ----------
-    class_weight : sequence (K,), mapping, "balanced" or None
-        Positive numbers in the order of the classes, or by label, used as they are; or
-        total / (K mass of the class); None is 1 for each.
-
-    Raises
-    ------
-    ValueError
-        Another number of weights, or one that is not positive and finite.
+    class_weight (K,): positive numbers in the order of the classes, or by label, used as they are;
+        or total / (K mass of the class); None is 1 for each.
+    Raises ValueError: another number of weights, or one that is not positive and finite.
     """
     order = f"{data.n_classes} numbers, one for each class"
     factors = class_factors(class_weight, data.classes, data.masses, order)

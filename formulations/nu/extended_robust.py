@@ -56,12 +56,8 @@ Share = float | str | Fraction
 def given_up(data: TrainingData | GramData, nu: float, mu: Share) -> int:
     """The number mu n of points that are given up.
 
-    Raises
-    ------
-    ValueError
-        nu outside (0, 1], mu not below nu, or mu n no whole number.
-    TypeError
-        Other data, whose labels are no signs.
+    Raises ValueError: nu outside (0, 1], mu not below nu, or mu n no whole number.
+    Raises TypeError: other data, whose labels are no signs.
     """
     if not isinstance(data, TrainingData | GramData):
         raise TypeError(f"data must be TrainingData, got {type(data).__name__}")
@@ -119,10 +115,8 @@ def offset_limit(data: TrainingData | GramData, nu: float, mu: Share) -> float:
 
     which is positive, and w = 0 better, for b > R (m - k) / (2 o - (m - k)). The same of b < 0.
 
-    Raises
-    ------
-    ValueError
-        2 o <= m - k for one of the classes: the risk is not bounded along b, or it is 0 there.
+    Raises ValueError: 2 o <= m - k for one of the classes: the risk is not bounded along b, or it
+        is 0 there.
     """
     count = given_up(data, nu, mu)
     share, wide = float(_share(mu)), window(data, nu, mu)
@@ -262,15 +256,8 @@ def extended_robust_step(
         s.t.  margin[i]   y_i (<w, x_i> + b) - rho + xi_i >= 0,   xi_i >= 0
               norm        ||w||^2 + b^2 <= 1
 
-    Parameters
-    ----------
-    q : array (n,)
-        1 / n on the points that are given up at present, 0 elsewhere.
-
-    Raises
-    ------
-    ValueError
-        Another intercept.
+    q (n,): 1 / n on the points that are given up at present, 0 elsewhere.
+    Raises ValueError: another intercept.
     """
     one_of("intercept", intercept, INTERCEPTS)
     m = pyo.ConcreteModel()
@@ -292,11 +279,8 @@ def robust_risk(
 ) -> tuple[float, Array]:
     """nu CVaR_{1 - nu} - mu CVaR_{1 - mu} of the margin errors, and the q that gives points up.
 
-    Returns
-    -------
-    (float, array (n,))
-        The sum of the errors between the worst mu n and the worst nu n, over n, the last one in
-        part; and 1 / n on the worst mu n points.
+    Returns: the sum of the errors between the worst mu n and the worst nu n, over n, the last one
+        in part; and 1 / n on the worst mu n points.
     """
     count = given_up(data, nu, mu)
     errors = -data.y * (np.asarray(data.factor @ w) + b)

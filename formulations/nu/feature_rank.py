@@ -133,12 +133,8 @@ def refuse_dependent_features(data: TrainingData | GramData, intercept: str) -> 
 class Reduction(Printed):
     """Points in orthonormal coordinates of their own span.
 
-    Attributes
-    ----------
-    data : TrainingData
-        The same points with r independent features, r the rank.
-    basis : array (d, r)
-        Orthonormal columns: the reduced points are X @ basis.
+    data: the same points with r independent features, r the rank.
+    basis (d, r): orthonormal columns: the reduced points are X @ basis.
     """
 
     data: TrainingData

@@ -34,19 +34,12 @@ AT_AN_END = 1e-6  # of c_i: a multiplier nearer to 0 or c_i is there
 class NuLevels(Printed):
     """b and rho of multipliers; see `nu_levels`.
 
-    Attributes
-    ----------
-    averaged_b, averaged_rho : float
-        (21)-(22) of Perez-Cruz et al.
-    sorted_b, sorted_rho : float
-        Best for w, the middle where an interval is.
-    averaged_of : int
-        Points of each class in the average, s in the paper; 0 where a class has no multiplier
-        strictly inside its box and one point stands for it.
-    spread : float
-        Largest distance of a score in the average from the mean of its class: 0 at a solution.
-    b_interval, rho_interval : (float, float)
-        All b, and all rho, that are part of a best pair.
+    averaged_b, averaged_rho: (21)-(22) of Perez-Cruz et al.
+    sorted_b, sorted_rho: best for w, the middle where an interval is.
+    averaged_of: points of each class in the average, s in the paper; 0 where a class has no
+        multiplier strictly inside its box and one point stands for it.
+    spread: largest distance of a score in the average from the mean of its class: 0 at a solution.
+    b_interval, rho_interval (float, float): all b, and all rho, that are part of a best pair.
     """
 
     averaged_b: float

@@ -31,13 +31,9 @@ RANK_TOLERANCE = 1e-10
 class Ties:
     """How one group stands at a direction.
 
-    Attributes
-    ----------
-    tail, tied : array of int
-        Points used in full, and points at the last used score that share `left`; the others are
-        not used. No point is tied when the mass ends exactly between two scores.
-    left : float
-        Mass for the ties: positive, and less than the sum of their caps.
+    tail, tied: points used in full, and points at the last used score that share `left`; the others
+        are not used. No point is tied when the mass ends exactly between two scores.
+    left: mass for the ties: positive, and less than the sum of their caps.
     """
 
     tail: Index
@@ -55,10 +51,7 @@ def ties_at(
 ) -> tuple[Ties, ...]:
     """Tail and ties of every group at w (k,).
 
-    Parameters
-    ----------
-    tolerance : float
-        Scores within this share of the largest one count as equal.
+    tolerance: scores within this share of the largest one count as equal.
     """
     scores = hulls.signed @ np.asarray(w, dtype=np.float64)
     near = tolerance * float(np.abs(scores).max())

@@ -29,10 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 def proven_slope(hulls: ReducedHulls, w: Array) -> float | None:
     """r with h(v) >= r ||v|| for all v: negative, positive, or None when 0 is on the boundary.
 
-    Parameters
-    ----------
-    w : array (k,)
-        Where to look first; any w gives a proof, a good one a tighter number.
+    w (k,): where to look first; any w gives a proof, a good one a tighter number.
     """
     found, shares = _surrounded(hulls, w)
     size = float(np.abs(found).max(initial=0.0))

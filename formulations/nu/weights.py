@@ -22,19 +22,12 @@ CLASS_BALANCES = ("uniform", "balanced")
 def loss_weights(data: TrainingData | GramData, class_balance: ArrayLike | str) -> Array:
     """Weights c_i (n,), sum 1.
 
-    Parameters
-    ----------
-    class_balance : "uniform", "balanced" or array (n,)
-        1 / n, or the share of all weights where the points are weighted; or 1 / (2 n_class), so
-        that both classes weigh the same, likewise shared out; or positive weights with sum 1 of
-        the user's own, which leave nothing to say for weights of the data. Takeda & Sugiyama print
-        1 / n_class for the second; then nu_max would be 2, not 1.
-
-    Raises
-    ------
-    ValueError
-        An unknown word, or weights that are not positive or do not sum to 1, or beside weights of
-        the data.
+    class_balance (n,): 1 / n, or the share of all weights where the points are weighted; or 1 / (2
+        n_class), so that both classes weigh the same, likewise shared out; or positive weights with
+        sum 1 of the user's own, which leave nothing to say for weights of the data. Takeda &
+        Sugiyama print 1 / n_class for the second; then nu_max would be 2, not 1.
+    Raises ValueError: an unknown word, or weights that are not positive or do not sum to 1, or
+        beside weights of the data.
     """
     if not isinstance(class_balance, str):
         return _given_weights(data, class_balance)

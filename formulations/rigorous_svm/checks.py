@@ -120,10 +120,7 @@ def multiplier_hyperplane(origin: Origin, duals: Values) -> tuple[Array, float] 
 def dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, float]:
     """The better hyperplane of those that the multipliers and alpha name.
 
-    Raises
-    ------
-    ValueError
-        S = 0, and the result holds no multipliers.
+    Raises ValueError: S = 0, and the result holds no multipliers.
     """
     found = [
         multiplier_hyperplane(origin, duals),

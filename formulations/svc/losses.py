@@ -99,10 +99,7 @@ def checked_regulariser(
 def members(groups: Groups, d: int) -> list[list[int]]:
     """Features of each group, in the order in which the groups first occur.
 
-    Raises
-    ------
-    ValueError
-        No d labels.
+    Raises ValueError: no d labels.
     """
     listed = isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str)
     labels = list(groups) if listed and getattr(groups, "ndim", 1) == 1 else []

@@ -78,22 +78,13 @@ def least_size(x: Array, z: Array, rows: Array, ends: Array, priced: Array) -> t
     over the priced coordinates; the least delta is lambda a_i cut off at the ends, with the least
     lambda >= 0 that meets the margin. The limit r^2 on t, which is as wide, is left out.
 
-    Parameters
-    ----------
-    x : array (k,)
-        (w, b).
-    z : array (n,), in [0, 1]
-    rows : array (n, k)
-        y_i (x_i, 1).
-    ends : array (k, 2)
-        l and u.
-    priced : array of bool (k,)
-        Coordinates that count in the norm.
-
-    Returns
-    -------
-    float, float
-        The largest over the points of each; what is lacking is 0 where every margin can be met.
+    x (k,): (w, b).
+    z (n,).
+    rows (n, k): y_i (x_i, 1).
+    ends (k, 2): l and u.
+    priced (k,): coordinates that count in the norm.
+    Returns: the largest over the points of each; what is lacking is 0 where every margin can be
+        met.
     """
     kept = (1 - z)[:, None]
     low = np.maximum(kept * ends[:, 0], x - z[:, None] * ends[:, 1]) - kept * x

@@ -216,10 +216,8 @@ def bound_hyperplane(
     if a class has no kept point, w = 0 with b = +-1 is an optimum; otherwise a kept positive point
     says b >= 1 - <w, x_i> >= 1 - r ||x_i||, and a kept negative one b <= r ||x_i|| - 1.
 
-    Raises
-    ------
-    ValueError
-        An incumbent that is no finite (w, b) of this dimension, or has b without an intercept.
+    Raises ValueError: an incumbent that is no finite (w, b) of this dimension, or has b without an
+        intercept.
     """
     radius = reduce(_least, _costs(m, data.points, intercept, incumbent)) ** 0.5 * OUTWARD
     for x in m.w.values():

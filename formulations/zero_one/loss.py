@@ -61,10 +61,8 @@ def zero_one_objective(
 ) -> float:
     """0-1 objective of (w, b) as the floats stand: a margin of 1 - 1e-16 is a violation.
 
-    Raises
-    ------
-    ValueError
-        w of the wrong shape, non-finite numbers, b != 0 without an intercept, a bad penalty.
+    Raises ValueError: w of the wrong shape, non-finite numbers, b != 0 without an intercept, a bad
+        penalty.
     """
     cost = positive("penalty", penalty)
     weights, offset = _checked(data, w, b, intercept)

@@ -40,13 +40,11 @@ from tightmargin.formulations.zero_one.checks import Hyperplane
 class RampNorm:
     """What one norm of w makes different from another beside the same loss.
 
-    Attributes
-    ----------
-    of : callable(w, b, intercept) -> number, mapping
-        What (w, b) pays, and the values of the variables that `term` adds.
-    term : callable(model, intercept) -> expression
-        The same of a model, with rows of its own where it needs them.
-    derive : callable(data, C, intercept, upper_bound) -> BigM
+    of(w, b, intercept) -> number, mapping: what (w, b) pays, and the values of the variables that
+        `term` adds.
+    term(model, intercept) -> expression: the same of a model, with rows of its own where it needs
+        them.
+    derive(data, C, intercept, upper_bound) -> BigM.
     """
 
     of: Callable[[Array, float, str], tuple[float, Mapping[str, Any]]]

@@ -54,10 +54,7 @@ def derive_ramp_l1_big_m(
         label of the other class where all points of a class have z_i = 1, and otherwise
         1 - u_i <= 2 + y_i <w, x_i' - x_i> for a point with z_k = 0.
 
-    Raises
-    ------
-    ValueError
-        Bad C or intercept, or an upper bound that no point can have.
+    Raises ValueError: bad C or intercept, or an upper bound that no point can have.
     """
     cost = positive("C", C)
     known = best_known(_trivial(data, cost, intercept), upper_bound)

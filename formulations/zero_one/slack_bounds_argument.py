@@ -37,11 +37,9 @@ def stated_bounds(
 ) -> SlackBounds:
     """Bounds of a builder from its arguments, conflicts included.
 
-    Raises
-    ------
-    ValueError
-        Another word than "derived", "none" or "pairs", fields that are missing or do not fit the
-        data, bounds that contradict each other, conflicts without points or of unknown points.
+    Raises ValueError: another word than "derived", "none" or "pairs", fields that are missing or do
+        not fit the data, bounds that contradict each other, conflicts without points or of unknown
+        points.
     """
     derived = closed_slack_bounds(data, penalty=penalty, intercept=intercept, incumbent=incumbent)
     if isinstance(slack_bounds, str):

@@ -43,25 +43,14 @@ CLAIM_TOLERANCE = 1e-4
 class Certified:
     """A claim after the check: the point and objective that stand, and the certificate.
 
-    Attributes
-    ----------
-    status : Status
-    x : array or None
-        The point, repaired where the formulation knows how.
-    objective : float or None
-        Of the minimisation, recomputed.
-    certificate : Certificate
-        Bounds are those of the minimisation too.
-    proof : Multipliers or None
-        Farkas multipliers of an infeasible model; they take the place of the solver's duals.
-    ray : array or None
-        Direction in which an unbounded model falls for ever, from `x`.
-    point : FeasiblePoint or None
-        What is proven of `x`.
-    lower : LowerBound or None
-        The best bound.
-    tree : TreeProof or None
-        Of branch and bound, for a file.
+    x: the point, repaired where the formulation knows how.
+    objective: of the minimisation, recomputed.
+    certificate: bounds are those of the minimisation too.
+    proof: Farkas multipliers of an infeasible model; they take the place of the solver's duals.
+    ray: direction in which an unbounded model falls for ever, from `x`.
+    point: what is proven of `x`.
+    lower: the best bound.
+    tree: of branch and bound, for a file.
     """
 
     status: Status

@@ -171,13 +171,7 @@ ROUNDS = 3
 class Relaxation:
     """A model with affine functions in the place of its terms, solved.
 
-    Attributes
-    ----------
-    proof : Minorised
-    case : Case
-        Of that model.
-    x : array
-    duals : Multipliers
+    case: of that model.
     """
 
     proof: Minorised

@@ -33,15 +33,9 @@ AMPLE = 1e3  # of what missed rows need: a row with so much room objects to noth
 class Entries:
     """What each row that can be missed says of each column in it.
 
-    Attributes
-    ----------
-    row : array
-        Linear rows first, then quadratic ones.
-    column : array
-    slope : array
-        Of the row in the column at the point.
-    straight : array of bool
-        Whether the row is affine in the column.
+    row: linear rows first, then quadratic ones.
+    slope: of the row in the column at the point.
+    straight: whether the row is affine in the column.
     """
 
     row: Index
@@ -54,10 +48,7 @@ class Entries:
 class Moves:
     """Columns that may be moved for each row, cheapest first.
 
-    Attributes
-    ----------
-    row, column, step : arrays
-        Moving `column` by `step` improves `row` by 1.
+    row, column, step: moving `column` by `step` improves `row` by 1.
     """
 
     row: Index
@@ -68,10 +59,7 @@ class Moves:
 def moves_of(form: StandardForm, x: Array, need: Array) -> Moves:
     """The best column for each row that has one, at a point.
 
-    Parameters
-    ----------
-    need : array
-        By how much each row is missed: no more is looked for once those that are have a column.
+    need: by how much each row is missed: no more is looked for once those that are have a column.
     """
     few = _unblocked(form)
     if few is not None:
@@ -144,12 +132,8 @@ def with_rows_met(
 ) -> Array:
     """The point with what its rows miss made up by their columns, as far as they have any.
 
-    Parameters
-    ----------
-    exact : mapping
-        Coordinates that are no doubles; equations hold them in their place.
-    clearly : bool
-        Whether rows are met by more than their rounding, which is quickly seen, or only just.
+    exact: coordinates that are no doubles; equations hold them in their place.
+    clearly: whether rows are met by more than their rounding, which is quickly seen, or only just.
     """
     for _ in range(ROUNDS):
         need = _needs(form, x, exact, clearly=clearly)

@@ -58,14 +58,10 @@ AWAY = 1e-5
 def dual_centre(A: Array, target: Array, low: Array, high: Array, size: float) -> Array | None:
     """Analytic centre of {z: A z = target, low < z < high}; None where none is found.
 
-    Parameters
-    ----------
-    A : array (f, m)
-    target : array (f,)
-    low, high : arrays (m,)
-        A side that is infinite is taken to be `size` beyond the other one.
-    size : float
-        Natural size of the multipliers, positive.
+    A (f, m).
+    target (f,).
+    low, high (m,): a side that is infinite is taken to be `size` beyond the other one.
+    size: natural size of the multipliers, positive.
     """
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - size)
     high = np.where(np.isfinite(high), high, low + 2 * size)
@@ -108,12 +104,8 @@ def with_room(
 ) -> Array | None:
     """Multipliers moved by a share towards the centre of those stationary in some columns.
 
-    Parameters
-    ----------
-    residual : array (n,)
-        P x + q + A'z, to rounding.
-    columns : array
-        Those in which no rounding may be left.
+    residual (n,): P x + q + A'z, to rounding.
+    columns: those in which no rounding may be left.
     """
     linear = sum(map(len, (conic.equal, conic.low, conic.high)))
     below, above = np.isfinite(reach.low[columns]), np.isfinite(reach.high[columns])
@@ -172,11 +164,7 @@ CHUNK = 2**22  # doubles of a block's columns at a time
 class Root:
     """V -> R V R on the rows of a semidefinite block.
 
-    Attributes
-    ----------
-    rows : slice
-    matrix : array (k, k)
-        R, symmetric and semidefinite.
+    matrix (k, k): R, symmetric and semidefinite.
     """
 
     rows: slice
@@ -225,15 +213,10 @@ class Root:
 class NormalMatrix:
     """A'S A + C, not computed.
 
-    Attributes
-    ----------
-    A : csc_matrix (m, n)
-    scaled : csr_matrix (m, m)
-        S, symmetric and semidefinite; 0 in the rows of `roots`.
-    curvature : csc_matrix (n, n)
-        C.
-    roots : sequence of Root
-        S on semidefinite blocks.
+    A (m, n).
+    scaled (m, m): S, symmetric and semidefinite; 0 in the rows of `roots`.
+    curvature (n, n): C.
+    roots: S on semidefinite blocks.
     """
 
     A: sp.csc_matrix
@@ -327,15 +310,10 @@ def solved(normal: NormalMatrix, target: Array) -> Array:
 class _Parts:
     """The matrix by full columns, which come last, and the others.
 
-    Attributes
-    ----------
-    full : array of bool (n,)
-    corner : csc_matrix
-        Of the others among themselves.
-    border : array
-        Of the others beside the full ones.
-    core : array
-        Of the full ones among themselves.
+    full (n,).
+    corner: of the others among themselves.
+    border: of the others beside the full ones.
+    core: of the full ones among themselves.
     """
 
     full: NDArray[np.bool_]
@@ -468,14 +446,9 @@ ROUNDS = 12
 class Repaired:
     """A point and multipliers near the given ones, and how far those were off.
 
-    Attributes
-    ----------
-    x, z : arrays
-        As nearly stationary as double precision allows, when `reason` is empty.
-    residual : float
-        Stationarity of the multipliers as given, relative to the objective's size.
-    reason : str
-        Where stationarity could not be reached.
+    x, z: as nearly stationary as double precision allows, when `reason` is empty.
+    residual: stationarity of the multipliers as given, relative to the objective's size.
+    reason: where stationarity could not be reached.
     """
 
     x: Array
@@ -489,10 +462,7 @@ def repaired(
 ) -> Repaired:
     """Make a point and multipliers stationary; whatever comes out, a bound is proven elsewhere.
 
-    Parameters
-    ----------
-    names : callable, optional
-        Gives the names of the columns, which a failure alone asks for.
+    names: gives the names of the columns, which a failure alone asks for.
     """
     scale = 1.0 + float(np.abs(conic.q).max(initial=0.0))
     given = conic.P @ x + conic.q + conic.A.T @ z
@@ -668,12 +638,8 @@ def is_nearly_zero(case: Case, bound: float) -> bool:
 def zero_bound(subject: Subject, z: Array, cutoff: float) -> LowerBound | None:
     """A bound of 0 or more without the constant of the objective; None where none is found.
 
-    Parameters
-    ----------
-    z : array (m,)
-        Multipliers of the conic form.
-    cutoff : float
-        Of the points that matter, without the constant of the objective.
+    z (m,): multipliers of the conic form.
+    cutoff: of the points that matter, without the constant of the objective.
     """
     straight = z.copy()
     for block in subject.conic.blocks:
@@ -723,17 +689,11 @@ def searched_bound(
 ) -> tuple[LowerBound | None, str]:
     """Best bound from given multipliers, repaired if need be, and why there is none.
 
-    Parameters
-    ----------
-    x : array (n,)
-        Point at which a quadratic objective is linearised.
-    z : array (m,)
-        Of the rows of `case.conic`.
-    known : float
-        Objective at a point, without the constant: where points cost more, none is excluded.
-    early : callable() -> (LowerBound or None, bool), optional
-        A bound of the family's, asked for before multipliers are repaired, and whether it closes
-        the gap: then nothing is repaired.
+    x (n,): point at which a quadratic objective is linearised.
+    z (m,): of the rows of `case.conic`.
+    known: objective at a point, without the constant: where points cost more, none is excluded.
+    early() -> (LowerBound or None, bool): a bound of the family's, asked for before multipliers are
+        repaired, and whether it closes the gap: then nothing is repaired.
     """
     subject, conic = case.subject, case.conic
     cutoff = known + abs(known) * ABOVE
@@ -914,16 +874,10 @@ def conditions(
 
     What overflows, at a point of 1e170 that a solver ran off to, is no number and is left out.
 
-    Parameters
-    ----------
-    form, conic
-        The model, and its conic form (of its continuous relaxation where it is integer).
-    duals : Multipliers
-        As the solver gave them.
-    x : array (n,)
-        The point they belong to.
-    scale : float
-        What complementarity is relative to, if it is not 0.
+    form, conic: the model, and its conic form (of its continuous relaxation where it is integer).
+    duals: as the solver gave them.
+    x (n,): the point they belong to.
+    scale: what complementarity is relative to, if it is not 0.
     """
     z = conic_multipliers(conic, duals)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -1055,19 +1009,11 @@ BOUND_POINT = "bound_point"  # of a quadratic program, whose weak duality is tak
 class Bound:
     """Best proven bound so far.
 
-    Attributes
-    ----------
-    proof : LowerBound or None
-    residuals : mapping
-        Of the KKT conditions at the multipliers it comes from, as they were given.
-    reason : str
-        Why there is no bound.
-    origin : str
-        Said behind the words of the proof: whose multipliers they were.
-    facts : mapping
-        With which it can be proven again.
-    x : array (n,) or None
-        The point that came with the multipliers where they are not those of the claim.
+    residuals: of the KKT conditions at the multipliers it comes from, as they were given.
+    reason: why there is no bound.
+    origin: said behind the words of the proof: whose multipliers they were.
+    facts: with which it can be proven again.
+    x (n,): the point that came with the multipliers where they are not those of the claim.
     """
 
     proof: LowerBound | None = None
@@ -1101,10 +1047,8 @@ class Bound:
 def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bound:
     """Bound of the model itself, of its convex relaxation when some variables are integer.
 
-    Parameters
-    ----------
-    early : callable() -> (LowerBound or None, bool), optional
-        As for `searched_bound`; not asked where the solver has no multipliers.
+    early() -> (LowerBound or None, bool): as for `searched_bound`; not asked where the solver has
+        no multipliers.
     """
     form, classification = case.form, case.classification
     if not classification.relaxes_to_convex:
@@ -1126,11 +1070,7 @@ def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bo
 def of_clarabel(case: Case, *, closer: bool = False) -> tuple[Array, Multipliers] | str:
     """Its point and multipliers, or why there are none.
 
-    Parameters
-    ----------
-    case : Case
-    closer : bool
-        In numbers near 1 and to smaller tolerances, whatever the numbers of the model are.
+    closer: in numbers near 1 and to smaller tolerances, whatever the numbers of the model are.
     """
     if not SOLVERS["clarabel"].installed:
         return "the solver gives none, and clarabel is missing"

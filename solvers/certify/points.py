@@ -64,12 +64,8 @@ def between(
 ) -> FeasiblePoint | None:
     """A point of a model with one quadratic equation, found between two others; None without one.
 
-    Parameters
-    ----------
-    x : array (n,)
-        Nearly feasible.
-    near : callable
-        An exactly feasible point of a model near a given one.
+    x (n,): nearly feasible.
+    near: an exactly feasible point of a model near a given one.
     """
     held = held_row(form)
     if held is None:
@@ -114,15 +110,9 @@ MILDER = (1.0, 0.5, 0.25, 0.0)  # powers of the room that columns are weighted w
 class Equations:
     """Equations and the columns that they are solved for.
 
-    Attributes
-    ----------
-    matrix : csr_matrix
-        Their coefficients.
-    right : array
-    core, basis : arrays
-        Equations that are solved together, and for which columns.
-    own : list of (rows, columns)
-        Equations that are solved for a column of their own, group by group.
+    matrix: their coefficients.
+    core, basis: equations that are solved together, and for which columns.
+    own (rows, columns): equations that are solved for a column of their own, group by group.
     """
 
     matrix: sp.csr_matrix
@@ -538,14 +528,9 @@ ENOUGH_ROOM = 1e-2
 class Face:
     """Rows and bounds that every point meets as equations, as far as a solver can tell.
 
-    Attributes
-    ----------
-    low, high : arrays
-        Rows that are always at their lower, and at their upper side.
-    low_bound, high_bound : arrays
-        Columns that are always at theirs.
-    flat : array of bool
-        For each cone, in order, whether it has no inside.
+    low, high: rows that are always at their lower, and at their upper side.
+    low_bound, high_bound: columns that are always at theirs.
+    flat: for each cone, in order, whether it has no inside.
     """
 
     low: NDArray[np.int64]
@@ -573,14 +558,9 @@ class Face:
 class Tightened:
     """A convex model in numbers near 1, its fixed columns put in, to be solved with tighter rows.
 
-    Parameters
-    ----------
-    form : StandardForm
-        Its integer columns are held at `x`.
-    dependent : array
-        Columns that equations are solved for: bounds of no others are tightened.
-    flat : sequence of bool
-        Cones, in order, that have no inside and are not tightened.
+    form: its integer columns are held at `x`.
+    dependent: columns that equations are solved for: bounds of no others are tightened.
+    flat: cones, in order, that have no inside and are not tightened.
     """
 
     def __init__(
@@ -816,12 +796,8 @@ def exact_point(
 ) -> FeasiblePoint | None:
     """An exactly feasible point near a given one, of nearly its objective; None if none is found.
 
-    Parameters
-    ----------
-    x : array (n,)
-        A solver's point: rows, bounds and integrality are met to its tolerances.
-    limits : Limits
-        Of the solves for a point inside.
+    x (n,): a solver's point: rows, bounds and integrality are met to its tolerances.
+    limits: of the solves for a point inside.
     """
     if form.nonlinear or not np.isfinite(x).all():
         return None
@@ -1013,10 +989,7 @@ LONGER = (0.0, 2.0**-40, 2.0**-30, 2.0**-20, 2.0**-10, 1.0)
 def costless_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
     """Such a point near a given one; None where none is found.
 
-    Parameters
-    ----------
-    x : array (n,)
-        A solver's point of an objective that is nearly 0.
+    x (n,): a solver's point of an objective that is nearly 0.
     """
     costs = form.objective.a != 0
     costs |= np.diff(form.objective.Q.tocsr().indptr) > 0

@@ -53,20 +53,13 @@ ZERO = 1e-7
 class Recession:
     """Linear rows, bounds and cones of the directions; every finite side is zero.
 
-    Attributes
-    ----------
-    unit : array (n,)
-        Powers of two: the direction is unit * d, so that columns of any size count alike and the
-        rows stay exact.
-    R : csr_matrix (m, n)
-        Rows over d, to be met exactly.
-    low, high : arrays (m,)
-        0 or infinite.
-    lower, upper : arrays (n,)
-        The same for the columns.
-    cones : tuple of (str, csr_matrix (k, n))
-        "soc": the first row is at least the norm of the others. "psd": the row-wise lower triangle
-        of a semidefinite matrix.
+    unit (n,): powers of two: the direction is unit * d, so that columns of any size count alike and
+        the rows stay exact.
+    R (m, n): rows over d, to be met exactly.
+    low, high (m,): 0 or infinite.
+    lower, upper (n,): the same for the columns.
+    cones (k, n): "soc": the first row is at least the norm of the others. "psd": the row-wise lower
+        triangle of a semidefinite matrix.
     """
 
     unit: Array
@@ -293,10 +286,7 @@ def _polyhedra(cone: Recession) -> list[tuple[sp.csr_matrix, sp.csr_matrix]]:
 def steepest(form: StandardForm, cone: Recession, cost: Array, limits: Limits) -> Array | None:
     """d within the unit box along which `cost` falls most, in floating point; None if it cannot.
 
-    Parameters
-    ----------
-    cost : array (n,)
-        Over the columns of the model, not over d.
+    cost (n,): over the columns of the model, not over d.
     """
     program = _program(form, cone, cone.unit * cost)
     asked = Limits(
@@ -421,12 +411,8 @@ _STEPS = (1.0, 2.0**7, 2.0**14)
 def unboundedness_proof(form: StandardForm, limits: Limits) -> Unbounded | None:
     """Look for a ray and a point that prove a model unbounded below; None when nothing does.
 
-    Parameters
-    ----------
-    form : StandardForm
-        A minimisation, as every form is.
-    limits : Limits
-        Time, threads and seed of each of the searches.
+    form: a minimisation, as every form is.
+    limits: time, threads and seed of each of the searches.
     """
     if not _is_readable(form):
         return None

@@ -144,38 +144,23 @@ INTERIOR = "interior point"
 class ConicRow(Proven):
     """The SDP at one penalty, or with one budget.
 
-    Attributes
-    ----------
-    penalty : float
-        Given; for a budget the penalty that spends it and proves the bound.
-    budget : float
-        Given, or sum z / n.
-    spent : float
-        sum z / n of the point.
-    objective : float
-        trace W + penalty sum z at the point; trace W alone with a budget.
-    attained, below
-        Proofs of the objective and of the bound; None where a bound contradicts the point.
-    tolerance : float
-        Share of the objective that a gap may be of, at most what kernel/statement.py allows.
-    method : str
-        "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
-    stop : str
-        What the interior-point solver said, if one was asked, and a contradiction if there is one.
-    w : array (d,)
-    b : float
-        0 without an intercept.
-    factor : array (1 + r, k)
-        Rows w~ = (w, b) and R': W = factor' factor.
-    z, strengthening : array (n,)
-        Of the point, and gamma of the bound (NaN where it is not known).
-    rank : int
-        Of W - w~ w~': eigenvalues above 1e-6 of the trace of W.
-    errors : int
-        Training points on the wrong side or on the hyperplane.
-    seconds : float
-    lemma : Lemma or None
-        What proves the bound.
+    penalty: given; for a budget the penalty that spends it and proves the bound.
+    budget: given, or sum z / n.
+    spent: sum z / n of the point.
+    objective: trace W + penalty sum z at the point; trace W alone with a budget.
+    attained, below: proofs of the objective and of the bound; None where a bound contradicts the
+        point.
+    tolerance: share of the objective that a gap may be of, at most what kernel/statement.py allows.
+    method: "low-rank", "interior point", or "hard margin" where a large penalty keeps every point.
+    stop: what the interior-point solver said, if one was asked, and a contradiction if there is
+        one.
+    w (d,).
+    b: 0 without an intercept.
+    factor (1 + r, k): rows w~ = (w, b) and R': W = factor' factor.
+    z, strengthening (n,): of the point, and gamma of the bound (NaN where it is not known).
+    rank: of W - w~ w~': eigenvalues above 1e-6 of the trace of W.
+    errors: training points on the wrong side or on the hyperplane.
+    lemma: what proves the bound.
     """
 
     penalty: float
@@ -212,15 +197,10 @@ class ConicRow(Proven):
 class ConicPath(PathResult[ConicRow], Drawn):
     """Rows by rising penalty, which is falling budget.
 
-    Attributes
-    ----------
-    rows : tuple of ConicRow
-    parameter : str
-        "penalty" or "budget": what was given.
-    data, intercept, tolerance
-        Of the problem.
-    not_reached : tuple of float
-        Penalties or budgets that Ctrl-C came before; empty else.
+    rows, tuple of ConicRow.
+    parameter: "penalty" or "budget": what was given.
+    data, intercept, tolerance: of the problem.
+    not_reached: penalties or budgets that Ctrl-C came before; empty else.
     """
 
     rows: tuple[ConicRow, ...]

@@ -72,12 +72,8 @@ class Decision:
 class Ground:
     """A model over which statements are decided, and the time that is left for it.
 
-    Attributes
-    ----------
-    model, form
-        The model and its arrays; a row beyond degree two is left out of proofs.
-    until : float
-        On the clock of time.perf_counter; infinity for no limit.
+    model, form: the model and its arrays; a row beyond degree two is left out of proofs.
+    until: on the clock of time.perf_counter; infinity for no limit.
     """
 
     model: pyo.ConcreteModel
@@ -87,12 +83,8 @@ class Ground:
     def decide(self, goal: Quadratic, side: Fraction, like: int | None = None) -> Decision:
         """Whether the goal, its constant included, is at least `side` at every point.
 
-        Parameters
-        ----------
-        goal : Quadratic
-            Over the columns of the form.
-        like : int, optional
-            Number of a linear row that may imply it by itself.
+        goal: over the columns of the form.
+        like: number of a linear row that may imply it by itself.
         """
         target = side - Fraction(goal.constant)
         form = replace(self.form, objective=replace(goal, constant=0.0), sense=1)

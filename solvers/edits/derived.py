@@ -52,17 +52,11 @@ from tightmargin.solvers.result import COPY, OF_THE_PROBLEM, SolveResult
 class Edit:
     """An edited catalogue model: what it rests on, and how it differs from the builder's.
 
-    Attributes
-    ----------
-    blocks : tuple of str
-        Models of the catalogue inside this one that rest on something, with what.
-    repriced : bool
-        Whether the model is its builder's but for a Param that was set anew since something was
-        derived from its former value: then the formulation's own check says whether that holds.
-    itself : bool
-        Whether it is a relaxation, which stands for itself.
-    rederived : str
-        Where `rederive` has set its M for it as it stands: how.
+    blocks: models of the catalogue inside this one that rest on something, with what.
+    repriced: whether the model is its builder's but for a Param that was set anew since something
+        was derived from its former value: then the formulation's own check says whether that holds.
+    itself: whether it is a relaxation, which stands for itself.
+    rederived: where `rederive` has set its M for it as it stands: how.
     """
 
     reliances: tuple[Reliance, ...] = ()
@@ -91,14 +85,9 @@ def edit_of(
 ) -> Edit | None:
     """What is to be asked of an edited model; None when nothing is.
 
-    Parameters
-    ----------
-    model, form
-        As it is solved.
-    origin : Origin or None
-        Of a model that its builder wrote.
-    established : bool
-        Whether its M was derived again for it as it stands (edits/rederive.py).
+    model, form: as it is solved.
+    origin: of a model that its builder wrote.
+    established: whether its M was derived again for it as it stands (edits/rederive.py).
     """
     itself = stands_for_itself(model)
     if origin is not None:
@@ -382,10 +371,7 @@ class Side:
 def edited_copy(model: pyo.ConcreteModel, edit: EditFunction, label: str) -> pyo.ConcreteModel:
     """A model that is ours to change, after the user's edit.
 
-    Raises
-    ------
-    Exception
-        Whatever the edit raises, with a note that names the row.
+    Raises Exception: whatever the edit raises, with a note that names the row.
     """
     try:
         returned = edit(model)

@@ -110,14 +110,9 @@ Statement = tuple[Quadratic, Fraction]  # goal >= side, over the columns of the 
 class Sides:
     """One of the two models.
 
-    Attributes
-    ----------
-    ground : Ground
-        Over which statements are decided, with every variable a column.
-    names : tuple of str
-        Of the columns.
-    fixed : frozenset of str
-        Those that are fixed in the model.
+    ground: over which statements are decided, with every variable a column.
+    names: of the columns.
+    fixed: those that are fixed in the model.
     """
 
     ground: Ground

@@ -131,16 +131,9 @@ class RowKind(StrEnum):
 class RowChange:
     """A row that is not the same in both models.
 
-    Attributes
-    ----------
-    name : str
-    kind : RowKind
-    before, after : int or None
-        Its number among the rows of this kind; None where it is missing.
-    same_body : bool
-        Whether nothing but its sides differs.
-    wider, narrower : bool
-        Whether a side was moved outwards or inwards, of a row with the same body.
+    before, after: its number among the rows of this kind; None where it is missing.
+    same_body: whether nothing but its sides differs.
+    wider, narrower: whether a side was moved outwards or inwards, of a row with the same body.
     """
 
     name: str
@@ -179,10 +172,7 @@ def column_names(form: StandardForm) -> Names:
 def row_changes(form: StandardForm, other: StandardForm, place: Index) -> list[RowChange]:
     """Rows of `other` that are gone, changed or moved in `form`, and new ones, kind by kind.
 
-    Parameters
-    ----------
-    place : array (other.n,)
-        Column of `form` for each column of `other`, -1 for none.
+    place: column of `form` for each column of `other`, -1 for none.
     """
     return [
         *_linear(form, other, place),
@@ -298,17 +288,11 @@ NOWHERE = frozenset[str]()
 class Added:
     """One row, bound or fixing that the builder does not write.
 
-    Attributes
-    ----------
-    name : str
-        Of the row or variable.
-    statement : tuple or None
-        What it says, by names of variables and with its numbers, so that two models can be held
-        against each other; None where that cannot be told (a row beyond degree two).
-    touched : frozenset of str
-        Components of the variables that occur.
-    holds_up : frozenset of str
-        Those of them whose elements cannot always be made smaller without leaving it.
+    name: of the row or variable.
+    statement: what it says, by names of variables and with its numbers, so that two models can be
+        held against each other; None where that cannot be told (a row beyond degree two).
+    touched: components of the variables that occur.
+    holds_up: those of them whose elements cannot always be made smaller without leaving it.
     """
 
     name: str
@@ -417,19 +401,12 @@ OTHER_OBJECTIVE = "the objective was changed"
 class Difference:
     """An edited model beside what its builder writes.
 
-    Attributes
-    ----------
-    loosened : str
-        What of the builder's model is missing, looser or changed; empty for a restriction.
-    objective : str
-        How the objective differs; empty when it is the builder's.
-    added : tuple of Added
-    dropped : tuple of str
-        Linear rows that are missing.
-    loosened_otherwise : str
-        What is looser besides them.
-    more : Quadratic or None
-        What was added to the objective, over the columns of the edited model; None where that is
+    loosened: what of the builder's model is missing, looser or changed; empty for a restriction.
+    objective: how the objective differs; empty when it is the builder's.
+    added, tuple of Added.
+    dropped: linear rows that are missing.
+    loosened_otherwise: what is looser besides them.
+    more: what was added to the objective, over the columns of the edited model; None where that is
         nothing, or cannot be said in doubles.
     """
 
@@ -459,16 +436,10 @@ def difference(
 ) -> Difference:
     """How a model differs from a new one of its builder, which is changed on the way.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        As it is solved: disjunctions and quotients are replaced already.
-    form : StandardForm
-        Of that model.
-    fresh : ConcreteModel
-        As its builder returns it.
-    transformation : str
-        For disjunctions of `fresh`.
+    model: as it is solved: disjunctions and quotients are replaced already.
+    form: of that model.
+    fresh: as its builder returns it.
+    transformation: for disjunctions of `fresh`.
     """
     loosened, added = mirrored(model, fresh)
     if is_disjunctive(fresh):

@@ -70,11 +70,8 @@ Key = tuple[Kind, int]
 class Whole:
     """A model without its objective, and which of its columns were fixed.
 
-    Attributes
-    ----------
-    form : StandardForm
-        Fixed variables are columns with two equal bounds.
-    fixed : array (n,) of bool
+    form: fixed variables are columns with two equal bounds.
+    fixed (n,).
     """
 
     form: StandardForm
@@ -216,15 +213,9 @@ SHARES = (1e-6, 1e-12)  # of the largest multiplier: parts that are taken no mor
 class ConflictingPart(Printed):
     """A row, bound, fixing or integrality of a model without a point.
 
-    Attributes
-    ----------
-    name : str
-        Of the row or variable.
-    kind : str
-    statement : str
-        Its mathematics.
-    needed : bool
-        Whether a point was found that meets all other parts.
+    name: of the row or variable.
+    statement: its mathematics.
+    needed: whether a point was found that meets all other parts.
     """
 
     name: str
@@ -342,10 +333,7 @@ class _Filter:
     def first(self) -> tuple[list[Key], _Emptiness]:
         """All parts, and the proof that they have no common point.
 
-        Raises
-        ------
-        ValueError
-            It is not.
+        Raises ValueError: it is not.
         """
         keys = self.whole.keys()
         found = self.proven(keys)

@@ -30,10 +30,7 @@ Sparse: TypeAlias = sp.csr_matrix | sp.csc_matrix
 def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | None:
     """Origin of a model that is what its builder writes; None when edited or foreign.
 
-    Raises
-    ------
-    ValueError
-        When a hyperparameter was set to something its builder refuses.
+    Raises ValueError: when a hyperparameter was set to something its builder refuses.
     """
     if not isinstance(getattr(model, "origin", None), Origin):
         return None

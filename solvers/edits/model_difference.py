@@ -55,31 +55,19 @@ def joined(answers: Iterable[Answer]) -> Answer:
 class Change(Printed):
     """One row, bound, fixing, integrality, objective or Param that is not what it was.
 
-    Attributes
-    ----------
-    kind : str
-        "row", "bound", "fixing", "integrality", "variable", "objective" or "Param".
-    name : str
-    before, after : str
-        Its mathematics in the two models; empty where it is missing.
-    kept : Answer
-        Whether every point of the model before meets what is said after: if not, points are lost.
-    old : Answer
-        Whether every point of the model after meets what was said before: if not, points are new.
-    other_objective : bool
-        Whether it changes the objective somewhere.
-    never_lower : bool
-        Of such a change: whether the objective is proven to be nowhere lower in the model after.
-    words : str
-        How it was decided.
-    multipliers : mapping of str to float
-        Of rows of the other model that imply it, each d bound / d right-hand side; bounds of
-        variables take part without being listed. The kernel proved the bound from them.
-    point : mapping of str to float
-        The variables that occur in it, at an exactly feasible point of the other model that
+    kind: "row", "bound", "fixing", "integrality", "variable", "objective" or "Param".
+    before, after: its mathematics in the two models; empty where it is missing.
+    kept: whether every point of the model before meets what is said after: if not, points are lost.
+    old: whether every point of the model after meets what was said before: if not, points are new.
+    other_objective: whether it changes the objective somewhere.
+    never_lower: of such a change: whether the objective is proven to be nowhere lower in the model
+        after.
+    words: how it was decided.
+    multipliers: of rows of the other model that imply it, each d bound / d right-hand side; bounds
+        of variables take part without being listed. The kernel proved the bound from them.
+    point: the variables that occur in it, at an exactly feasible point of the other model that
         misses it; to the nearest doubles.
-    parts : tuple of Change
-        What a Param changes.
+    parts: what a Param changes.
     """
 
     kind: str

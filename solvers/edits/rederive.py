@@ -61,10 +61,7 @@ def best_point(
 ) -> FeasiblePoint | None:
     """The best exactly feasible point of the edited problem that is found within a moment.
 
-    Parameters
-    ----------
-    enough : float
-        Objective without its constant: a solver is not asked where a point as good is at hand.
+    enough: objective without its constant: a solver is not asked where a point as good is at hand.
     """
     best: FeasiblePoint | None = None
     for x, given_up in _candidates(model, rows, limits):
@@ -143,12 +140,9 @@ def completed(
 ) -> Array:
     """M with the infinite ones derived here as far as that is possible.
 
-    Parameters
-    ----------
-    known : array (n,)
-        M that is valid at every point of objective at most the cutoff; infinite where unknown.
-    cutoff : float
-        Without the constant of the objective.
+    known (n,): M that is valid at every point of objective at most the cutoff; infinite where
+        unknown.
+    cutoff: without the constant of the objective.
     """
     found = np.where(rows.row < 0, rows.big_m, known)
     found = np.where(rows.may_be_given_up, found, rows.big_m)
@@ -234,16 +228,10 @@ NEARLY = 1e-6
 class Rederived:
     """A copy of an edited model with its own M.
 
-    Attributes
-    ----------
-    model, form
-        The copy, and its arrays.
-    big_m : BigM
-        With the objective of the point that it was derived from.
-    words : str
-        For the message of a result.
-    copied : str
-        The same in a few words, for its verdict.
+    model, form: the copy, and its arrays.
+    big_m: with the objective of the point that it was derived from.
+    words: for the message of a result.
+    copied: the same in a few words, for its verdict.
     """
 
     model: pyo.ConcreteModel
@@ -329,12 +317,8 @@ def rederived(
 ) -> Rederived | str | None:
     """A copy with M derived again; None for models that need it not; why it cannot be done.
 
-    Parameters
-    ----------
-    model, form
-        Exact, as it would be solved.
-    origin : Origin or None
-        Of a model that its builder wrote.
+    model, form: exact, as it would be solved.
+    origin: of a model that its builder wrote.
     """
     if origin is not None and not _is_repriced(model.origin, origin):
         return None
@@ -365,17 +349,9 @@ def with_room_for(model: pyo.ConcreteModel, form: StandardForm, x: Array) -> Red
     They are those of the family's statement at its objective, which a restriction leaves true, and
     where that says nothing what the point itself needs: no point is better.
 
-    Parameters
-    ----------
-    model, form
-        Edited, by rows, bounds and fixings alone.
-    x : array (n,)
-        Its indicators say what it gives up.
-
-    Returns
-    -------
-    Rederived or None
-        None where M is not derived, and what is asked about is the model as it is written; or
+    model, form: edited, by rows, bounds and fixings alone.
+    x (n,): its indicators say what it gives up.
+    Returns: none where M is not derived, and what is asked about is the model as it is written; or
         where the rows with M are not those of the builder.
     """
     if not is_derived(model):

@@ -28,20 +28,15 @@ Statements: TypeAlias = Sequence[Added]
 class EditedSearch:
     """A method of ours that takes some edited models.
 
-    Attributes
-    ----------
-    method : str
-        The word after method=.
-    entries : tuple of str
-    refuses : callable(origin, statements) -> str
-        Why it does not take an edit; empty when it does.
-    run : callable(origin, statements, limits) -> Finding
-        Its bound holds for every point of the built model that meets the statements, whatever M
-        it has.
-    bound : callable(origin, statements, values) -> Lemma or None
-        Such a bound behind a solver's point, within moments; None where it would take longer.
-    automatic : callable(origin) -> str
-        Why method="auto" leaves an edited model to it; empty when it does not.
+    method: the word after method=.
+    entries, tuple of str.
+    refuses(origin, statements) -> str: why it does not take an edit; empty when it does.
+    run(origin, statements, limits) -> Finding: its bound holds for every point of the built model
+        that meets the statements, whatever M it has.
+    bound(origin, statements, values) -> Lemma or None: such a bound behind a solver's point, within
+        moments; None where it would take longer.
+    automatic(origin) -> str: why method="auto" leaves an edited model to it; empty when it does
+        not.
     """
 
     method: str
@@ -78,17 +73,9 @@ class ReadEdit:
 def read_edit(model: pyo.ConcreteModel, form: StandardForm, word: str) -> ReadEdit | None:
     """What an edited model is to the search that takes it; None without one.
 
-    Parameters
-    ----------
-    model, form
-        Edited, without disjunctions and quotients.
-    word : str
-        A method, or "auto" for any that was measured to be the best.
-
-    Raises
-    ------
-    ValueError
-        The search takes other edits than this; the message says why.
+    model, form: edited, without disjunctions and quotients.
+    word: a method, or "auto" for any that was measured to be the best.
+    Raises ValueError: the search takes other edits than this; the message says why.
     """
     written = getattr(model, "origin", None)
     if not isinstance(written, Origin):

@@ -202,16 +202,10 @@ class InWords(Latex):
 class Statement(Printed):
     """A line.
 
-    Attributes
-    ----------
-    name : str
-        Of the rows, or "min", "bounds", "where", "data".
-    text, latex, html : str
-        The same three times.
-    where : str
-        For which indices, or how many more there are.
-    mark : str
-        Of an edit: "+" added, "-" removed, "~" changed; empty for what is as it was built.
+    name: of the rows, or "min", "bounds", "where", "data".
+    text, latex, html: the same three times.
+    where: for which indices, or how many more there are.
+    mark: of an edit: "+" added, "-" removed, "~" changed; empty for what is as it was built.
     """
 
     name: str
@@ -444,11 +438,7 @@ SIGNS = {"": "", ADDED: "+", REMOVED: "-", CHANGED: r"\sim"}
 class Mathematics(Printed):
     """A model as mathematics: text by print(), HTML in a notebook, LaTeX by `to_latex`.
 
-    Attributes
-    ----------
-    title : str
-    statements : tuple of Statement
-        Objective, rows, bounds, abbreviations and data, then what was edited.
+    statements: objective, rows, bounds, abbreviations and data, then what was edited.
     """
 
     title: str

@@ -116,18 +116,11 @@ def _of_the_unedited(case: Case, found: Certified, what: Difference) -> LowerBou
 class SwitchedRows:
     """Where each point has its row and its indicator.
 
-    Attributes
-    ----------
-    form : StandardForm
-        The edited model as it is written.
-    row : array (n,)
-        Number of its row; -1 where the edit took it out.
-    column : array (n,)
-        Column of z_i; -1 where it is fixed.
-    held : array (n,)
-        What it is fixed at; 0 elsewhere.
-    big_m : array (n,)
-        As written.
+    form: the edited model as it is written.
+    row (n,): number of its row; -1 where the edit took it out.
+    column (n,): column of z_i; -1 where it is fixed.
+    held (n,): what it is fixed at; 0 elsewhere.
+    big_m (n,): as written.
     """
 
     form: StandardForm

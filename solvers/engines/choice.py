@@ -67,12 +67,9 @@ def choose(
     With a time limit (`timed`) "auto" takes a solver that it can stop; `last`, the solver of the
     second opinion, where no other can; and none that has `failed`, which says how each ended.
 
-    Raises
-    ------
-    ValueError
-        Unknown name.
-    SolverNotInstalledError, ProblemClassError, SizeLimitError, NumberError
-        Each naming what would work.
+    Raises ValueError: unknown name.
+    Raises SolverNotInstalledError, ProblemClassError, SizeLimitError, NumberError: each naming what
+        would work.
     """
     info = None if solver == "auto" else solver_named(solver)
 

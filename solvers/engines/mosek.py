@@ -294,14 +294,10 @@ _WITH_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 def export_conic(model: pyo.ConcreteModel, path: str | Path) -> Path:
     """Write a model as a .ptf, .task, .cbf or .jtask file; needs no licence.
 
-    Raises
-    ------
-    ValueError
-        Another suffix, or disjunctions, which must be transformed first.
-    OSError
-        The file cannot be written.
-    ProblemClassError, SolverNotInstalledError, NumberError
-        MOSEK cannot represent the model.
+    Raises ValueError: another suffix, or disjunctions, which must be transformed first.
+    Raises OSError: the file cannot be written.
+    Raises ProblemClassError, SolverNotInstalledError, NumberError: MOSEK cannot represent the
+        model.
     """
     target = without_norms(without_quotients(model))  # its parts know it as long as it is held
     form = standard_form(target)

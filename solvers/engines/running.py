@@ -45,10 +45,7 @@ def checked_limits(
     Where no threads are asked for, the environment variable TIGHTMARGIN_THREADS says how many; a
     study that runs one task a core sets it to 1.
 
-    Raises
-    ------
-    ValueError
-        A number that no solver can follow, naming the argument.
+    Raises ValueError: a number that no solver can follow, naming the argument.
     """
     if time_limit is not None:
         number = float(time_limit) if _is(time_limit, Real) else math.nan
@@ -382,24 +379,15 @@ def supervised(
 ) -> Finished[T]:
     """Run a solver so that Ctrl-C can stop it and its log is seen while it grows.
 
-    Parameters
-    ----------
-    work : callable() -> T
-        The solve. One that holds the interpreter is neither stopped nor shown before its end.
-    stop : callable(), optional
-        Asks `work` to return soon; called again and again from another thread until it does.
+    work() -> T: the solve. One that holds the interpreter is neither stopped nor shown before its
+        end.
+    stop(): asks `work` to return soon; called again and again from another thread until it does.
         Without it the first Ctrl-C is remembered, and reported when `work` has returned.
-    log : bool
-        Pass on what is printed to sys.stdout as it comes, and keep it.
-    name : str
-        What is shown to be working on a terminal, after two seconds; nothing by default.
-    state : callable() -> (bound, best, words), optional
-        How far it has come; called in this thread, while the work goes on in another.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At the second Ctrl-C; the solver is left to itself.
+    log: pass on what is printed to sys.stdout as it comes, and keep it.
+    name: what is shown to be working on a terminal, after two seconds; nothing by default.
+    state() -> (bound, best, words): how far it has come; called in this thread, while the work goes
+        on in another.
+    Raises KeyboardInterrupt: at the second Ctrl-C; the solver is left to itself.
     """
     quiet, presses = log or not name, list[int]()
     with (

@@ -47,10 +47,7 @@ from tightmargin.solvers.model.restated import representable
 def mps_text(form: StandardForm) -> str:
     """The text of a file for a model without semidefinite rows.
 
-    Raises
-    ------
-    ValueError
-        Rows that the format cannot state.
+    Raises ValueError: rows that the format cannot state.
     """
     odd = [*(row.data.name for row in form.psd), *(part.name for part in form.nonlinear)]
     if odd:

@@ -54,10 +54,7 @@ _HERE = "an LP file"
 def read_lp(text: str) -> Program:
     """Read the text of an LP file.
 
-    Raises
-    ------
-    ValueError
-        What is no LP file, or has a section that no model here has a place for.
+    Raises ValueError: what is no LP file, or has a section that no model here has a place for.
     """
     parts = _sections(text)
     reader = _Reader()

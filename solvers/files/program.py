@@ -83,17 +83,11 @@ class Matrix:
 class Program:
     """See the module's docstring.
 
-    Attributes
-    ----------
-    names : list of str
-        Of the columns, "" for one without.
-    signs : list of (Row, Row)
-        The quadratic row of a cone and the row that its first entry is not negative, until
-        `state_signs` decides which of these are needed.
-    lifted : frozenset of str
-        Names of cones whose entries get columns of their own.
-    has_bounds : bool
-        Whether the format states bounds: where it does not, rows of one column are bounds.
+    names: of the columns, "" for one without.
+    signs (Row, Row): the quadratic row of a cone and the row that its first entry is not negative,
+        until `state_signs` decides which of these are needed.
+    lifted: names of cones whose entries get columns of their own.
+    has_bounds: whether the format states bounds: where it does not, rows of one column are bounds.
     """
 
     names: list[str]
@@ -312,10 +306,7 @@ def far_is_infinite(number: float, limit: float = UNBOUNDED) -> float:
 def read_number(word: str, where: str) -> float:
     """The double that is nearest to a decimal number of a file.
 
-    Raises
-    ------
-    ValueError
-        No number, or one so small that it would be lost.
+    Raises ValueError: no number, or one so small that it would be lost.
     """
     found = number_in(word)
     if found is None:

@@ -46,13 +46,9 @@ FORMATS = (".task", ".jtask", ".ptf")
 def read_mosek(path: Path, lifted: frozenset[str] = frozenset()) -> Program:
     """Read a .task, .jtask or .ptf file.
 
-    Raises
-    ------
-    ValueError
-        A file that MOSEK does not read, or cones of another kind than second-order, rotated and
-        semidefinite ones.
-    SolverNotInstalledError
-        Without MOSEK.
+    Raises ValueError: a file that MOSEK does not read, or cones of another kind than second-order,
+        rotated and semidefinite ones.
+    Raises SolverNotInstalledError: without MOSEK.
     """
     try:
         import mosek
@@ -209,15 +205,8 @@ Lines = list[list[str]]
 def read_cbf(text: str, lifted: frozenset[str] = frozenset()) -> Program:
     """Read the text of a CBF file.
 
-    Parameters
-    ----------
-    lifted : frozenset of str
-        Names of cones whose entries get columns of their own.
-
-    Raises
-    ------
-    ValueError
-        What is no CBF file, or has cones of another kind.
+    lifted: names of cones whose entries get columns of their own.
+    Raises ValueError: what is no CBF file, or has cones of another kind.
     """
     found = _sections(text)
     orders = _orders(found, "PSDVAR")
@@ -434,15 +423,8 @@ def _entries(
 def without_helper_columns(program: Program, *, conic: bool = True) -> Program:
     """The program without the columns that a writer adds, where there are any.
 
-    Parameters
-    ----------
-    conic : bool
-        Whether the format asks for a column above a quadratic objective; others hold the objective.
-
-    A column that is fixed at 1 and is unnamed among named ones (MOSEK's), or named as Pyomo names
-    it, is the constant 1. A free column named `objective_epigraph` stands in the objective and in
-    one quadratic row that bounds it: the bound takes its place. An unnamed one among named ones
-    that stands in one equation alone is a slack: the equation becomes a row with two sides.
+    conic: whether the format asks for a column above a quadratic objective; others hold the
+        objective.
     """
     gone = {j for j in range(len(program.names)) if _is_put_away(program, j, conic)}
     return _without(program, gone) if gone else program
@@ -606,10 +588,8 @@ _SENSES = {
 def read_mps(text: str) -> Program:
     """Read the text of an MPS file.
 
-    Raises
-    ------
-    ValueError
-        What is no MPS file in free format, or is read differently by different solvers.
+    Raises ValueError: what is no MPS file in free format, or is read differently by different
+        solvers.
     """
     reader = _MpsReader()
     for section, heading, words in _lines(text):

@@ -64,10 +64,7 @@ class _Blocks:
 def sdpa_text(form: StandardForm, classification: Classification) -> str:
     """The text of a file for a convex model.
 
-    Raises
-    ------
-    ProblemClassError
-        Integers, or a model that is not convex.
+    Raises ProblemClassError: integers, or a model that is not convex.
     """
     if form.integer.any() or not classification.convex:
         raise ProblemClassError(
@@ -172,15 +169,8 @@ def read_sdpa(text: str, lifted: frozenset[str] = frozenset()) -> Program:
     Rows of a diagonal block that say the opposite of each other become an equation, and a
     semidefinite block [[a, b'], [b, a I]] the quadratic row b'b <= a^2 with a >= 0.
 
-    Parameters
-    ----------
-    lifted : frozenset of str
-        Names of cones whose entries get columns of their own.
-
-    Raises
-    ------
-    ValueError
-        What is no such file.
+    lifted: names of cones whose entries get columns of their own.
+    Raises ValueError: what is no such file.
     """
     comments, words = _words(text)
     n, count = (read_integer(word, _HERE) for word in words[:2])

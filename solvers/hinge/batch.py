@@ -50,18 +50,11 @@ def hinge_machines(
 ) -> Machines:
     """Solve F(c) for every row of costs.
 
-    Parameters
-    ----------
-    G : array (n, k)
-        Rows g_i; the last column is y when the intercept is free.
-    price : array (k,) of 0 and 1
-        Diagonal of P.
-    costs : array (B, n)
-        c_i >= 0; 0 leaves the point out.
-    reach : float
-        B, a bound on |b| at an optimum; of no meaning when every column is priced.
-    deadline : float, optional
-        Of time.perf_counter(): the machines are left as they are then.
+    G (n, k): rows g_i; the last column is y when the intercept is free.
+    price (k,): diagonal of P.
+    costs (B, n): c_i >= 0; 0 leaves the point out.
+    reach: B, a bound on |b| at an optimum; of no meaning when every column is priced.
+    deadline: of time.perf_counter(): the machines are left as they are then.
     """
     # Columns of length 1: P is no identity then, and no number is far from the others.
     unit = np.sqrt((G**2).max(axis=0))

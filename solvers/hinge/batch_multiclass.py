@@ -32,20 +32,12 @@ LARGEST = 3000  # unknowns of one machine
 class Space(NamedTuple):
     """Points and price of one family of machines.
 
-    Attributes
-    ----------
-    X : array (n, k)
-        Points with columns of largest entry 1, the constant one last if there is an intercept;
-        about their mean when that is free.
-    unit, shift : arrays (k,), (d,)
-        What the columns were divided by, and what was subtracted before.
-    y : array (n,)
-        Classes 0 to K - 1.
-    Q : array (K, K - 1)
-        Orthonormal, with columns that sum to zero.
-    price : array (k,)
-        Of the square of each column of A; 0 for a free intercept.
-    intercept : str
+    X (n, k): points with columns of largest entry 1, the constant one last if there is an
+        intercept; about their mean when that is free.
+    unit, shift (k,) (d,): what the columns were divided by, and what was subtracted before.
+    y (n,): classes 0 to K - 1.
+    Q (K, K - 1): orthonormal, with columns that sum to zero.
+    price (k,): of the square of each column of A; 0 for a free intercept.
     """
 
     X: Array
@@ -85,10 +77,7 @@ class Space(NamedTuple):
 def machine_space(data: MulticlassData, ridge: float, intercept: str = "free") -> Space:
     """Scale the points and choose the basis.
 
-    Raises
-    ------
-    ValueError
-        A bad ridge or intercept; more than 3000 unknowns (K - 1)(d + 1).
+    Raises ValueError: a bad ridge or intercept; more than 3000 unknowns (K - 1)(d + 1).
     """
     positive("ridge", ridge)
     one_of("intercept", intercept, INTERCEPTS)
@@ -150,24 +139,12 @@ def hinge_batch(
 ) -> Array:
     """Solve F(c, v) for every row of costs.
 
-    Parameters
-    ----------
-    space : Space
-    costs : array (B, n)
-        c_i >= 0; 0 leaves the point out.
-    slopes : array (B, K - 1, k), optional
-        v; 0 when left out. F(c, v) must be bounded from below.
-    centre : array (B, K - 1, k), optional
-        Where free intercepts are held; 0 when left out.
-    y : array (B, n), optional
-        Classes of its own for each machine.
-    deadline : float, optional
-        In the time of time.perf_counter; from then on the best so far is returned.
-
-    Returns
-    -------
-    array (B, K - 1, k)
-        A of each machine.
+    costs (B, n): c_i >= 0; 0 leaves the point out.
+    slopes (B, K - 1, k): v; 0 when left out. F(c, v) must be bounded from below.
+    centre (B, K - 1, k): where free intercepts are held; 0 when left out.
+    y (B, n): classes of its own for each machine.
+    deadline: in the time of time.perf_counter; from then on the best so far is returned.
+    Returns: a of each machine.
     """
     shape = (len(costs), space.Q.shape[1], space.X.shape[1])
     slopes = np.zeros(shape) if slopes is None else slopes

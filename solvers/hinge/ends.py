@@ -38,11 +38,8 @@ Whole = NDArray[np.int64]
 class ExactMultipliers:
     """Multipliers (n,) with their sums, which no rounding has touched.
 
-    Attributes
-    ----------
-    alpha : array (n,)
-    total, balance : Fraction
-        sum a_i and sum y_i a_i.
+    alpha (n,).
+    total, balance: sum a_i and sum y_i a_i.
     """
 
     alpha: Array
@@ -122,14 +119,9 @@ def objective_end(
 ) -> FeasiblePoint | None:
     """The objective rounded up; None where it is beyond doubles.
 
-    Parameters
-    ----------
-    scores, errors : arrays (n,)
-        f(x_i), and how far each may be off.
-    squares : float
-        A number that ||w||^2 does not exceed.
-    b : float
-        The intercept.
+    scores, errors (n,): f(x_i), and how far each may be off.
+    squares: a number that ||w||^2 does not exceed.
+    b: the intercept.
     """
     if not (finite(scores, errors) and math.isfinite(squares) and math.isfinite(b)):
         return None
@@ -162,11 +154,8 @@ def bound_end(
 ) -> LowerBound | None:
     """The dual value rounded down; None where it is beyond doubles.
 
-    Parameters
-    ----------
-    multipliers : ExactMultipliers
-    squares : float
-        A number that ||sum_i a_i y_i phi(x_i)||^2 does not exceed, the constant column left out.
+    squares: a number that ||sum_i a_i y_i phi(x_i)||^2 does not exceed, the constant column left
+        out.
     """
     curved = _curved(problem, multipliers.alpha)
     if not (math.isfinite(squares) and math.isfinite(curved)):

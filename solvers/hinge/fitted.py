@@ -27,13 +27,10 @@ Ends = tuple[FeasiblePoint | None, LowerBound | None]
 def ends_of_hyperplane(problem: PricedProblem, w: Array, b: float, alpha: Array | None) -> Ends:
     """What a hyperplane costs, and a bound from multipliers: given ones, else ones rebuilt.
 
-    Parameters
-    ----------
-    problem : PricedProblem
-        On PointRows, not of nu.
-    w, b : array (d,), float
-    alpha : array (n,) or None
-        Multipliers that came with it; where they do not close the gap, others are sought too.
+    problem: on PointRows, not of nu.
+    w, b (d,).
+    alpha (n,): multipliers that came with it; where they do not close the gap, others are sought
+        too.
     """
     rows = problem.points
     assert isinstance(rows, PointRows)
@@ -52,11 +49,8 @@ def ends_of_hyperplane(problem: PricedProblem, w: Array, b: float, alpha: Array 
 def ends_of_expansion(problem: PricedProblem, beta: Array, b: float) -> Ends:
     """What f(x) = sum_i beta_i k(x_i, x) + b costs, and a bound from the multipliers y_i beta_i.
 
-    Parameters
-    ----------
-    problem : PricedProblem
-        On KernelValues. Of nu, beta may be any multiple of the multipliers.
-    beta, b : array (n,), float
+    problem: on KernelValues. Of nu, beta may be any multiple of the multipliers.
+    beta, b (n,).
     """
     points = problem.points
     assert isinstance(points, KernelValues)

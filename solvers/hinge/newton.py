@@ -59,18 +59,12 @@ def newton_step(
 ) -> tuple[Array, float]:
     """-H^-1 slope.
 
-    Parameters
-    ----------
-    X : array or csr matrix (n, d)
-    y, bend : arrays (n,)
-        Labels, whose squares are 1, and the second derivatives D of the losses.
-    curvature : (float, float)
-        Of the norm, in w and in the weight of the constant column.
-    column : float
-        Its entry; 0 without an intercept.
-    slope_w, slope_b : array (d,), float
-    effort : (int, float)
-        Of conjugate gradients: how many at most, and how small their residual.
+    X (n, d).
+    y, bend (n,): labels, whose squares are 1, and the second derivatives D of the losses.
+    curvature (float, float): of the norm, in w and in the weight of the constant column.
+    column: its entry; 0 without an intercept.
+    slope_w, slope_b (d,).
+    effort (int, float): of conjugate gradients: how many at most, and how small their residual.
     """
     chosen = np.flatnonzero(bend)
     rows, D = X[chosen], bend[chosen]
@@ -209,14 +203,9 @@ class State:
 def rebuilt_multipliers(problem: PricedProblem, w: Array, b: float, objective: float) -> Array:
     """Multipliers (n,) whose dual value is near the optimum, or near enough to tell the gap.
 
-    Parameters
-    ----------
-    problem : PricedProblem
-        On PointRows, and not of nu.
-    w, b : array (d,), float
-        The fitted hyperplane.
-    objective : float
-        Its objective without the scale of the problem.
+    problem: on PointRows, and not of nu.
+    w, b (d,): the fitted hyperplane.
+    objective: its objective without the scale of the problem.
     """
     assert isinstance(problem.points, PointRows)
     column = problem.column if problem.intercept == "penalised" else 1.0
@@ -338,17 +327,11 @@ EFFORT = 200, 1e-2  # of conjugate gradients
 class HingePoint:
     """Where the method ended.
 
-    Attributes
-    ----------
-    w, b : array (d,), float
-    alpha : array (n,)
-        Multipliers in [0, s], balanced where the intercept is free.
-    gap : float
-        Between the best objective and the best dual value, of the objective, in floating point.
-    steps : int
-        Of Newton's method.
-    stop : StopReason
-        CONVERGED where the gap is closed.
+    w, b (d,).
+    alpha (n,): multipliers in [0, s], balanced where the intercept is free.
+    gap: between the best objective and the best dual value, of the objective, in floating point.
+    steps: of Newton's method.
+    stop: CONVERGED where the gap is closed.
     """
 
     w: Array
@@ -421,15 +404,10 @@ def proximal_newton(
 ) -> HingePoint:
     """Solve min 1/2 norm + sum_i s_i max(0, 1 - y_i (<w, x_i> + b)) to a gap of CLOSED.
 
-    Parameters
-    ----------
-    X : array or csr_array (n, d)
-    y, prices : array (n,)
-        Labels, and s.
-    intercept : "free", "penalised" or "none"
-        Penalised by b^2 / 2.
-    time_limit : float or None
-        Seconds; what is the best by then is returned, as at Ctrl-C.
+    X (n, d).
+    y, prices (n,): labels, and s.
+    intercept: penalised by b^2 / 2.
+    time_limit: seconds; what is the best by then is returned, as at Ctrl-C.
     """
     problem = PricedProblem(PointRows(X), y, prices, HINGE, intercept, Fraction(1))
     state = State(problem, X, np.zeros(X.shape[1]), 0.0)

@@ -82,15 +82,8 @@ MOST_SHIFT = 1e-8  # of the largest diagonal entry: more is another kernel
 class KernelValues:
     """Points with their kernel.
 
-    Attributes
-    ----------
-    X : array (n, d), or (n, n)
-        Points; symmetric kernel values for "precomputed".
-    kind : "linear", "poly", "rbf" or "precomputed"
-    gamma, coef0 : float
-    degree : int
-    shift : float
-        Added to the diagonal of a given matrix.
+    X (n, d) (n, n): points; symmetric kernel values for "precomputed".
+    shift: added to the diagonal of a given matrix.
     """
 
     X: Array
@@ -160,10 +153,7 @@ def _lengths(points: Array) -> Array:
 def proven_shift(gram: Array) -> float | None:
     """What makes a symmetric matrix semidefinite once it is added to the diagonal, by proof.
 
-    Returns
-    -------
-    float or None
-        A power of two; None where no shift up to MOST_SHIFT of the largest entry is enough.
+    Returns: a power of two; None where no shift up to MOST_SHIFT of the largest entry is enough.
     """
     k = len(gram)
     largest = float(np.abs(np.diag(gram)).max(initial=0.0))
@@ -248,28 +238,15 @@ HINGE, SQUARED, NU = "hinge", "squared_hinge", "nu"
 class PricedProblem:
     """One of the problems above, its doubles taken as the exact numbers that they are.
 
-    Attributes
-    ----------
-    points : PointRows or KernelValues
-        Where the points are; proofs speak of these and no others.
-    y : array (n,)
-        Labels, -1 or +1.
-    prices : array (n,)
-        s_i >= 0, finite.
-    loss : str
-        "hinge", "squared_hinge" or "nu".
-    intercept : "free", "penalised" or "none"
-    ridge, scale : Fraction
-        lam and scale, above 0.
-    column : float
-        Entry of the constant column of a penalised intercept.
-    total : Fraction
-        N, of nu alone.
-
-    Raises
-    ------
-    ValueError
-        A price that is no number of at least 0, as of costs times weights beyond doubles.
+    points: where the points are; proofs speak of these and no others.
+    y (n,): labels, -1 or +1.
+    prices (n,): s_i >= 0, finite.
+    loss: "hinge", "squared_hinge" or "nu".
+    ridge, scale: lam and scale, above 0.
+    column: entry of the constant column of a penalised intercept.
+    total: N, of nu alone.
+    Raises ValueError: a price that is no number of at least 0, as of costs times weights beyond
+        doubles.
     """
 
     points: PointRows | KernelValues

@@ -152,18 +152,11 @@ SMALLEST_ROOM = 1e-13
 class ExactColumns:
     """What exact arithmetic adds to a bound.
 
-    Attributes
-    ----------
-    columns : array
-        Columns whose terms are exact.
-    least : array
-        Least of r_j x_j in each of them, rounded down.
-    point : array (n,)
-        x^, some entries moved, to the nearest floats.
-    residual, radius : arrays (n,)
-        What the moves add to P x + q + A'z, and how far that may be off.
-    constant : float
-        What they add to -1/2 x'P x - b'z, rounded down.
+    columns: columns whose terms are exact.
+    least: least of r_j x_j in each of them, rounded down.
+    point (n,): x^, some entries moved, to the nearest floats.
+    residual, radius (n,): what the moves add to P x + q + A'z, and how far that may be off.
+    constant: what they add to -1/2 x'P x - b'z, rounded down.
     """
 
     columns: Index
@@ -186,12 +179,9 @@ def exact_columns(
 ) -> ExactColumns | None:
     """Terms of the given columns once they are made finite; None where they cannot be.
 
-    Parameters
-    ----------
-    exactly : bool
-        Whether no rounding counts, not even one in the last place of what the moves are, as for a
-        bound of 0. Otherwise residuals are summed in twice the precision and the moves enclosed,
-        which takes a third of the time.
+    exactly: whether no rounding counts, not even one in the last place of what the moves are, as
+        for a bound of 0. Otherwise residuals are summed in twice the precision and the moves
+        enclosed, which takes a third of the time.
     """
     starts = conic.A.indptr
     if (starts[columns + 1] - starts[columns]).sum() > ENTRY_LIMIT:
@@ -263,12 +253,8 @@ def _terms_of(
 def exact_linear(conic: ConicForm, z: Array, reach: Reach, limit: int) -> Fraction | None:
     """The right side for a linear objective without a rounding; None where z proves nothing.
 
-    Parameters
-    ----------
-    conic : ConicForm
-        Of linear rows alone, without those of bounds, which are the limits.
-    limit : int
-        Columns without a limit up to which multipliers are moved.
+    conic: of linear rows alone, without those of bounds, which are the limits.
+    limit: columns without a limit up to which multipliers are moved.
     """
     z = within_room(conic, z, reach)
     none, columns = np.zeros(len(conic.q)), np.arange(len(conic.q))
@@ -326,11 +312,8 @@ def _change(conic: ConicForm, movers: sp.csr_matrix, x: Array, step: Step) -> Fr
 def rounded_rows(conic: ConicForm, readings: tuple[Reading, ...]) -> NDArray[np.bool_]:
     """Which rows of the form may not say the model to the last place: those of most cones.
 
-    Parameters
-    ----------
-    readings : tuple of Reading
-        Of the quadratic rows, in the order of the second-order cones; without them no cone counts
-        as exact.
+    readings: of the quadratic rows, in the order of the second-order cones; without them no cone
+        counts as exact.
     """
     rounded = np.zeros(len(conic.b), dtype=bool)
     cones = iter(readings)
@@ -512,20 +495,12 @@ Matrix = Any  # sparse or dense
 class Rows:
     """What holds at every point that matters: rows, limits, and the curvature of the objective.
 
-    Attributes
-    ----------
-    conic : ConicForm
-        Without rows for bounds of single columns; derived rows at the end, as nonneg rows.
-    low, high : arrays (n,)
-        Limits of the columns, whole numbers where a column is integer.
-    curvature : array (n,)
-        c of the inequality.
-    readings : tuple of Reading
-        Of the second-order cones, in order.
-    integer : array (n,) of bool
-        The only columns in which boxes differ.
-    cutoff : float
-        The limits hold at points of objective at most this; infinity for all points.
+    conic: without rows for bounds of single columns; derived rows at the end, as nonneg rows.
+    low, high (n,): limits of the columns, whole numbers where a column is integer.
+    curvature (n,): c of the inequality.
+    readings: of the second-order cones, in order.
+    integer (n,): the only columns in which boxes differ.
+    cutoff: the limits hold at points of objective at most this; infinity for all points.
     """
 
     conic: ConicForm
@@ -622,14 +597,9 @@ def _smallest(numbers: Array) -> float:
 class SparseMultipliers:
     """Any numbers; what they prove is for the inequality to say.
 
-    Attributes
-    ----------
-    mu : float
-        Of the objective, at least 0.
-    rows, z : arrays (p,)
-        Which rows have one, and how much. Rows keep their numbers when others join them.
-    columns, x : arrays (k,)
-        Where the objective is linearised; 0 in all other columns.
+    mu: of the objective, at least 0.
+    rows, z (p,): which rows have one, and how much. Rows keep their numbers when others join them.
+    columns, x (k,): where the objective is linearised; 0 in all other columns.
     """
 
     mu: float
@@ -643,17 +613,11 @@ class SparseMultipliers:
 class Minorant:
     """The right side of the inequality for one choice of g, mu, z and x^.
 
-    Attributes
-    ----------
-    constant : float
-        What does not depend on the box, rounded down: the terms of all columns but the integer
-        ones too, at their limits.
-    whole : array (k,)
-        The integer columns.
-    low, high : arrays (k,)
-        Ends of intervals that hold their r.
-    curvature, point : arrays (k,)
-        mu c, rounded down, and x^, of the same columns.
+    constant: what does not depend on the box, rounded down: the terms of all columns but the
+        integer ones too, at their limits.
+    whole (k,): the integer columns.
+    low, high (k,): ends of intervals that hold their r.
+    curvature, point (k,): mu c, rounded down, and x^, of the same columns.
     """
 
     constant: float
@@ -700,14 +664,10 @@ def minorant(
 ) -> Minorant | None:
     """The inequality for any multipliers; None where these numbers prove nothing.
 
-    Parameters
-    ----------
-    multipliers : SparseMultipliers
-    along : array (n,), optional
-        g, 0 without it.
-    box : pair of arrays (n,), optional
-        What it is meant for, the limits of the rows by default. In a column that has no limit there
-        r_j is made 0 exactly; in another box the minorant may be worth nothing, and is never wrong.
+    along (n,): g, 0 without it.
+    box (n,): what it is meant for, the limits of the rows by default. In a column that has no limit
+        there r_j is made 0 exactly; in another box the minorant may be worth nothing, and is never
+        wrong.
     """
     z = _spread(multipliers.rows, multipliers.z, len(rows.conic.b))
     x = _spread(multipliers.columns, multipliers.x, len(rows.low))
@@ -740,10 +700,7 @@ def inequality(
 ) -> Minorant | None:
     """The minorant of a point x^ (n,) and multipliers z of all rows, in doubles.
 
-    Parameters
-    ----------
-    exactly : bool
-        Whether a rounding in the last place may cost everything, as for a bound of 0.
+    exactly: whether a rounding in the last place may cost everything, as for a bound of 0.
     """
     conic = rows.conic
     if not isinstance(mu, float):  # of another kind, sums would round to that
@@ -1032,24 +989,16 @@ def proven_bound(
 ) -> LowerBound | None:
     """The bound of the module's docstring; None where these numbers prove none.
 
-    Parameters
-    ----------
-    subject : Subject
-        A model that is convex once integrality is dropped.
-    x : array (n,)
-        Any point.
-    z : array (m,)
-        Any multipliers of the rows of `subject.conic`.
-    cutoff : float or None
-        U of the module's docstring, without the constant of the objective: what is returned is
+    subject: a model that is convex once integrality is dropped.
+    x (n,): any point.
+    z (m,): any multipliers of the rows of `subject.conic`.
+    cutoff: U of the module's docstring, without the constant of the objective: what is returned is
         min(beta, U). None to use no limits but the bounds of the variables.
-    tangent : bool
-        Whether the objective is replaced by its tangent at 0, which a convex one is never below, so
-        that a bound of 0 is no rounding away from it. Without a cutoff cones then limit nothing:
-        what is left of stationarity has to be 0 exactly.
-    factors : Factors, optional
-        With them x and z are of the scaled form: cones whose two ends are of very different size
-        lose one of them in a sum and a difference.
+    tangent: whether the objective is replaced by its tangent at 0, which a convex one is never
+        below, so that a bound of 0 is no rounding away from it. Without a cutoff cones then limit
+        nothing: what is left of stationarity has to be 0 exactly.
+    factors: with them x and z are of the scaled form: cones whose two ends are of very different
+        size lose one of them in a sum and a difference.
     """
     kind = subject.classification
     if not kind.relaxes_to_convex or x.shape != (subject.form.n,):
@@ -1099,10 +1048,7 @@ def _without_own(conic: ConicForm, z: Array) -> Array:
 def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
     """No feasible point, from multipliers: an objective of 0 would be above 0 everywhere.
 
-    Parameters
-    ----------
-    z : array (m,)
-        Any multipliers of the rows of `subject.conic`.
+    z (m,): any multipliers of the rows of `subject.conic`.
     """
     kind, n = subject.classification, subject.form.n
     if not kind.relaxes_to_convex or z.shape != subject.conic.b.shape or not np.isfinite(z).all():

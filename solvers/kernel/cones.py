@@ -53,43 +53,25 @@ class Given:
 class ConeProblem:
     """What the module's docstring describes; `cone_problem` makes it of points.
 
-    Attributes
-    ----------
-    points : array (n, k)
-        a_i in the units of the cube, positive points first.
-    blur : array (n,)
-        What <a_i, c> + <|a_i|, h>, summed in any order for a box of centre c and half widths h,
-        may be off from the largest <a_i, r> of the exact points, and what `doubt` makes of it.
-    prices : array (n,)
-    positives : int
-        Points of the positive class.
-    band : bool
-    ramp : bool
-        The loss is prices_i min(2, max(0, 1 - u_i)) in the place of prices_i [u_i < 1].
-    squares : array (k,)
-        Prices of the squares of r's coordinates.
-    rows, row_blur, sides : arrays (m, k), (m,), (m,)
-        Side rows t <rows_j, r> <= sides_j; no blur is forgotten in the sides.
-    kept : array (n,) of bool
-        Points that have to be kept; they pay nothing.
-    counts : tuple of (array of int, int)
-        At most so many of some points are not kept; in a band all of them only.
-    free_norm : bool
-        The square costs nothing: what is minimised are the prices alone.
-    largest_norm : float
-        The most that the square may be.
-    order : array (n,) of int
-        Which points of the data these are.
-    units : array (k,)
-        What the cube's coordinates were multiplied by: a hyperplane is r / units.
-    centre : array (d,)
-        What was subtracted from the points.
-    given : Given
-    free_intercept : bool
-        In a band, or lifted.
-    constant : float
-        What every objective costs besides, rounded down: points that are paid for, pairs of the
-        ramp loss.
+    points (n, k): a_i in the units of the cube, positive points first.
+    blur (n,): what <a_i, c> + <|a_i|, h>, summed in any order for a box of centre c and half widths
+        h, may be off from the largest <a_i, r> of the exact points, and what `doubt` makes of it.
+    prices (n,).
+    positives: points of the positive class.
+    ramp: the loss is prices_i min(2, max(0, 1 - u_i)) in the place of prices_i [u_i < 1].
+    squares (k,): prices of the squares of r's coordinates.
+    rows, row_blur, sides (m, k) (m,) (m,): side rows t <rows_j, r> <= sides_j; no blur is forgotten
+        in the sides.
+    kept (n,): points that have to be kept; they pay nothing.
+    counts: at most so many of some points are not kept; in a band all of them only.
+    free_norm: the square costs nothing: what is minimised are the prices alone.
+    largest_norm: the most that the square may be.
+    order (n,): which points of the data these are.
+    units (k,): what the cube's coordinates were multiplied by: a hyperplane is r / units.
+    centre (d,): what was subtracted from the points.
+    free_intercept: in a band, or lifted.
+    constant: what every objective costs besides, rounded down: points that are paid for, pairs of
+        the ramp loss.
     """
 
     points: Array
@@ -171,17 +153,10 @@ def cone_problem(
     have t (|a_i|_1 + |a_j|_1) >= 2 - e_i - e_j > 1, where one alone may be next to 0: with the
     largest e in the place of both, their sum is enough. The ramp loss is off by at most e_i.
 
-    Parameters
-    ----------
-    prices : array (n,)
-        Of a violation, or of a unit of the ramp loss.
-    square : float
-        1 or 1/2: what the objective multiplies the square of the norm by.
-
-    Raises
-    ------
-    ValueError
-        Coordinates beyond 2^200 or all within 2^-200, and a ramp loss beside decisions.
+    prices (n,): of a violation, or of a unit of the ramp loss.
+    square: 1 or 1/2: what the objective multiplies the square of the norm by.
+    Raises ValueError: coordinates beyond 2^200 or all within 2^-200, and a ramp loss beside
+        decisions.
     """
     n, d = X.shape
     sides = SideRows.nothing(n, d) if sides is None else sides
@@ -353,10 +328,8 @@ def proven(
 ) -> tuple[ProvenConflict | ProvenCaps, ...]:
     """What multipliers say of a problem, without those that say nothing.
 
-    Raises
-    ------
-    ValueError
-        A point that is not there or twice there, a negative number, or one too many or too few.
+    Raises ValueError: a point that is not there or twice there, a negative number, or one too many
+        or too few.
     """
     found: list[ProvenConflict | ProvenCaps] = []
     for part in known:
@@ -609,16 +582,10 @@ def cell_bounds(
 ) -> Array:
     """Lower bounds (B,) for boxes of the cube; infinite where a cell has no point.
 
-    Parameters
-    ----------
-    centre, half : arrays (B, k)
-        Exact, with |centre| + half at most 1.
-    ceiling : float
-        Bounds above it are of no interest; it takes their place.
-    known : sequence of ProvenConflict or ProvenCaps
-        For cells that are not bounded by the ceiling without them.
-    cheapest : callable, optional
-        What does the same as `cheapest_levels`, in its place.
+    centre, half (B, k): exact, with |centre| + half at most 1.
+    ceiling: bounds above it are of no interest; it takes their place.
+    known: for cells that are not bounded by the ceiling without them.
+    cheapest: what does the same as `cheapest_levels`, in its place.
     """
     by_levels = cheapest or cheapest_levels
     U = centre @ problem.points.T + half @ problem.sizes.T + problem.blur
@@ -766,14 +733,9 @@ def cheapest_levels(
 ) -> Array:
     """Least cost (B,) over numbers of points of one price.
 
-    Parameters
-    ----------
-    ends : tuple of two arrays (B, any)
-        The smallest U of either class, upwards.
-    nearest : tuple of two arrays (B, 1)
-        The smallest U of the conflict's points of either class.
-    levels : int
-        The largest number of points that are given up.
+    ends (B, any): the smallest U of either class, upwards.
+    nearest (B, 1): the smallest U of the conflict's points of either class.
+    levels: the largest number of points that are given up.
     """
     price = cells.problem.price
     assert price is not None
@@ -901,10 +863,8 @@ def halves(centre: Array, half: Array) -> tuple[Array, Array]:
 def leaves(k: int, bits: Bits) -> Iterator[tuple[Array, Array]]:
     """Centres and half widths of the leaves, level by level.
 
-    Raises
-    ------
-    ValueError
-        The bits are too few or too many, or halve a box that has no edge to be halved.
+    Raises ValueError: the bits are too few or too many, or halve a box that has no edge to be
+        halved.
     """
     centre, half = faces(k)
     start = 0
@@ -924,10 +884,7 @@ def leaves(k: int, bits: Bits) -> Iterator[tuple[Array, Array]]:
 def bits_of(k: int, first_half: Index) -> Bits:
     """The bits of a tree: nodes 0 to 2 k - 1 are the faces.
 
-    Parameters
-    ----------
-    first_half : array (N,) of int
-        Number of the lower half of a node, the upper one's is the next; -1 for a leaf.
+    first_half (N,): number of the lower half of a node, the upper one's is the next; -1 for a leaf.
     """
     level, found = np.arange(2 * k), []
     while len(level):
@@ -951,11 +908,8 @@ COVERED = "the halved boxes are all faces of the cube, and every cell was bounde
 class ConeCover(Printed):
     """Faces of the cube, halved as bits say; any bits, which are checked.
 
-    Attributes
-    ----------
-    bits : array of bool
-    known : tuple of Conflict or Caps
-        For cells that boxes do not close.
+    bits, array of bool.
+    known: for cells that boxes do not close.
     """
 
     bits: Bits
@@ -973,15 +927,8 @@ class ConeCover(Printed):
 def cover_value(problem: ConeProblem, cover: ConeCover, ceiling: float = LARGEST) -> float:
     """A number that no objective is below, v = 0 included; infinite where there is no point.
 
-    Parameters
-    ----------
-    ceiling : float
-        Above it nothing is asked: the value is at most that.
-
-    Raises
-    ------
-    ValueError
-        The bits are no cover, or what is said to be known is none.
+    ceiling: above it nothing is asked: the value is at most that.
+    Raises ValueError: the bits are no cover, or what is said to be known is none.
     """
     known = proven(problem, cover.known)
     value = min(problem.at_zero, ceiling) if np.isfinite(problem.at_zero) else np.inf

@@ -40,19 +40,13 @@ PACKING, REST, KEPT = -1, -2, -3  # kinds of conflicts; from 0 on, of points tha
 class Conflicts:
     """K conflicts of some nodes.
 
-    Attributes
-    ----------
-    node : array (K,) of int
-        Whose conflict it is.
-    kind : array (K,) of int
-        PACKING: no two of a node share a point that the node leaves open. REST: at most one of a
-        node, and it shares none with them. KEPT: of rows that the node keeps or gives up already.
-        k >= 0: of the k-th round of points that the node gives up, since keeping them costs too
-        much.
-    point : array (K,) of int
-        Who is given up; NOBODY for the other kinds.
-    members, alpha : arrays (K, m)
-        Rows of the problem and their multipliers, 0 where a place is empty.
+    node (K,): whose conflict it is.
+    kind (K,): PACKING: no two of a node share a point that the node leaves open. REST: at most one
+        of a node, and it shares none with them. KEPT: of rows that the node keeps or gives up
+        already. k >= 0: of the k-th round of points that the node gives up, since keeping them
+        costs too much.
+    point (K,): who is given up; NOBODY for the other kinds.
+    members, alpha (K, m): rows of the problem and their multipliers, 0 where a place is empty.
     """
 
     node: Index
@@ -87,12 +81,8 @@ class Conflicts:
 class Evidence:
     """What is said of R nodes. Multipliers may be anything, and are judged by what they prove.
 
-    Attributes
-    ----------
-    conflicts : Conflicts
-    settled : array (R, n + m) of bool
-        Open points in no conflict of the packing that are to be kept, since giving one of them up
-        costs too much beside it.
+    settled (R, n + m): open points in no conflict of the packing that are to be kept, since giving
+        one of them up costs too much beside it.
     """
 
     conflicts: Conflicts
@@ -124,13 +114,9 @@ LARGEST_MULTIPLIER = 1e100  # of a conflict with a larger one sums might be infi
 class Narrowed:
     """Nodes as the evidence leaves them.
 
-    Attributes
-    ----------
-    kept, violated : arrays (R, n + m) of bool
-    bound : array (R,)
-        No hyperplane of the node costs less; infinite where there is none.
-    cut : array (R,)
-        Nor does one that was cut off.
+    kept, violated (R, n + m).
+    bound (R,): no hyperplane of the node costs less; infinite where there is none.
+    cut (R,): nor does one that was cut off.
     """
 
     kept: Mask
@@ -149,11 +135,8 @@ def narrowed(
 ) -> Narrowed:
     """What evidence proves of nodes, which have at least the inherited bounds.
 
-    Raises
-    ------
-    ValueError
-        It names a node or a point that is not there, narrows a node by a point that is not open, or
-        two conflicts of a packing share one.
+    Raises ValueError: it names a node or a point that is not there, narrows a node by a point that
+        is not open, or two conflicts of a packing share one.
     """
     some = found.conflicts
     for numbers, many in (
@@ -175,12 +158,8 @@ def narrowed(
 def packed_bounds(heights: Array, own: Array, penalty: float, room: Array) -> Array:
     """The bound of the module's docstring without c, of R nodes.
 
-    Parameters
-    ----------
-    heights : array (R, k)
-        h_j in any order, -inf where there is none.
-    own, room : array (R,)
-        h(K), and how many more points may be violated.
+    heights (R, k): h_j in any order, -inf where there is none.
+    own, room (R,): h(K), and how many more points may be violated.
     """
     ordered = -np.sort(-heights, axis=1)
     hit = penalty * np.arange(heights.shape[1])
@@ -321,19 +300,10 @@ ROUNDED = 8 * EPS  # of the sums of a node; norms are rounded down already
 class PackingProblem:
     """Points, price and side rows.
 
-    Attributes
-    ----------
-    data : TrainingData
-    penalty : float
-        What a point costs that is given up; above 0.
-    intercept : str
-        "penalised", "free" or "none".
-    side : SideRows
-
-    Raises
-    ------
-    ValueError
-        Weighted points, or a price that is no positive number: they are counted one by one.
+    penalty: what a point costs that is given up; above 0.
+    intercept: "penalised", "free" or "none".
+    Raises ValueError: weighted points, or a price that is no positive number: they are counted one
+        by one.
     """
 
     data: TrainingData
@@ -395,18 +365,11 @@ OpenNode: TypeAlias = tuple[float, int, bytes, bytes]
 class Remainder:
     """What is left of some nodes after a search below them, in whatever process; the kernel's own.
 
-    Attributes
-    ----------
-    problem : str
-        The name of the problem.
-    begun : tuple of (bound, bytes)
-        The nodes.
-    open : tuple of OpenNode
-        With which they are covered, beside what is closed.
-    closed : float
-        Least bound of that.
-    nodes : int
-        Bounded.
+    problem: the name of the problem.
+    begun (bound, bytes): the nodes.
+    open: with which they are covered, beside what is closed.
+    closed: least bound of that.
+    nodes: bounded.
     """
 
     problem: str
@@ -425,11 +388,7 @@ class Remainder:
 class PackingCover:
     """The nodes of one problem, at first its root, which is taken.
 
-    Parameters
-    ----------
-    problem : PackingProblem
-    shift : float
-        Of its coordinates.
+    shift: of its coordinates.
     """
 
     def __init__(self, problem: PackingProblem, shift: float = 0.0) -> None:
@@ -537,20 +496,11 @@ class PackingCover:
     ) -> None:
         """Taken nodes in two: their point is kept in one half, and given up in the other.
 
-        Parameters
-        ----------
-        nodes : sequence of R nodes
-            What counts of them is their number alone.
-        points : array (R,) of int
-        found : Evidence
-            Of the halves that keep their points, then of the others.
-        notes : sequence of 2 R bytes or None
-            None closes a half at its bound.
-
-        Raises
-        ------
-        ValueError
-            A point is not open, or the evidence is none.
+        nodes: what counts of them is their number alone.
+        points (R,).
+        found: of the halves that keep their points, then of the others.
+        notes: none closes a half at its bound.
+        Raises ValueError: a point is not open, or the evidence is none.
         """
         nodes = [self._taken[number] for _, number, _, _ in nodes]
         kept, violated = self.masks(nodes)
@@ -607,10 +557,7 @@ class PackingCover:
     def take_back(self, nodes: Sequence[OpenNode], left: Remainder) -> None:
         """What is left of taken nodes in their place.
 
-        Raises
-        ------
-        ValueError
-            It is left of others.
+        Raises ValueError: it is left of others.
         """
         own = tuple((node[0], node[2]) for node in (self._taken[k] for _, k, _, _ in nodes))
         if left.problem != self.problem.name or left.begun != own:

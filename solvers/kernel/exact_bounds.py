@@ -41,10 +41,7 @@ FREE_LIMIT = 150  # columns without a limit
 def exact_lp_bound(subject: Subject, y: Array) -> LowerBound | None:
     """Lower bound on a linear program; None when the multipliers cannot be repaired.
 
-    Parameters
-    ----------
-    y : array
-        Multipliers of the linear rows, d objective / d right-hand side, approximate.
+    y: multipliers of the linear rows, d objective / d right-hand side, approximate.
     """
     found = exact_lp_value(subject, y)
     if found is None:
@@ -82,10 +79,7 @@ Numbers = Mapping[int, Fraction]
 def exact_qp_bound(subject: Subject, x: Numbers, y: Numbers) -> LowerBound | None:
     """The bound of the module's docstring; None where these numbers prove none.
 
-    Parameters
-    ----------
-    x, y : mappings
-        Rational numbers by column, and by row of the linear rows; 0 where there is none.
+    x, y: rational numbers by column, and by row of the linear rows; 0 where there is none.
     """
     form, kind = subject.form, subject.classification
     if form.nonlinear or form.quadratic or form.psd or not kind.relaxes_to_convex:

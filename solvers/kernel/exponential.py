@@ -78,10 +78,7 @@ Interval = tuple[Fraction, Fraction]
 def log_between(y: Fraction) -> Interval:
     """Rational numbers between which log(y) lies, 2^-140 apart for doubles y.
 
-    Raises
-    ------
-    ValueError
-        y is not positive.
+    Raises ValueError: y is not positive.
     """
     if y <= 0:
         raise ValueError(f"log({float(y)}) is no number")
@@ -177,12 +174,8 @@ Tangent = tuple[int, Sequence[float], float]
 class Minorised(Proof):
     """Every feasible point of the subject is one of `form`, with the same objective.
 
-    Attributes
-    ----------
-    form : StandardForm
-        The model with affine functions in the place of its terms; the subject is the model.
-    tangents : tuple of (number of a term, slopes, constant)
-        Of its last rows, in order.
+    form: the model with affine functions in the place of its terms; the subject is the model.
+    tangents (number of a term, slopes, constant): of its last rows, in order.
     """
 
     form: StandardForm
@@ -195,16 +188,9 @@ class Minorised(Proof):
 def minorised(form: StandardForm, slopes: Sequence[Slopes]) -> Minorised | None:
     """The model with a row t >= sum_k s_k p_k + constant for each of the slopes.
 
-    Parameters
-    ----------
-    slopes : sequence of (number of a term, its s)
-        Any numbers; for -log(p) the number s above, for a sum as many as it has parts, and none
-        for p >= 0. Those that are no slopes are left out.
-
-    Returns
-    -------
-    Minorised or None
-        None for a model in which exp and log stand in other places too, or not at all.
+    slopes (number of a term, its s): any numbers; for -log(p) the number s above, for a sum as many
+        as it has parts, and none for p >= 0. Those that are no slopes are left out.
+    Returns: none for a model in which exp and log stand in other places too, or not at all.
     """
     read = exponential_form(form)
     if read is None or read.form.nonlinear:
@@ -228,10 +214,7 @@ def minorised(form: StandardForm, slopes: Sequence[Slopes]) -> Minorised | None:
 def of_the_model(proof: Minorised, bound: LowerBound) -> LowerBound:
     """A bound of the model with affine functions as one of the model.
 
-    Raises
-    ------
-    ValueError
-        The bound is of another model.
+    Raises ValueError: the bound is of another model.
     """
     if bound.subject != proof.form:
         raise ValueError("the bound is of another model than the one with affine functions")
@@ -243,10 +226,7 @@ def of_the_model(proof: Minorised, bound: LowerBound) -> LowerBound:
 def empty_too(proof: Minorised, empty: Infeasible) -> Infeasible:
     """That a model has no point, as the one with affine functions has none.
 
-    Raises
-    ------
-    ValueError
-        Another model has none.
+    Raises ValueError: another model has none.
     """
     if empty.subject != proof.form:
         raise ValueError("another model than the one with affine functions has no point")
@@ -328,12 +308,8 @@ def _with_rows(
 class Completed:
     """A point of `exponential_form(form).form` whose affine functions and terms have values.
 
-    Attributes
-    ----------
-    x : array
-        To the nearest doubles.
-    exact : mapping
-        Coordinates that are no doubles, by column.
+    x: to the nearest doubles.
+    exact: coordinates that are no doubles, by column.
     """
 
     x: Array
@@ -350,15 +326,8 @@ def completed(
 ) -> Completed | None:
     """A point with affine functions solved for, and each term where it is proven to be enough.
 
-    Parameters
-    ----------
-    x, exact
-        Coordinates of `read.form`; those of its terms and affine functions are not looked at.
-
-    Returns
-    -------
-    Completed or None
-        None where a term has no value.
+    x, exact: coordinates of `read.form`; those of its terms and affine functions are not looked at.
+    Returns: none where a term has no value.
     """
     known = dict(exact)
     x = x.copy()
@@ -378,15 +347,10 @@ def proven_exponential_point(
 ) -> FeasiblePoint | None:
     """The statement that a point is feasible, or by how much it misses rows; None without one.
 
-    Parameters
-    ----------
-    form : StandardForm
-        Of the model as it stands.
-    x : array
-        Coordinates of `exponential_form(form).form`; those of its terms and affine functions are
-        not looked at.
-    exact : mapping
-        Rational coordinates in the place of some of them, by column.
+    form: of the model as it stands.
+    x: coordinates of `exponential_form(form).form`; those of its terms and affine functions are not
+        looked at.
+    exact: rational coordinates in the place of some of them, by column.
     """
     read = exponential_form(form)
     if read is None or read.form.nonlinear or not np.isfinite(x).all():
@@ -476,12 +440,8 @@ def _solve(form: StandardForm, row: int, column: int, x: Array, known: dict[int,
 def proven_exponential_ray(form: StandardForm, x: Array, ray: Array) -> Unbounded | None:
     """A model whose objective falls along a ray from a point; None where these prove it not.
 
-    Parameters
-    ----------
-    form : StandardForm
-        Of the model as it stands.
-    x, ray : arrays (n,)
-        A point and a direction in its columns, taken as the exact numbers that they are.
+    form: of the model as it stands.
+    x, ray (n,): a point and a direction in its columns, taken as the exact numbers that they are.
     """
     read = exponential_form(form)
     if read is None or read.form.nonlinear or not (np.isfinite(x).all() and np.isfinite(ray).all()):
@@ -505,10 +465,7 @@ def proven_exponential_ray(form: StandardForm, x: Array, ray: Array) -> Unbounde
 def completed_ray(read: ExponentialForm, ray: Array) -> list[Fraction] | None:
     """A direction of `read.form`, each term's column rising as it must; None where a term ends it.
 
-    Parameters
-    ----------
-    ray : array (n,)
-        In the columns of the model.
+    ray (n,): in the columns of the model.
     """
     d = dict(zip(read.columns.tolist(), map(Fraction, ray.tolist()), strict=True))
     for equation in read.equations:

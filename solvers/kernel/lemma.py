@@ -15,17 +15,9 @@ from tightmargin.solvers.kernel.statement import SEAL, FeasiblePoint, LowerBound
 def by_lemma(subject: Hashable, lemma: Lemma | None, constant: float = 0.0) -> LowerBound | None:
     """The bound of a lemma; None without one, or where a hypothesis does not hold.
 
-    Parameters
-    ----------
-    subject : hashable
-        The model, as it was built from the catalogue, or what names the problem.
-    constant : float
-        Of the objective, which the lemma's value contains.
-
-    Raises
-    ------
-    ValueError
-        It states no hypothesis: then nobody can have checked one.
+    subject: the model, as it was built from the catalogue, or what names the problem.
+    constant: of the objective, which the lemma's value contains.
+    Raises ValueError: it states no hypothesis: then nobody can have checked one.
     """
     if lemma is None:
         return None
@@ -50,21 +42,12 @@ def point_by_formula(
 ) -> FeasiblePoint:
     """A point whose slacks a formula gives, so that there is nothing for it to be off by.
 
-    Parameters
-    ----------
-    value, error : float
-        Its objective as computed, and a proven bound on how far that may be off.
-    words : str
-        Why it is feasible.
-    x : array, optional
-        Its coordinates to the nearest doubles.
-    eps, worst : float, str
-        Above 0 it is not: it misses the row `worst` by at most so much, and no other.
-
-    Raises
-    ------
-    ValueError
-        The error or eps is negative or no number, or a row is missed that has no name.
+    value, error: its objective as computed, and a proven bound on how far that may be off.
+    words: why it is feasible.
+    x: its coordinates to the nearest doubles.
+    eps, worst: above 0 it is not: it misses the row `worst` by at most so much, and no other.
+    Raises ValueError: the error or eps is negative or no number, or a row is missed that has no
+        name.
     """
     if not (error >= 0 and eps >= 0):
         raise ValueError(f"{words}: an error of {error}, or of {eps}, bounds nothing")

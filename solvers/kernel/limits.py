@@ -116,12 +116,8 @@ def _others(terms: Array, rows: NDArray[Any], height: int, endless: float) -> tu
 def by_terms(columns: NDArray[Any], curved: Array, a: Array, most: float, limits: Limits) -> None:
     """Each term c x^2 + a x is what a sum of at most `most` leaves beside the least of the others.
 
-    Parameters
-    ----------
-    columns : array (k,)
-        Of the terms; none twice.
-    curved, a : arrays (k,)
-        c and a.
+    columns (k,): of the terms; none twice.
+    curved, a (k,): c and a.
     """
     low, high = limits.low[columns], limits.high[columns]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -170,12 +166,8 @@ FEW = 100  # quadratic rows that are looked at one by one
 class Reach:
     """Limits of the variables at every feasible point of objective at most `cutoff`.
 
-    Attributes
-    ----------
-    low, high : arrays (n,)
-        Infinite where none is known. Limits that cross say that there is no such point.
-    cutoff : float
-        Without the constant of the objective.
+    low, high (n,): infinite where none is known. Limits that cross say that there is no such point.
+    cutoff: without the constant of the objective.
     """
 
     low: Array
@@ -195,12 +187,8 @@ class Reach:
 def limits_of_variables(form: StandardForm, classification: Classification, cutoff: float) -> Reach:
     """Limits at every feasible x of objective at most `cutoff`, the constant left out.
 
-    Parameters
-    ----------
-    form, classification
-        A model that is convex once integrality is dropped.
-    cutoff : float
-        Infinite for all feasible x.
+    form, classification: a model that is convex once integrality is dropped.
+    cutoff: infinite for all feasible x.
     """
     limits = Limits(form.lower.copy(), form.upper.copy())
     if not _is_ordinary(form, cutoff):
@@ -301,16 +289,10 @@ def _by_matrices(form: StandardForm, limits: Limits) -> None:
 class _Cones:
     """All second-order cones whose entries are right to a few last places, one below the other.
 
-    Attributes
-    ----------
-    product, ends : csr_matrix (2 p, n), array
-        f and g of the cones that are h^2 <= 4 f g, in turn.
-    top, sides : csr_matrix (q, n), array
-        First rows of the others.
-    rest, offsets : csr_matrix, array
-        h of the former, then what is below the first row of the latter.
-    owner : array
-        Number of the cone that each of these rows belongs to, products first.
+    product, ends (2 p, n): f and g of the cones that are h^2 <= 4 f g, in turn.
+    top, sides (q, n): first rows of the others.
+    rest, offsets: h of the former, then what is below the first row of the latter.
+    owner: number of the cone that each of these rows belongs to, products first.
     """
 
     product: sp.csr_matrix
@@ -410,10 +392,7 @@ def excess_of(cone: Cone, reach: Reach) -> float:
 class Subject:
     """What proofs of a model speak of.
 
-    Attributes
-    ----------
-    form : StandardForm
-        Its arrays; each double is the exact number that it is.
+    form: its arrays; each double is the exact number that it is.
     """
 
     form: StandardForm

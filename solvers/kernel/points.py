@@ -70,16 +70,10 @@ EXACT_ORDER = 64  # of a matrix that is eliminated in whole numbers: some tenths
 class Point:
     """A point with rational coordinates.
 
-    Attributes
-    ----------
-    x : array (n,)
-        To the nearest doubles: each is right to one unit roundoff.
-    exact : mapping
-        Coordinates that are no doubles, by column.
-    inexact : array of bool (n,)
-        Which these are.
-    rest : array (n,)
-        What the doubles lack, to the nearest double.
+    x (n,): to the nearest doubles: each is right to one unit roundoff.
+    exact: coordinates that are no doubles, by column.
+    inexact (n,): which these are.
+    rest (n,): what the doubles lack, to the nearest double.
     """
 
     x: Array
@@ -140,12 +134,8 @@ def linear_excess(
 
     A side that no double is counts as it is.
 
-    Parameters
-    ----------
-    among : array of bool (m,), optional
-        The rows that are looked at, all by default: the others are left at 0.
-    stop : bool
-        Whether one row that is certainly missed is enough: the others are then left at 0.
+    among (m,): the rows that are looked at, all by default: the others are left at 0.
+    stop: whether one row that is certainly missed is enough: the others are then left at 0.
     """
     found = _excess_of_doubles(form, at, among, stop=stop)
     sides = form.exact.sides
@@ -226,10 +216,7 @@ def quadratic_excess(rows: Sequence[QuadraticRow], at: Point) -> Array:
 def semidefinite_excess(row: PsdRow, at: Point, *, stop: bool = False) -> float:
     """How far the least eigenvalue of a semidefinite row is below 0, rounded up; 0 or more.
 
-    Parameters
-    ----------
-    stop : bool
-        Whether it is enough to know that it is below 0: infinity stands for that.
+    stop: whether it is enough to know that it is below 0: infinity stands for that.
     """
     F = row.F
     with np.errstate(over="ignore", invalid="ignore"):
@@ -373,18 +360,10 @@ def proven_point(
 ) -> FeasiblePoint | None:
     """The statement that a point is feasible, without any tolerance; None where it is not.
 
-    Parameters
-    ----------
-    x : array (n,)
-        Coordinates, taken as the exact numbers that doubles are.
-    exact : mapping
-        Rational coordinates in the place of some of them, by column: solutions of equations are
+    x (n,): coordinates, taken as the exact numbers that doubles are.
+    exact: rational coordinates in the place of some of them, by column: solutions of equations are
         seldom doubles.
-
-    Returns
-    -------
-    FeasiblePoint or None
-        None also for models with rows beyond degree two, which nothing here evaluates.
+    Returns: none also for models with rows beyond degree two, which nothing here evaluates.
     """
     at = None if form.nonlinear else point_of(x, exact)
     if at is None or not is_whole(form, at) or bound_excess(form, at).any():
@@ -399,11 +378,8 @@ def proven_point(
 def near_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
     """The statement by how much a point misses rows whose largest coefficient is scaled to 1.
 
-    Returns
-    -------
-    FeasiblePoint or None
-        With eps = 0 where it misses none. None where integer columns hold no whole numbers, where
-        a row without any coefficient is missed, and for models with rows beyond degree two.
+    Returns: with eps = 0 where it misses none. None where integer columns hold no whole numbers,
+        where a row without any coefficient is missed, and for models with rows beyond degree two.
     """
     at = None if form.nonlinear else point_of(x, NONE)
     if at is None or not is_whole(form, at):
@@ -526,12 +502,8 @@ def proven_unbounded(
 ) -> Unbounded | None:
     """A model whose objective falls along a ray that starts at a point; None where it may not.
 
-    Parameters
-    ----------
-    point : FeasiblePoint
-        Of this model.
-    ray : sequence of int, length n
-        A direction; its length does not matter, so that whole numbers are no restriction.
+    point: of this model.
+    ray: a direction; its length does not matter, so that whole numbers are no restriction.
     """
     if point.subject is not form or point.x is None or not _falls(form, point.x, ray):
         return None
@@ -670,10 +642,7 @@ def crossing_point(
 ) -> FeasiblePoint | None:
     """The statement that there is a feasible point between two points; None where that is open.
 
-    Parameters
-    ----------
-    one, other : (array (n,), mapping)
-        As `proven_point` takes them.
+    one, other (n,): as `proven_point` takes them.
     """
     held = None if form.nonlinear else held_row(form)
     ends = [point_of(*each) for each in (one, other)]

@@ -32,18 +32,12 @@ class Count(NamedTuple):
 class SideRows:
     """Restrictions of a 0-1 problem; z_i = 1 where point i is paid for.
 
-    Attributes
-    ----------
-    weights, of_b, most : arrays (m, d), (m,), (m,)
-        Rows <weights_k, w> + of_b_k b <= most_k.
-    kept, paid : arrays (n,) of bool
-        Points with z_i = 0, and with z_i = 1 whether they are violated or not.
-    counts : tuple of Count
-    moved : array (n,)
-        Sizes of the terms of each margin that a fixed w_j or b makes constant: a model has them on
-        its right side, rounded.
-    constant : float
-        What of the objective is decided: a gap is a share of the rest.
+    weights, of_b, most (m, d) (m,) (m,): rows <weights_k, w> + of_b_k b <= most_k.
+    kept, paid (n,): points with z_i = 0, and with z_i = 1 whether they are violated or not.
+    counts, tuple of Count.
+    moved (n,): sizes of the terms of each margin that a fixed w_j or b makes constant: a model has
+        them on its right side, rounded.
+    constant: what of the objective is decided: a gap is a share of the rest.
     """
 
     weights: Array
@@ -95,32 +89,20 @@ class SignedPoints:
 
     The points are centred when the intercept is free.
 
-    Attributes
-    ----------
-    rows : array (n + m, k)
-        a_i.
-    counted : array (n + m, k or k - 1)
-        The part of a_i that counts in the norm.
-    gram : array (n + m, n + m)
-        <a_i, a_j>.
-    right : array (n + m,)
-        What <a_i, v> must reach: 1 for a point, where no `shift` was moved over.
-    pull : array (n + m,)
-        Coefficient of b: the label of a point.
-    reach, doubt : array (n + m,)
-        Sizes of what a_i and its right side were summed from, for rounding errors.
-    n : int
-        Points; the rows behind them are side rows.
-    loose : array (n + m,) of bool
-        Points that are paid for whether they are violated or not: their margin is not bounded.
-    counts : tuple of Count
-        How many points may be violated.
-    centre, shift : array (d,), float
-        What was subtracted from the points, and from b.
-    scale : float
-        What was divided by: norm2 of the data is norm2 here over its square.
-    intercept : str
-        "penalised", "free" or "none".
+    rows (n + m, k): a_i.
+    counted (n + m, k or k - 1): the part of a_i that counts in the norm.
+    gram (n + m, n + m): <a_i, a_j>.
+    right (n + m,): what <a_i, v> must reach: 1 for a point, where no `shift` was moved over.
+    pull (n + m,): coefficient of b: the label of a point.
+    reach, doubt (n + m,): sizes of what a_i and its right side were summed from, for rounding
+        errors.
+    n: points; the rows behind them are side rows.
+    loose (n + m,): points that are paid for whether they are violated or not: their margin is not
+        bounded.
+    counts: how many points may be violated.
+    centre, shift (d,): what was subtracted from the points, and from b.
+    scale: what was divided by: norm2 of the data is norm2 here over its square.
+    intercept: "penalised", "free" or "none".
     """
 
     rows: Array
@@ -149,17 +131,9 @@ def signed_points(
 ) -> SignedPoints:
     """Coordinates of the search for one problem.
 
-    Parameters
-    ----------
-    side : SideRows, optional
-        What a hyperplane has to meet besides.
-    shift : float
-        A free intercept is searched near <centre, w> + b = shift.
-
-    Raises
-    ------
-    ValueError
-        More than 5000 points, a bad intercept, a shift of one that is not free.
+    side: what a hyperplane has to meet besides.
+    shift: a free intercept is searched near <centre, w> + b = shift.
+    Raises ValueError: more than 5000 points, a bad intercept, a shift of one that is not free.
     """
     one_of("intercept", intercept, INTERCEPTS)
     if shift and intercept != "free":
@@ -213,17 +187,10 @@ def certified_norm2(
     that differ from them by a few units of roundoff, and those are what A and s are evaluated for:
     their difference is part of what is given away.
 
-    Parameters
-    ----------
-    members : array (..., m) of int
-    alpha : array (..., m)
-        0 where a place is empty; numbers of the other sign count as 0.
-    sense : array (..., m) of +1 and -1, or one of them
-
-    Returns
-    -------
-    array (...,)
-        In the units of the data, rounded downwards.
+    members, array (..., m) of int.
+    alpha: 0 where a place is empty; numbers of the other sign count as 0.
+    sense, array (..., m) of +1 and -1, or one of them.
+    Returns: in the units of the data, rounded downwards.
     """
     alpha = signed(alpha, sense)
     if points.intercept == "free":

@@ -36,17 +36,9 @@ def relaxed(form: StandardForm) -> str:
 class Proof(Printed):
     """A proven statement.
 
-    Attributes
-    ----------
-    subject : hashable
-        What it speaks of; compared by `==`, which is identity for models.
-    words : str
-        How it is proven, for people.
-
-    Raises
-    ------
-    TypeError
-        Made outside the kernel.
+    subject: what it speaks of; compared by `==`, which is identity for models.
+    words: how it is proven, for people.
+    Raises TypeError: made outside the kernel.
     """
 
     subject: Hashable
@@ -77,12 +69,8 @@ class Proof(Printed):
 class LowerBound(Proof):
     """Every feasible point has an objective of at least `varying` + constant, without tolerance.
 
-    Attributes
-    ----------
-    varying : float
-        Finite.
-    number : Fraction, optional
-        The same where a float would lose digits: beside a large constant they decide.
+    varying: finite.
+    number: the same where a float would lose digits: beside a large constant they decide.
     """
 
     varying: float
@@ -112,25 +100,16 @@ class LowerBound(Proof):
 class FeasiblePoint(Proof):
     """There is a feasible point with an objective of at most `varying` + constant.
 
-    Attributes
-    ----------
-    varying : float
-        Rounded up.
-    x : array (n,) or None
-        Its coordinates to the nearest doubles.
-    eps : float
-        0: feasible in exact arithmetic. Above 0 it is another statement: `x` misses no row by more
-        than this once the largest coefficient of each row is 1, and there need be no feasible
-        point at all.
-    worst : str
-        The row that is missed by most; empty for an exact point.
-    rational : mapping of int to Fraction
-        Coordinates that are no doubles, by column: solutions of equations.
-    between : bool
-        Whether `x` is only next to the point, which lies on a segment and has no coordinates that
-        are known.
-    number : Fraction, optional
-        `varying` where a float would lose digits: beside a large constant they decide.
+    varying: rounded up.
+    x (n,): its coordinates to the nearest doubles.
+    eps: 0: feasible in exact arithmetic. Above 0 it is another statement: `x` misses no row by more
+        than this once the largest coefficient of each row is 1, and there need be no feasible point
+        at all.
+    worst: the row that is missed by most; empty for an exact point.
+    rational: coordinates that are no doubles, by column: solutions of equations.
+    between: whether `x` is only next to the point, which lies on a segment and has no coordinates
+        that are known.
+    number: `varying` where a float would lose digits: beside a large constant they decide.
     """
 
     varying: float
@@ -168,12 +147,9 @@ class FeasiblePoint(Proof):
 class Infeasible(Proof):
     """There is no feasible point.
 
-    Attributes
-    ----------
-    multipliers : array (m,) or None
-        Farkas vector over the linear rows, positive at a lower side and negative at an upper one.
-    z : array or None
-        One over all rows of the conic form, where cones take part.
+    multipliers (m,): Farkas vector over the linear rows, positive at a lower side and negative at
+        an upper one.
+    z: one over all rows of the conic form, where cones take part.
     """
 
     multipliers: Array | None = None
@@ -187,12 +163,9 @@ class Infeasible(Proof):
 class Unbounded(Proof):
     """The objective falls without end along a ray that starts at a feasible point.
 
-    Attributes
-    ----------
-    x, ray : arrays (n,)
-        The point, to the nearest doubles, and a direction in whole numbers where 53 bits hold them.
-    eps : float
-        As of a FeasiblePoint: above 0 the point is within tolerance only.
+    x, ray (n,): the point, to the nearest doubles, and a direction in whole numbers where 53 bits
+        hold them.
+    eps: as of a FeasiblePoint: above 0 the point is within tolerance only.
     """
 
     x: Array

@@ -37,10 +37,8 @@ BLOCK = 2**14  # numbers that are worked on together: they stay in the processor
 def exact_products(M: sp.csr_matrix, v: Array) -> tuple[list[int], int] | None:
     """M v as integers times a power of two.
 
-    Returns
-    -------
-    (list of int, int) or None
-        Entry i is integers[i] * 2**exponent. None where the sizes of the numbers are too different.
+    Returns: entry i is integers[i] * 2**exponent. None where the sizes of the numbers are too
+        different.
     """
     count = int(np.diff(M.indptr).max(initial=0))
     if not count or not M.data.any() or not v.any():
@@ -126,14 +124,9 @@ class DoubleSums:
     ) -> DoubleSums:
         """The sums with small terms added that are known to a few roundings.
 
-        Parameters
-        ----------
-        owner : array
-            Sum that each of them belongs to.
-        sizes : array
-            Each term is known to 4 roundings of itself, and to 4 squares of one of its size.
-        least : float
-            And to so much, where products underflow.
+        owner: sum that each of them belongs to.
+        sizes: each term is known to 4 roundings of itself, and to 4 squares of one of its size.
+        least: and to so much, where products underflow.
         """
         height = len(self.high)
         off = 4 * ROUNDOFF * np.abs(more) + 4 * ROUNDOFF**2 * sizes + least
@@ -147,10 +140,7 @@ class DoubleSums:
     def outside(self, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
         """By how much the sums are outside two sides each, rounded up, where that is decided.
 
-        Returns
-        -------
-        array, array of bool
-            0 inside; and which of them are decided.
+        Returns: 0 inside; and which of them are decided.
         """
         found, decided = np.zeros(len(self.high)), np.isfinite(self.high + self.radius)
         for side, sign in ((lower, 1.0), (upper, -1.0)):
@@ -252,12 +242,8 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 class Stack:
     """Quadratic rows one below the other.
 
-    Attributes
-    ----------
-    columns : array
-        Of all rows, row by row; `i` and `j` are positions in it.
-    squares, lines : arrays
-        Rows that the entries of `v` and of `a` belong to.
+    columns: of all rows, row by row; `i` and `j` are positions in it.
+    squares, lines: rows that the entries of `v` and of `a` belong to.
     """
 
     columns: NDArray[np.int64]
@@ -320,10 +306,7 @@ def sums_outside(stack: Stack, x: Array, rest: Array) -> tuple[Array, NDArray[np
 
     A product of three doubles is a sum of four: (p + e) y_j, where v y_i = p + e.
 
-    Parameters
-    ----------
-    rest : array (n,)
-        What coordinates lack that are no doubles, to the nearest double.
+    rest (n,): what coordinates lack that are no doubles, to the nearest double.
     """
     y, height = x[stack.columns], len(stack.constant)
     yi, yj = y[stack.i], y[stack.j]

@@ -34,19 +34,12 @@ def enclosed_solution(
 ) -> tuple[Array, Array] | None:
     """The solution of a square system to within a proven radius, entry by entry.
 
-    Parameters
-    ----------
-    matrix : array (k, k)
-        Its entries are taken as the exact numbers that doubles are.
-    right : sequence of Fraction (k,)
-    spread : array (k,)
-        How far the right side may be off: the solution for every one of them is in the box.
-
-    Returns
-    -------
-    (array, array) or None
-        Middle and radius. None where the matrix is not proven to be regular, or where numbers are
-        too far apart.
+    matrix (k, k): its entries are taken as the exact numbers that doubles are.
+    right (k,).
+    spread (k,): how far the right side may be off: the solution for every one of them is in the
+        box.
+    Returns: middle and radius. None where the matrix is not proven to be regular, or where numbers
+        are too far apart.
     """
     k = len(matrix)
     sizes = max((abs(b) for b in right), default=Fraction(0))
@@ -112,11 +105,7 @@ TINY, HUGE = Fraction(2) ** -900, Fraction(2) ** 900
 class Step:
     """Moves by number of the mover, each within its radius of one that solves the equations.
 
-    Attributes
-    ----------
-    moves : dict
-    radius : array
-        0 where the moves are a solution themselves.
+    radius: 0 where the moves are a solution themselves.
     """
 
     moves: dict[int, Fraction]
@@ -139,20 +128,14 @@ def step_of(
 ) -> Step | None:
     """Steps of the movers with the largest weights that solve the equations; None without any.
 
-    Parameters
-    ----------
-    block : array (movers, equations)
-        Coefficients, doubles as they stand.
-    weights : array (movers,)
-        0 stands for one like the largest, and for a mover whose step is to be known exactly.
-    numbers : array (movers,)
-        What the movers are called.
-    right : sequence of Fraction (equations,)
-    spread : array (equations,), optional
-        How far the right side may be off: the step is then enclosed, as it is where there are more
-        equations than whole numbers solve quickly.
-    limit : int
-        So many they may be.
+    block (movers, equations): coefficients, doubles as they stand.
+    weights (movers,): 0 stands for one like the largest, and for a mover whose step is to be known
+        exactly.
+    numbers (movers,): what the movers are called.
+    right (equations,).
+    spread (equations,): how far the right side may be off: the step is then enclosed, as it is
+        where there are more equations than whole numbers solve quickly.
+    limit: so many they may be.
     """
     chosen = independent_movers(block, weights)
     rank = len(chosen)
@@ -176,10 +159,7 @@ def independent_movers(block: Array, weights: Array) -> NDArray[np.intp]:
 
     Equations count alike, whatever the size of their coefficients.
 
-    Parameters
-    ----------
-    block, weights : arrays (movers, equations), (movers,)
-        As for `step_of`.
+    block, weights (movers, equations) (movers,): as for `step_of`.
     """
     if not len(block):
         return np.zeros(0, dtype=np.intp)

@@ -67,10 +67,7 @@ class DerivedRow:
 class SwitchedRow:
     """a'x <= side, of which row `old` is the same but for the coefficient of a binary column.
 
-    Attributes
-    ----------
-    at : int
-        0 or 1: the value of the binary for which the multipliers prove it; for the other one the
+    at: 0 or 1: the value of the binary for which the multipliers prove it; for the other one the
         old row does.
     """
 
@@ -255,14 +252,10 @@ class Leaf:
 class TreeProof(Printed):
     """What the module's docstring describes.
 
-    Attributes
-    ----------
-    cutoff : float
-        U; infinity without one.
-    rounds : tuple of tuples of steps
-    certificates : tuple of SparseMultipliers
-    nodes : tuple
-        The first one is the root.
+    cutoff: U; infinity without one.
+    rounds, tuple of tuples of steps.
+    certificates, tuple of SparseMultipliers.
+    nodes: the first one is the root.
     """
 
     cutoff: float
@@ -277,10 +270,7 @@ class TreeProof(Printed):
 def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | None:
     """What a tree proves; None where it proves nothing.
 
-    Parameters
-    ----------
-    subject : Subject
-        A model that is convex once integrality is dropped.
+    subject: a model that is convex once integrality is dropped.
     """
     rows = first_rows(subject, proof.cutoff)
     if rows is None or not isinstance(proof.cutoff, float) or math.isnan(proof.cutoff):
@@ -319,12 +309,8 @@ def _closed(
 def leaf_value(found: Minorant, mu: float, low: Array, high: Array, step: Fraction | None) -> float:
     """Lower bound on f in a box; infinity where the box has no point.
 
-    Parameters
-    ----------
-    mu : float
-        Of the multipliers, 0 or 1: others prove nothing that these do not.
-    step : Fraction or None
-        What every value of f is a multiple of.
+    mu: of the multipliers, 0 or 1: others prove nothing that these do not.
+    step: what every value of f is a multiple of.
     """
     least = found.least(low, high)
     if mu == 0:

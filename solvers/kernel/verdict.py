@@ -51,18 +51,11 @@ class Verdict(StrEnum):
 class Judgement(Printed):
     """What proofs amount to.
 
-    Attributes
-    ----------
-    verdict : Verdict
-    reason : str
-        Why it is not CERTIFIED; empty where it is.
-    gap : float or None
-        (alpha - beta) / unit, at least 0; None without a point or a bound.
-    unit : float or None
-        What the gap is measured against, see kernel/statement.py.
-    contradiction : bool
-        Whether the point lies below the bound by more than it may: one of the two is wrong, or the
-        point is none.
+    reason: why it is not CERTIFIED; empty where it is.
+    gap: (alpha - beta) / unit, at least 0; None without a point or a bound.
+    unit: what the gap is measured against, see kernel/statement.py.
+    contradiction: whether the point lies below the bound by more than it may: one of the two is
+        wrong, or the point is none.
     """
 
     verdict: Verdict
@@ -82,22 +75,14 @@ def judged(
 ) -> Judgement:
     """The verdict on an optimum.
 
-    Parameters
-    ----------
-    point, bound : proofs of one subject, or None
-    tolerance : float
-        Of the unit: smaller than the project's 1e-6 where a caller promised more.
-    absolute_gap : float
-        In the units of the objective: a gap of so much is closed too.
-    expanded : Fraction
-        What squares that are columns of the model would add to the constant if they were expanded:
-        the unit is the one with it where that is smaller, so that no caller can make it larger.
-
-    Raises
-    ------
-    ValueError
-        The two speak of different subjects: what is true of one says nothing of the other. Or the
-        tolerance is no share, or larger than what CERTIFIED means.
+    point, bound, proofs of one subject, or None.
+    tolerance: of the unit: smaller than the project's 1e-6 where a caller promised more.
+    absolute_gap: in the units of the objective: a gap of so much is closed too.
+    expanded: what squares that are columns of the model would add to the constant if they were
+        expanded: the unit is the one with it where that is smaller, so that no caller can make it
+        larger.
+    Raises ValueError: the two speak of different subjects: what is true of one says nothing of the
+        other. Or the tolerance is no share, or larger than what CERTIFIED means.
     """
     if not 0 <= tolerance <= gaps.CLOSED:
         raise ValueError(f"tolerance: a verdict allows 0 to {gaps.CLOSED:g}, got {tolerance!r}")

@@ -45,14 +45,9 @@ INCUMBENT_STARTS = 3
 class MatrixStart(Printed):
     """Where one start ended.
 
-    Attributes
-    ----------
-    w : array (m n,)
-        B row by row, of the bounded rank.
-    trace : tuple of float
-        Objective after the start and after every machine solved; it never rises.
-    converged : bool
-        False where the number of sweeps, the clock or Ctrl-C ended it.
+    w (m n,): B row by row, of the bounded rank.
+    trace: objective after the start and after every machine solved; it never rises.
+    converged: false where the number of sweeps, the clock or Ctrl-C ended it.
     """
 
     w: Array
@@ -66,14 +61,9 @@ class MatrixStart(Printed):
 class MatrixAlternating(Framed):
     """The best of several starts: an upper bound, with no proof that it is the optimum.
 
-    Attributes
-    ----------
-    w, b, objective
-        Of the best start.
-    solutions : tuple of MatrixStart
-        One for each start that was begun, in their order.
-    stop : StopReason
-        "finished", "time_limit" or "interrupted".
+    w, b, objective: of the best start.
+    solutions: one for each start that was begun, in their order.
+    stop: "finished", "time_limit" or "interrupted".
     """
 
     w: Array
@@ -261,10 +251,7 @@ class _Alternation:
 def machine(points: Array, y: Array, ridge: float, intercept: str) -> tuple[Array, float]:
     """Weights and intercept that minimise 1/2 ||v||^2 + 1/ridge sum of losses.
 
-    Parameters
-    ----------
-    points : array (N, ...)
-        Everything but the first axis is flattened.
+    points: everything but the first axis is flattened.
     """
     points = np.reshape(points, (len(y), -1))
     rows = y[:, None] * points
@@ -284,9 +271,7 @@ def fixed_columns(
 ) -> tuple[Array, float]:
     """The best B (flat) with columns in the span of U (m, r), U'U = I, and its intercept.
 
-    Parameters
-    ----------
-    predictors : array (N, m, n)
+    predictors (N, m, n).
     """
     V, b = machine(np.einsum("pk,ipq->ikq", U, predictors), data.y, ridge, intercept)
     return (U @ np.reshape(V, (U.shape[1], -1))).ravel(), b

@@ -62,10 +62,7 @@ RELAXATION_METHOD = "closed form at the multipliers of the projection SDP"
 def matrix_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
     """Lower bound on a model of matrix_svc_bilinear; None without one.
 
-    Parameters
-    ----------
-    values : mapping, optional
-        With "w" and, unless there is none, "b": where the search starts from.
+    values: with "w" and, unless there is none, "b": where the search starts from.
     """
     data, words = origin.data, origin.parameters
     m, n = checked_shape(words["shape"], data.d)

@@ -65,12 +65,8 @@ LINE, COMPLEMENT = "line", "complement"
 class CellBound:
     """What the relaxation of one cell says.
 
-    Attributes
-    ----------
-    lower : float
-        Proven.
-    direction : array (m,)
-        A unit vector that the relaxation points at, not necessarily in the cell.
+    lower: proven.
+    direction (m,): a unit vector that the relaxation points at, not necessarily in the cell.
     """
 
     lower: float
@@ -81,14 +77,9 @@ class CellBound:
 class CellProblem:
     """The relaxation of all cells of one problem; only the rows of C change.
 
-    Parameters
-    ----------
-    predictors : array (N, m, n)
-        With m <= n.
-    kind : str
-        "line" for rank 1, "complement" for rank m - 1.
-    reach : float
-        A bound on |b| at an optimum; of no meaning unless the intercept is free.
+    predictors (N, m, n): with m <= n.
+    kind: "line" for rank 1, "complement" for rank m - 1.
+    reach: a bound on |b| at an optimum; of no meaning unless the intercept is free.
     """
 
     data: TrainingData
@@ -104,10 +95,7 @@ class CellProblem:
 
         None stands for all directions, and the relaxation for matrix_svc_projection.
 
-        Raises
-        ------
-        ValueError
-            Generators that are no basis.
+        Raises ValueError: generators that are no basis.
         """
         m = self.predictors.shape[1]
         normals: Array = np.zeros((m, m))
@@ -129,10 +117,7 @@ class CellProblem:
     def proven(self, alpha: Array, Z: Array, normals: Array) -> float:
         """The closed form at any alpha and Z, which are put where they have to be.
 
-        Parameters
-        ----------
-        normals : array (m, m)
-            Positive multiples of the rows of C^-1, or 0 for all directions.
+        normals (m, m): positive multiples of the rows of C^-1, or 0 for all directions.
         """
         data = self.data
         Z = np.maximum((Z + Z.T) / 2, 0.0)
@@ -272,18 +257,11 @@ EVERY, FEW = 50, 10  # points from this many first relaxations, then from one in
 class MatrixSearch(Printed):
     """The optimum of matrix_svc_bilinear, enclosed.
 
-    Attributes
-    ----------
-    w : array (m n,)
-        B row by row, of the bounded rank.
-    objective : float
-        At (w, b).
-    bound : float
-        No matrix of that rank has a smaller objective.
-    cells : int
-        Relaxations solved.
-    stop : StopReason
-        "proven", "cell_limit", "time_limit" or "interrupted".
+    w (m n,): B row by row, of the bounded rank.
+    objective: at (w, b).
+    bound: no matrix of that rank has a smaller objective.
+    cells: relaxations solved.
+    stop: "proven", "cell_limit", "time_limit" or "interrupted".
     """
 
     w: Array

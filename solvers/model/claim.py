@@ -30,10 +30,7 @@ class Progress:
 
     When there are more than MOST_ROWS, every second one goes: what is left still ends in the last.
 
-    Attributes
-    ----------
-    nodes : int
-        How many a tree has by now; whoever counts them writes it here.
+    nodes: how many a tree has by now; whoever counts them writes it here.
     """
 
     def __init__(self) -> None:

@@ -46,12 +46,8 @@ EXACT_ORDER = 24
 class Curvature:
     """Proven curvature of x'Qx.
 
-    Attributes
-    ----------
-    least : array (n,) or None
-        c of the module's docstring; None where Q is not convex.
-    negative : float
-        The smallest eigenvalue of the first block that is not convex, else 0.
+    least (n,): c of the module's docstring; None where Q is not convex.
+    negative: the smallest eigenvalue of the first block that is not convex, else 0.
     """
 
     least: Array | None
@@ -135,18 +131,11 @@ class Excess:
 class Squares:
     """See the module's docstring.
 
-    Attributes
-    ----------
-    root : array (m, k)
-        L.
-    shift : array (m,)
-        e.
-    rest : Fraction
-        e'e before rounding.
-    excess : Excess or None
-        None where every entry is right to a few units in its last place.
-    exact : bool
-        Whether L did not round at all, and e is 0.
+    root (m, k): L.
+    shift (m,): e.
+    rest: e'e before rounding.
+    excess: none where every entry is right to a few units in its last place.
+    exact: whether L did not round at all, and e is 0.
     """
 
     root: Array
@@ -252,23 +241,17 @@ class Shape(StrEnum):
 class Cone:
     """(A x + b) lies in the second-order cone: its first entry is at least the norm of the rest.
 
-    Attributes
-    ----------
-    A : array (m, k)
-        Over the columns `index` (k,).
-    b : array (m,)
-        A and b are right to a few units in the last place of their entries.
-    excess : Excess or None
-        By how much the squared norm of the rest may exceed the square of the first entry all the
-        same, where A does not say the row to the last place.
-    slope : float
-        Raising the first entry by t >= 0 makes room for at least slope * t of excess; 0 where only
-        t^2 is sure.
-    factors : (array (2, k), array (2,)) or None
-        Of a cone (f + g, f - g, h): f and g themselves, which say h^2 <= 4 f g in any units, where
-        the sum and the difference of numbers of different size have lost the smaller one.
-    exact : bool
-        Whether A and b say the row without any rounding, as where all squares have coefficient 1.
+    A (m, k): over the columns `index` (k,).
+    b (m,): a and b are right to a few units in the last place of their entries.
+    excess: by how much the squared norm of the rest may exceed the square of the first entry all
+        the same, where A does not say the row to the last place.
+    slope: raising the first entry by t >= 0 makes room for at least slope * t of excess; 0 where
+        only t^2 is sure.
+    factors (2, k) (2,): of a cone (f + g, f - g, h): f and g themselves, which say h^2 <= 4 f g in
+        any units, where the sum and the difference of numbers of different size have lost the
+        smaller one.
+    exact: whether A and b say the row without any rounding, as where all squares have coefficient
+        1.
     """
 
     A: Array
@@ -496,19 +479,12 @@ CONVEX_CLASSES = (ProblemClass.LP, ProblemClass.QP, ProblemClass.SOCP, ProblemCl
 class Classification:
     """Class of a model, its quadratic rows as read, and why it is not convex when it is not.
 
-    Attributes
-    ----------
-    problem_class : ProblemClass
-    readings : tuple of Reading
-        Of the quadratic rows, in order.
-    reason : str
-        What is not convex.
-    curvature : array (n,) or None
-        c with Q - diag(c) proven semidefinite, for the Q of the objective; None where the
-        objective is not convex.
-    mixed_semidefinite : bool
-        Whether integers beside semidefinite rows are all that is not convex: no solver here takes
-        such a model, and branch and bound does.
+    readings: of the quadratic rows, in order.
+    reason: what is not convex.
+    curvature (n,): c with Q - diag(c) proven semidefinite, for the Q of the objective; None where
+        the objective is not convex.
+    mixed_semidefinite: whether integers beside semidefinite rows are all that is not convex: no
+        solver here takes such a model, and branch and bound does.
     """
 
     problem_class: ProblemClass

@@ -61,13 +61,10 @@ class Part:
 class Term:
     """A term and the column t that stands for it.
 
-    Attributes
-    ----------
-    kind : str
-        "exp", "log" (which is -log), "entropy" or "sum"; the first three have one part, with c = 1.
-    value : int
-        Column t.
-    parts : tuple of Part
+    kind: "exp", "log" (which is -log), "entropy" or "sum"; the first three have one part, with c =
+        1.
+    value: column t.
+    parts, tuple of Part.
     """
 
     kind: str
@@ -87,18 +84,12 @@ class Equation:
 class ExponentialForm:
     """A model in which every such term is a column.
 
-    Attributes
-    ----------
-    model : ConcreteModel
-        A copy of the model, with a block of these columns.
-    form : StandardForm
-        Over the columns of the model, the values t, and affine functions p that are no single
+    model: a copy of the model, with a block of these columns.
+    form: over the columns of the model, the values t, and affine functions p that are no single
         variable. It says nothing of what t is at least.
-    terms : tuple of Term
-    columns : array
-        Columns of `form` that are those of the model, in its order.
-    equations : tuple of Equation
-        Of the affine functions.
+    terms, tuple of Term.
+    columns: columns of `form` that are those of the model, in its order.
+    equations: of the affine functions.
     """
 
     model: pyo.ConcreteModel

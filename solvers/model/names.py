@@ -201,10 +201,7 @@ def multipliers_by_name(
 
     Those of the variables' bounds have no name: the repair in dual_bound finds them again.
 
-    Raises
-    ------
-    ValueError
-        Arrays that do not fit the rows of the model.
+    Raises ValueError: arrays that do not fit the rows of the model.
     """
     arrays = {name: np.asarray(array, dtype=float) for name, array in duals.items()}
     rest = {name: iter(np.atleast_1d(array)) for name, array in arrays.items()}
@@ -246,10 +243,7 @@ def _in_index_order(component: Any, entries: dict[Any, Any]) -> Array:
 def load_start(model: pyo.ConcreteModel, start: Mapping[str, ArrayLike]) -> None:
     """Write the arrays of warm_start= into a model.
 
-    Raises
-    ------
-    ValueError
-        An array that does not fit, which is named; the model is left as it is.
+    Raises ValueError: an array that does not fit, which is named; the model is left as it is.
     """
     found = []
     for name, array in start.items():

@@ -347,13 +347,8 @@ def doubles_below(
     With `squares` the constant gives up the error of a coefficient at a bound of its variable, and
     with a square both: d |x| <= d (t x^2 + 1 / (4 t)).
 
-    Returns
-    -------
-    doubles : Polynomial
-    lost : mapping
-        What the former exceeds it by.
-    stuck : list of int
-        Columns of linear terms whose sign is not known.
+    Returns: what the former exceeds it by.
+    Returns: columns of linear terms whose sign is not known.
     """
     down, up = (rounded_down, rounded_up) if sign > 0 else (rounded_up, rounded_down)
     numbers = read.numbers()

@@ -452,10 +452,7 @@ def _scaled_rows(
 ) -> list[QuadraticRow]:
     """x^2 - times t s <= 0 with a number t.
 
-    Raises
-    ------
-    NumberError
-        The Param t has no value, or one that is not finite.
+    Raises NumberError: the Param t has no value, or one that is not finite.
     """
     if not len(which):
         return []
@@ -686,23 +683,14 @@ class PsdRow(Printed):
 class StandardForm(Printed):
     """Arrays of a model; see the module's docstring.
 
-    Attributes
-    ----------
-    columns : sequence
-        Pyomo variables in the order of x, made when asked for.
-    objective : Quadratic
-        Of the minimisation: P = 2 Q. Its sign is flipped when the model maximises.
-    sense : int
-        +1 minimise, -1 maximise.
-    matrix : csr_matrix or csc_matrix
-        Coefficients of the linear rows, in the order in which they were put together; `A` has them
-        row by row and `columnwise` column by column.
-    rows : Rows
-        Pyomo constraints of A, in order, made when asked for.
-    nonlinear : tuple
-        Constraints (or the objective) that are not quadratic.
-    exact : ExactEnds
-        Sides of linear rows, and bounds, that no double is. The doubles here are next to them,
+    columns: Pyomo variables in the order of x, made when asked for.
+    objective: of the minimisation: P = 2 Q. Its sign is flipped when the model maximises.
+    sense: +1 minimise, -1 maximise.
+    matrix: coefficients of the linear rows, in the order in which they were put together; `A` has
+        them row by row and `columnwise` column by column.
+    rows: Pyomo constraints of A, in order, made when asked for.
+    nonlinear: constraints (or the objective) that are not quadratic.
+    exact: sides of linear rows, and bounds, that no double is. The doubles here are next to them,
         outwards, as those of the objective and of quadratic rows are below what they stand for (see
         `Quadratic.lost`): what is proven of every point of the arrays is true of the model's.
     """
@@ -875,20 +863,12 @@ class _Reading:
 def standard_form(model: pyo.ConcreteModel, *, closely: bool = False) -> StandardForm:
     """Read the active part of a model.
 
-    Parameters
-    ----------
-    closely : bool
-        Refuse an objective whose constant or squares would have to make up for rounded costs.
-
-    Raises
-    ------
-    InexactError
-        A number, such as the sum of 0.1 and 0.2, that no double is and no rounding makes up for:
-        `representable` states the model in other rows.
-    NumberError
-        NaN or infinity in a coefficient, side or bound, naming the row and variable.
-    ValueError
-        More than one active objective.
+    closely: refuse an objective whose constant or squares would have to make up for rounded costs.
+    Raises InexactError: a number, such as the sum of 0.1 and 0.2, that no double is and no rounding
+        makes up for: `representable` states the model in other rows.
+    Raises NumberError: NaN or infinity in a coefficient, side or bound, naming the row and
+        variable.
+    Raises ValueError: more than one active objective.
     """
     refuse_unread_components(model)
     columns, reading = Columns(model), _Reading()

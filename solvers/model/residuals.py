@@ -87,10 +87,7 @@ def _small(numbers: NDArray[np.float64], limit: float) -> NDArray[np.bool_]:
 def refuse_overflow(form: StandardForm) -> None:
     """Raise for a coefficient or a side whose square is beyond doubles, as of points near 1e300.
 
-    Raises
-    ------
-    NumberError
-        Naming the row or the variable.
+    Raises NumberError: naming the row or the variable.
     """
     rows = form.matrix.tocsr() if form.matrix.nnz and _huge(form.matrix.data).any() else None
     if rows is not None:
@@ -145,10 +142,7 @@ def own_residual(form: StandardForm, x: Array, scaled: Scaling | None = None) ->
 
     Rows over integer columns alone are evaluated exactly.
 
-    Parameters
-    ----------
-    scaled : Scaling, optional
-        Factors that bring the numbers of the model near 1. Linear rows are measured there then.
+    scaled: factors that bring the numbers of the model near 1. Linear rows are measured there then.
     """
     worst, where = 0.0, ""
     linear = _own_linear(form, x)

@@ -50,10 +50,7 @@ Terms = list[tuple[Fraction, Any]]  # coefficient and variable; None for a numbe
 def representable(model: pyo.ConcreteModel) -> tuple[pyo.ConcreteModel, StandardForm]:
     """The model itself, or a copy that has the same points in more variables, and its arrays.
 
-    Raises
-    ------
-    NumberError
-        A number that is no sum of few doubles.
+    Raises NumberError: a number that is no sum of few doubles.
     """
     try:
         return model, standard_form(model, closely=True)

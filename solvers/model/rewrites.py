@@ -203,10 +203,7 @@ def _is_exact(block: pyo.Block) -> bool:
 def refuse_unread_terms(parts: Iterable[Any]) -> None:
     """Raise ProblemClassError for a term that no solver reads, naming row and term.
 
-    Parameters
-    ----------
-    parts : iterable
-        Constraints, or an objective, beyond degree two.
+    parts: constraints, or an objective, beyond degree two.
     """
     for owner in parts:
         goal = owner.ctype is pyo.Objective
@@ -260,12 +257,8 @@ def _instead(e: Any, *, goal: bool) -> str:
 class _Terms:
     """Terms that add up to an expression.
 
-    Attributes
-    ----------
-    norms : list of (factor, node)
-        Absolute values and roots that become variables.
-    rest : list
-        Everything else.
+    norms (factor, node): absolute values and roots that become variables.
+    rest: everything else.
     """
 
     norms: list[tuple[Any, Any]] = field(default_factory=list)
@@ -599,12 +592,8 @@ class ImpliedRows(IndexedConstraint):
 class Implication:
     """y = 1 implies <a, x> <= side.
 
-    Attributes
-    ----------
-    binary : int
-        Column of y.
-    columns, a : arrays (k,)
-        Columns and coefficients of the row.
+    binary: column of y.
+    columns, a (k,): columns and coefficients of the row.
     """
 
     binary: int
@@ -619,10 +608,7 @@ def to_indicators(model: pyo.ConcreteModel) -> None:
     Every disjunct keeps its binary variable; exactly one is 1 (at least one when a disjunction is
     not exclusive), and it implies the linear rows of its disjunct.
 
-    Raises
-    ------
-    ValueError
-        A disjunct holds a row that is not linear, or another disjunction.
+    Raises ValueError: a disjunct holds a row that is not linear, or another disjunction.
     """
     indicator: dict[int, Any] = {}
     rows: dict[int, Any] = {}

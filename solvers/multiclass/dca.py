@@ -52,10 +52,7 @@ def start_batches(
 ) -> Iterator[tuple[tuple[str, ...], Array]]:
     """Names and points A of the starts, the hinge machine first and by itself.
 
-    Parameters
-    ----------
-    costs : array (n,)
-        Cost of each point.
+    costs (n,): cost of each point.
     """
     yield (HINGE,), hinge_batch(space, costs[None], deadline=deadline)
     rng = np.random.default_rng(seed)
@@ -100,15 +97,10 @@ STILL = 1e-8  # relative decrease of V below which a search has ended
 class DcaRun(Printed):
     """Where one search began and ended.
 
-    Attributes
-    ----------
-    start : str
-        "hinge", "label noise", "subset" or "random".
-    trace : tuple of float
-        V at the start and after each quadratic program.
-    converged : bool
-        False where the limit of iterations, the time or Ctrl-C ended it, or where V rose because a
-        quadratic program was not solved to the last digit.
+    start: "hinge", "label noise", "subset" or "random".
+    trace: V at the start and after each quadratic program.
+    converged: false where the limit of iterations, the time or Ctrl-C ended it, or where V rose
+        because a quadratic program was not solved to the last digit.
     """
 
     start: str
@@ -125,21 +117,12 @@ class DcaRun(Printed):
 class TruncatedDca(Framed):
     """The best of several searches: an upper bound, with no proof that it is the optimum.
 
-    Attributes
-    ----------
-    B, b : arrays (K, d), (K,)
-        Score functions that sum to zero: label = argmax_k <B_k, x> + b_k.
-    objective : float
-        V(B, b), computed from the data.
-    trace : tuple of float
-        Of the run that found it.
-    runs : tuple of DcaRun
-        One for each start that was begun, the hinge machine first.
-    seconds : float
-    complete : bool
-        Whether every start was run until it converged.
-    interrupted : bool
-        Whether Ctrl-C ended it.
+    B, b (K, d) (K,): score functions that sum to zero: label = argmax_k <B_k, x> + b_k.
+    objective: V(B, b), computed from the data.
+    trace: of the run that found it.
+    runs: one for each start that was begun, the hinge machine first.
+    complete: whether every start was run until it converged.
+    interrupted: whether Ctrl-C ended it.
     """
 
     B: Array
@@ -277,12 +260,8 @@ def truncated_dca(
 class DcaBatch:
     """The searches of one batch, step by step together.
 
-    Attributes
-    ----------
-    best, best_values : arrays (B, K - 1, k), (B,)
-        The best point of each search so far, and V there.
-    late : bool
-        Whether the time was over before every search had converged.
+    best, best_values (B, K - 1, k) (B,): the best point of each search so far, and V there.
+    late: whether the time was over before every search had converged.
     """
 
     def __init__(

@@ -111,10 +111,7 @@ def truncated_incumbent(
 
     With more unknowns than that algorithm takes, those of multiclass_hinge.
 
-    Raises
-    ------
-    ValueError
-        A hyperparameter that the builder refuses.
+    Raises ValueError: a hyperparameter that the builder refuses.
     """
     declared = CATALOGUE[entry].parameters
     words = {word: parameters.get(word, declared[word].default) for word in WORDS}

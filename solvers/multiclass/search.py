@@ -131,16 +131,10 @@ GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 class TruncatedSearch(Printed):
     """The optimum of a truncated hinge problem, enclosed.
 
-    Attributes
-    ----------
-    objective : float
-        Objective of (B, b).
-    bound : float
-        No scores have a smaller objective.
-    B, b : arrays (K, d), (K,)
-    nodes : int
-        Hinge machines that were solved.
-    stop : StopReason
+    objective: objective of (B, b).
+    bound: no scores have a smaller objective.
+    B, b (K, d) (K,).
+    nodes: hinge machines that were solved.
     """
 
     objective: float

@@ -66,16 +66,10 @@ AGREES = 1e-6  # relative: the value of a facet by its program and by sorting
 class LocalSolution(Printed):
     """Where one search ended.
 
-    Attributes
-    ----------
-    weight : array (k,)
-        w of norm 1, or (w, b) with a penalised intercept.
-    objective : float
-        h(weight), by sorting.
-    iterations : int
-        Linear programs solved.
-    converged : bool
-        False where the limit of iterations ended it.
+    weight (k,): w of norm 1, or (w, b) with a penalised intercept.
+    objective: h(weight), by sorting.
+    iterations: linear programs solved.
+    converged: false where the limit of iterations ended it.
     """
 
     weight: Array
@@ -88,14 +82,9 @@ class LocalSolution(Printed):
 class LocalSearch(Framed):
     """The best of several searches: an upper bound, with no proof that it is the optimum.
 
-    Attributes
-    ----------
-    w, b, rho, xi : arrays
-        The hyperplane and the levels that are best for it, as extended_nu_svc has them.
-    solutions : tuple of LocalSolution
-        One for each start, in their order.
-    remark : str
-        Where nu lies.
+    w, b, rho, xi: the hyperplane and the levels that are best for it, as extended_nu_svc has them.
+    solutions: one for each start, in their order.
+    remark: where nu lies.
     """
 
     w: Array

@@ -133,13 +133,9 @@ def even_columns(form: StandardForm) -> tuple[StandardForm, Array]:
     With x_j = s_j x'_j, s_j a power of two, the rows A x become (A S) x' in exact arithmetic, so
     that both programs have the same activities of the rows, the same multipliers and optimum.
 
-    Returns
-    -------
-    form : StandardForm
-        The program in x'; the given one where no coefficient is tiny and all those columns have an
-        ordinary scale, or where a product A_ij s_j is not exact.
-    scale : array (n,)
-        s.
+    Returns: the program in x'; the given one where no coefficient is tiny and all those columns
+        have an ordinary scale, or where a product A_ij s_j is not exact.
+    Returns: s.
     """
     A = form.columnwise
     size, owner = np.abs(A.data), np.repeat(np.arange(form.n), np.diff(A.indptr))
@@ -177,18 +173,14 @@ AT = 1e-8  # relative: the linear program behind nu_bar knows it no better
 class NuRange(Printed):
     """Where nu-SVC and the extended nu-SVC change their nature.
 
-    Attributes
-    ----------
-    nu_min : float
-        Up to it w = 0 solves nu-SVC; also nu_bar, above which the extended nu-SVC is convex and
+    nu_min: up to it w = 0 solves nu-SVC; also nu_bar, above which the extended nu-SVC is convex and
         its optimum negative: both are the least weighted mean hinge loss.
-    nu_max : float
-        Above it there is no solution.
-    constant_until : float
-        On (0, constant_until] the optimal CVaR does not change: the tail is one point a class.
-    positive_at_end : bool
-        Whether the optimum of the extended nu-SVC is still positive at nu_max = nu_bar: it is never
-        0 then, because no line has a smaller mean hinge loss than a constant classifier.
+    nu_max: above it there is no solution.
+    constant_until: on (0, constant_until] the optimal CVaR does not change: the tail is one point a
+        class.
+    positive_at_end: whether the optimum of the extended nu-SVC is still positive at nu_max =
+        nu_bar: it is never 0 then, because no line has a smaller mean hinge loss than a constant
+        classifier.
     """
 
     nu_min: float
@@ -213,10 +205,7 @@ class NuRange(Printed):
     def place(self, nu: float) -> str:
         """Say where nu lies when it is outside; an empty string inside.
 
-        Raises
-        ------
-        ValueError
-            Above nu_max, where there is no solution.
+        Raises ValueError: above nu_max, where there is no solution.
         """
         ends = f"nu_min = {self.nu_min:.6g}, nu_max = {self.nu_max:.6g}"
         if nu > self.nu_max * (1 + 1e-12):
@@ -234,11 +223,8 @@ class NuRange(Printed):
     def place_extended(self, entry: str, nu: float) -> str:
         """Say which branch of the extended nu-SVC applies to a catalogue entry.
 
-        Raises
-        ------
-        ValueError
-            The entry states nothing on this side of nu_bar: extended_nu_svc_reverse and the linear
-            programs above it, extended_nu_svc_polar at it or above.
+        Raises ValueError: the entry states nothing on this side of nu_bar: extended_nu_svc_reverse
+            and the linear programs above it, extended_nu_svc_polar at it or above.
         """
         side = self.side(nu)
         ends = f"nu_bar = {self.nu_bar:.6g}, nu_max = {self.nu_max:.6g}"
@@ -417,10 +403,8 @@ def is_clearly_inside(
 def remark(origin: Origin) -> str:
     """What solve() should say about the hyperparameters of a model before solving it.
 
-    Raises
-    ------
-    ValueError
-        An entry of the extended nu family on the side of nu_bar where it states nothing.
+    Raises ValueError: an entry of the extended nu family on the side of nu_bar where it states
+        nothing.
     """
     parameters = origin.parameters
     words = {word: parameters[word] for word in ("class_balance", "intercept")}

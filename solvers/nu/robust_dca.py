@@ -35,18 +35,11 @@ LESS = 1e-9  # of the size of the risk: a step that gains no more is the last on
 class RobustLocalOptimum(Printed):
     """The best end of the d.c. algorithm.
 
-    Attributes
-    ----------
-    w, b : array (d,), float
-        In the unit ball.
-    risk : float
-        nu CVaR - mu CVaR there, an upper bound on the optimum.
-    outliers : array of int
-        Points that are given up.
-    ends : array
-        Risks at the ends of the starts that were begun, in order.
-    interrupted : bool
-        Whether Ctrl-C ended it.
+    w, b (d,): in the unit ball.
+    risk: nu CVaR - mu CVaR there, an upper bound on the optimum.
+    outliers: points that are given up.
+    ends: risks at the ends of the starts that were begun, in order.
+    interrupted: whether Ctrl-C ended it.
     """
 
     w: Array

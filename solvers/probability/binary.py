@@ -56,12 +56,8 @@ TIE = 1e-12  # of 1/2: sums of grid values this near it are 1/2
 class SignReading(Printed):
     """What the signs say at m points.
 
-    Attributes
-    ----------
-    pis : array (k - 1,)
-        Rising, strictly between 0 and 1.
-    values : array (m, k - 1)
-        Decision values of the machines.
+    pis (k - 1,): rising, strictly between 0 and 1.
+    values (m, k - 1): decision values of the machines.
     """
 
     pis: Array
@@ -115,16 +111,9 @@ class SignReading(Printed):
 def checked_grid(grid: int | Sequence[float] | Array) -> Array:
     """Values of pi strictly between 0 and 1, rising.
 
-    Parameters
-    ----------
-    grid : int or sequence of float
-        A number N of them, j / (N + 1) for j = 1, ..., N; or the values themselves, each of which
+    grid: a number N of them, j / (N + 1) for j = 1, ..., N; or the values themselves, each of which
         is taken once.
-
-    Raises
-    ------
-    ValueError
-        None, not a whole number, or a value outside (0, 1).
+    Raises ValueError: none, not a whole number, or a value outside (0, 1).
     """
     if isinstance(grid, int | np.integer) and not isinstance(grid, bool):
         if grid < 1:
@@ -167,19 +156,12 @@ SAME = 1e-9  # relative: values that are written and recomputed
 class ClassProbabilities(PathResult[WeightedMachine], Drawn):
     """Machines by rising pi, and the probabilities they stand for.
 
-    Attributes
-    ----------
-    data : TrainingData, GramData or None
-        What they were fitted on; None where they were read from a file without it. w is in the
+    data: what they were fitted on; None where they were read from a file without it. w is in the
         coordinates of its factor: the features, or for a kernel matrix the columns of F.
-    ridge, intercept
-        Of every machine.
-    rows : tuple of WeightedMachine
-        At least one.
-    method : str
-        What was asked for.
-    not_reached : tuple of float
-        Values of pi that Ctrl-C came before; empty else.
+    ridge, intercept: of every machine.
+    rows: at least one.
+    method: what was asked for.
+    not_reached: values of pi that Ctrl-C came before; empty else.
     """
 
     data: TrainingData | GramData | None
@@ -219,16 +201,9 @@ class ClassProbabilities(PathResult[WeightedMachine], Drawn):
     def decision_values(self, X: ArrayLike) -> Array:
         """Values (m, k - 1) of every machine.
 
-        Parameters
-        ----------
-        X : array (m, d)
-            Points prepared like the training points; of a kernel matrix the rows of kernel values
-            (m, n) against the training points.
-
-        Raises
-        ------
-        ValueError
-            Another shape, or numbers that are not finite.
+        X (m, d): points prepared like the training points; of a kernel matrix the rows of kernel
+            values (m, n) against the training points.
+        Raises ValueError: another shape, or numbers that are not finite.
         """
         if not isinstance(self.data, GramData):
             return finite_points("X", X, self.w.shape[1]) @ self.w.T + self.b
@@ -294,11 +269,8 @@ class ClassProbabilities(PathResult[WeightedMachine], Drawn):
         Bounds are a file's word, and machines SOLVER_BOUND at best. With the data every value is
         recomputed, and a hyperplane that does not have its value is refused.
 
-        Raises
-        ------
-        ValueError
-            Another document, a part that is missing or out of range, or data that it does not
-            belong to.
+        Raises ValueError: another document, a part that is missing or out of range, or data that it
+            does not belong to.
         """
         if document.get("formulation") != ENTRY:
             raise ValueError(

@@ -67,20 +67,15 @@ EQUAL = 1e-9  # relative: probabilities that differ by less are equal
 class DirectReading(Printed):
     """What the machines say of m points.
 
-    Attributes
-    ----------
-    probabilities : array (m, K)
-    border : array (m, K)
-        Border weights.
-    cells : array (m,)
-        How many cells carried all labels: odd, and 1 for labels of one p.
-    labels : array (m,)
-        Class of the largest probability; of equal ones (a grid has many) the one that carries more
-        grid labels, and so needs less weight to be chosen.
-    low, high : arrays (m, K)
-        Where p lies if every label is argmax_k pi_k p_k: what the step of the grid leaves open,
-        and not what the machines got wrong. Several cells contradict that, and the mean of their
-        border weights may give less or more than each of them: the interval then reaches to it.
+    probabilities (m, K).
+    border (m, K): border weights.
+    cells (m,): how many cells carried all labels: odd, and 1 for labels of one p.
+    labels (m,): class of the largest probability; of equal ones (a grid has many) the one that
+        carries more grid labels, and so needs less weight to be chosen.
+    low, high (m, K): where p lies if every label is argmax_k pi_k p_k: what the step of the grid
+        leaves open, and not what the machines got wrong. Several cells contradict that, and the
+        mean of their border weights may give less or more than each of them: the interval then
+        reaches to it.
     """
 
     probabilities: Array
@@ -95,27 +90,17 @@ class DirectReading(Printed):
 class DirectProbabilities(Printed):
     """Fitted machines, one for each grid weight.
 
-    Attributes
-    ----------
-    B, b : arrays (W, K, d), (W, K)
-        Their functions; 0 for classes of weight 0, which are barred.
-    grid : SimplexGrid
-        Weights (W, K), the step 1/N and the cells.
-    machine : str
-        "hinge", "truncated" or "exact".
-    truncation : float or None
-    classes : tuple of str
-    seconds : float
-    complete : bool
-        False where the time or Ctrl-C left some searches undone: their weights have the machine
-        that was reached, at worst that of the hinge loss.
-    converged : bool
-        Whether every d.c. search came to its end; no proof of an optimum. False where one was left
-        undone, ran into its limit of iterations, or rose because a quadratic program was not solved
-        to the last digit. True for hinge machines, which need none.
-    gaps : array (W,) or None
-        Of exact machines: what is open between the truncated loss of each and its proven bound,
-        relative; 1 where none was found, 0 at the corners.
+    B, b (W, K, d) (W, K): their functions; 0 for classes of weight 0, which are barred.
+    grid: weights (W, K), the step 1/N and the cells.
+    machine: "hinge", "truncated" or "exact".
+    classes, tuple of str.
+    complete: false where the time or Ctrl-C left some searches undone: their weights have the
+        machine that was reached, at worst that of the hinge loss.
+    converged: whether every d.c. search came to its end; no proof of an optimum. False where one
+        was left undone, ran into its limit of iterations, or rose because a quadratic program was
+        not solved to the last digit. True for hinge machines, which need none.
+    gaps (W,): of exact machines: what is open between the truncated loss of each and its proven
+        bound, relative; 1 where none was found, 0 at the corners.
     """
 
     B: Array
@@ -148,15 +133,8 @@ class DirectProbabilities(Printed):
     def reading(self, X: ArrayLike) -> DirectReading:
         """Probabilities with their border weights, cells and intervals.
 
-        Parameters
-        ----------
-        X : array (m, d)
-            In the coordinates of the training points.
-
-        Raises
-        ------
-        ValueError
-            Another number of features, or cells that are no finite numbers.
+        X (m, d): in the coordinates of the training points.
+        Raises ValueError: another number of features, or cells that are no finite numbers.
         """
         labels = self.grid_labels(X)
         rainbow = rainbow_cells(self.grid, labels)

@@ -39,14 +39,9 @@ AT_ONCE = 4_000_000  # labels of corners in one array
 class SimplexGrid(Printed):
     """Grid points and cells.
 
-    Attributes
-    ----------
-    steps : int
-        N; the step of the grid is 1/N.
-    counts : array (W, K)
-        Whole numbers a >= 0 that sum to N, in lexicographic order.
-    cells : array (N^(K-1), K)
-        Numbers of the grid points at the corners of each cell.
+    steps: N; the step of the grid is 1/N.
+    counts (W, K): whole numbers a >= 0 that sum to N, in lexicographic order.
+    cells: numbers of the grid points at the corners of each cell.
     """
 
     steps: int
@@ -78,15 +73,8 @@ class SimplexGrid(Printed):
 def simplex_grid(n_classes: int, steps: int) -> SimplexGrid:
     """Grid with step 1/N on the simplex of K classes.
 
-    Parameters
-    ----------
-    n_classes, steps : int
-        K >= 2 and N >= K: with fewer steps no weight is positive for all classes.
-
-    Raises
-    ------
-    ValueError
-        No whole numbers, too small ones, or more than 100,000 points or cells.
+    n_classes, steps: K >= 2 and N >= K: with fewer steps no weight is positive for all classes.
+    Raises ValueError: no whole numbers, too small ones, or more than 100,000 points or cells.
     """
     for name, number, least in (("n_classes", n_classes, 2), ("grid", steps, n_classes)):
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
@@ -125,15 +113,8 @@ def _kuhn_cells(counts: Whole, N: int) -> Whole:
 def rainbow_cells(grid: SimplexGrid, labels: Whole) -> Mask:
     """Which cells carry all K labels, (m, N^(K-1)).
 
-    Parameters
-    ----------
-    labels : array (m, W)
-        Class of each grid point, for m labellings.
-
-    Raises
-    ------
-    ValueError
-        A label with weight 0: such a labelling may have no complete cell.
+    labels (m, W): class of each grid point, for m labellings.
+    Raises ValueError: a label with weight 0: such a labelling may have no complete cell.
     """
     barred = grid.counts[np.arange(labels.shape[1])[None, :], labels] == 0
     if barred.any():

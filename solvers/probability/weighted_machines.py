@@ -58,22 +58,13 @@ TOLERANCE = 1e-7  # of libsvm: much below, it may go round in circles
 class WeightedMachine(Proven):
     """The weighted machine at one value of pi.
 
-    Attributes
-    ----------
-    pi : float
-    w, b : array (d,), float
-        In the coordinates of the factor of the data; b is 0 without an intercept.
-    objective : float
-        ridge ||w||^2 plus the weighted mean hinge loss, recomputed from (w, b).
-    attained, below
-        Proofs of the objective and of the bound; None of a machine that was read from a file, but
-        for its objective where the data is at hand.
-    method : str
-        "interior", "libsvm" or "model".
-    seconds : float
-        Its share of what it was solved in.
-    claimed : float or None
-        The bound that a file states.
+    w, b (d,): in the coordinates of the factor of the data; b is 0 without an intercept.
+    objective: ridge ||w||^2 plus the weighted mean hinge loss, recomputed from (w, b).
+    attained, below: proofs of the objective and of the bound; None of a machine that was read from
+        a file, but for its objective where the data is at hand.
+    method: "interior", "libsvm" or "model".
+    seconds: its share of what it was solved in.
+    claimed: the bound that a file states.
     """
 
     pi: float
@@ -268,10 +259,7 @@ class _Model:
     def solved(self, pi: float, time_limit: float | None) -> WeightedMachine:
         """The machine at pi.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            After Ctrl-C, as a machine that was left half-way is none.
+        Raises KeyboardInterrupt: after Ctrl-C, as a machine that was left half-way is none.
         """
         problem, start = self.problem, time.perf_counter()
         if self._model is None:

@@ -133,10 +133,7 @@ class NotProvenError(ValueError):
 def begun(form: StandardForm) -> dict[str, Any]:
     """A document with its model and no claim yet.
 
-    Raises
-    ------
-    NotProvenError
-        The model is beyond degree two.
+    Raises NotProvenError: the model is beyond degree two.
     """
     try:
         model = model_document(form)
@@ -177,10 +174,7 @@ def claim_between(
 def model_document(form: StandardForm) -> dict[str, Any]:
     """The model of a standard form.
 
-    Raises
-    ------
-    ValueError
-        It holds a function beyond degree two.
+    Raises ValueError: it holds a function beyond degree two.
     """
     if form.nonlinear:
         raise ValueError(f"{form.nonlinear[0].name} is not quadratic")
@@ -322,20 +316,12 @@ Affine = tuple[Number, dict[int, Number]]
 class RowReading:
     """How a certificate uses one quadratic row.
 
-    Attributes
-    ----------
-    side : str
-        "upper" or "lower".
-    curvature : document or None
-        Of a row that is linearised.
-    factors : pair of affine functions or None
-        F and G of a cone.
-    scale : float
-        A cone of the canonical form has the factors F / scale and scale G; of -k t^2, sqrt(k).
-    norm : bool
-        Whether both factors are multiples of one variable.
-    radius : float or None
-        Of a row x'Qx <= radius^2 as the canonical form has it; None for other rows.
+    side: "upper" or "lower".
+    curvature: of a row that is linearised.
+    factors: F and G of a cone.
+    scale: a cone of the canonical form has the factors F / scale and scale G; of -k t^2, sqrt(k).
+    norm: whether both factors are multiples of one variable.
+    radius: of a row x'Qx <= radius^2 as the canonical form has it; None for other rows.
     """
 
     row: int
@@ -436,19 +422,12 @@ ConeEntry = dict[str, Any]
 class Numbers:
     """The numbers of one certificate.
 
-    Attributes
-    ----------
-    objective : number
-        mu.
-    at : mapping
-        x^.
-    rows : mapping
-        y, positive at a lower side.
-    quadratic : mapping
-        nu by number of the row.
-    cones, psd : list of documents
-    points : mapping of mappings
-        x^ of the quadratic rows that have one of their own.
+    objective: mu.
+    at: x^.
+    rows: y, positive at a lower side.
+    quadratic: nu by number of the row.
+    cones, psd, list of documents.
+    points: x^ of the quadratic rows that have one of their own.
     """
 
     objective: Number = 0.0
@@ -931,12 +910,8 @@ def stationary(
 ) -> tuple[Fraction, Numbers] | None:
     """The bound of a certificate near the given one, and its numbers; None where there is none.
 
-    Parameters
-    ----------
-    form : StandardForm
-        With the rows that are derived in the file behind its own.
-    goal : mapping of int to Fraction, optional
-        What the certificate bounds beside the objective.
+    form: with the rows that are derived in the file behind its own.
+    goal: what the certificate bounds beside the objective.
     """
     goal = goal or {}
     bent = _bent_columns(form, numbers)
@@ -1176,10 +1151,7 @@ class Search:
     ) -> Search:
         """Of bounds on a convex objective.
 
-        Raises
-        ------
-        ProofError
-            Curvature or a cone that is not proven.
+        Raises ProofError: curvature or a cone that is not proven.
         """
         bounds = form.lower, form.upper
         cones = [reading.cone for reading in classification.readings]
@@ -1308,15 +1280,8 @@ def read_for_file(case: Case) -> ExponentialForm | None:
 def exponential_document(case: Case, read: ExponentialForm, x: Array) -> Document:
     """The proof that a point is an optimum.
 
-    Parameters
-    ----------
-    x : array (n,)
-        Near a feasible point.
-
-    Raises
-    ------
-    NotProvenError
-        No exactly feasible point is found, or no bound is proven.
+    x (n,): near a feasible point.
+    Raises NotProvenError: no exactly feasible point is found, or no bound is proven.
     """
     document = document_with_terms(begun(read.form), read, ())
     model = ModelWithTerms(document["model"])
@@ -1339,10 +1304,7 @@ def document_with_terms(
 ) -> Document:
     """The document of a model with tangents as one of the model with terms.
 
-    Parameters
-    ----------
-    document : dict
-        Of a model whose last rows are these tangents.
+    document: of a model whose last rows are these tangents.
     """
     model = document["model"]
     rows = model["rows"][: len(model["rows"]) - len(tangents)]
@@ -1380,10 +1342,7 @@ def completed_point(
 ) -> list[Fraction]:
     """Coordinates of the file's columns, from those of the model.
 
-    Raises
-    ------
-    NotProvenError
-        A logarithm has no value.
+    Raises NotProvenError: a logarithm has no value.
     """
     full, columns = np.zeros(read.form.n), read.columns.tolist()
     full[read.columns] = x
@@ -1446,12 +1405,8 @@ class RowPoints:
     def of(self, z: Array, multipliers: dict[int, Number]) -> dict[int, dict[int, Number]]:
         """x^ by number of the row.
 
-        Parameters
-        ----------
-        z : array
-            Of the conic form.
-        multipliers : mapping of int to number
-            Of the rows as the file uses them.
+        z: of the conic form.
+        multipliers: of the rows as the file uses them.
         """
         found: dict[int, dict[int, Number]] = {}
         for k, nu in multipliers.items():
@@ -1475,11 +1430,7 @@ class RowPoints:
 class FileRow:
     """A row a'x <= side of the kernel, and the row of the file that says it.
 
-    Attributes
-    ----------
-    number : int
-    sign : int
-        Of its multipliers: 1 where the file has it by its lower side, -1 by its upper side.
+    sign: of its multipliers: 1 where the file has it by its lower side, -1 by its upper side.
     """
 
     number: int
@@ -1492,15 +1443,11 @@ class FileRow:
 class Root:
     """The model of a file with what its steps have derived so far.
 
-    Attributes
-    ----------
-    form, conic
-        The model; the conic form without rows for bounds of single columns, as the kernel has it.
-    known : Tree
-        The checker's own, which takes every step that is written.
-    steps : list of documents
-    rows : list of FileRow or None
-        For each row that the kernel derived; None where nothing could be written.
+    form, conic: the model; the conic form without rows for bounds of single columns, as the kernel
+        has it.
+    known: the checker's own, which takes every step that is written.
+    steps, list of documents.
+    rows: for each row that the kernel derived; None where nothing could be written.
     """
 
     form: StandardForm
@@ -1671,17 +1618,9 @@ def tree_document(
 ) -> Document:
     """The proof of an optimum, of bounds that do not close the gap, or that there is no point.
 
-    Parameters
-    ----------
-    form, classification
-        A model that is convex once integrality is dropped.
-    point : FeasiblePoint or None
-        Exactly feasible.
-
-    Raises
-    ------
-    NotProvenError
-        Nothing is proven.
+    form, classification: a model that is convex once integrality is dropped.
+    point: exactly feasible.
+    Raises NotProvenError: nothing is proven.
     """
     document = begun(form)
     model = Model(document["model"])
@@ -1750,10 +1689,7 @@ def _tree(root: Root, proof: TreeProof) -> Document:
 def _least(known: Tree, tree: Document) -> Fraction | None:
     """The least bound of all leaves; None where none of them has a point.
 
-    Raises
-    ------
-    NotProvenError
-        A leaf without a bound.
+    Raises NotProvenError: a leaf without a bound.
     """
     step, least = known.spacing(), None
     for where, mu, found in known.leaves(tree):
@@ -1817,19 +1753,10 @@ def optimum_document(
 ) -> dict[str, Any]:
     """The proof that a point is an optimum.
 
-    Parameters
-    ----------
-    x : array (n,)
-        Near an exactly feasible point.
-    duals : Multipliers
-        Any; what they prove is found out.
-    at : array (n,), optional
-        Where the objective is linearised, if not at `x`.
-
-    Raises
-    ------
-    NotProvenError
-        No exactly feasible point is found, or no bound is proven.
+    x (n,): near an exactly feasible point.
+    duals: any; what they prove is found out.
+    at (n,): where the objective is linearised, if not at `x`.
+    Raises NotProvenError: no exactly feasible point is found, or no bound is proven.
     """
     document = begun(form)
     model = Model(document["model"])
@@ -1860,10 +1787,7 @@ def infeasible_document(
 ) -> dict[str, Any]:
     """The proof that there is no feasible point, by a Farkas vector.
 
-    Parameters
-    ----------
-    duals : Multipliers
-        Of the linear rows, and of cones where they take part.
+    duals: of the linear rows, and of cones where they take part.
     """
     document = begun(form)
     document["claim"] = {"kind": "infeasible"}
@@ -1915,10 +1839,7 @@ def unbounded_document(
 def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
     """The proof of what a result says of its model.
 
-    Raises
-    ------
-    NotProvenError
-        There is none, and the message says what is missing.
+    Raises NotProvenError: there is none, and the message says what is missing.
     """
     form, kind = case.form, case.classification
     read = read_for_file(case)
@@ -1971,17 +1892,9 @@ def _with_terms(case: Case, result: SolveResult, read: ExponentialForm) -> dict[
 def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: TreeProof) -> Proof:
     """Write the proof that a branch and bound has found; what the checker says of it.
 
-    Parameters
-    ----------
-    path : path
-        Ends in .json or .json.gz.
-    point, tree
-        The point and the proof of a TreeSearch.
-
-    Raises
-    ------
-    NotProvenError
-        The tree proves nothing in exact arithmetic.
+    path: ends in .json or .json.gz.
+    point, tree: the point and the proof of a TreeSearch.
+    Raises NotProvenError: the tree proves nothing in exact arithmetic.
     """
     gap = case.limits.absolute_gap
     document = tree_document(case.form, case.classification, point, tree, absolute_gap=gap)
@@ -1991,10 +1904,7 @@ def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: 
 def refuse_bad_path(path: Path | str | None) -> None:
     """Refuse a file that cannot be written, before any work is done.
 
-    Raises
-    ------
-    ValueError
-        Another suffix, a folder that is missing, or a folder in the place of a file.
+    Raises ValueError: another suffix, a folder that is missing, or a folder in the place of a file.
     """
     if path is None:
         return
@@ -2012,10 +1922,7 @@ def refuse_bad_path(path: Path | str | None) -> None:
 def write_document(document: dict[str, Any], path: Path) -> Proof:
     """Check a document as it will be read, and put it in place whole or not at all.
 
-    Raises
-    ------
-    NotProvenError
-        It does not check, and the checker says why.
+    Raises NotProvenError: it does not check, and the checker says why.
     """
     content = json.dumps(document, allow_nan=False).encode()
     try:

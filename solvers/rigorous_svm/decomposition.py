@@ -52,16 +52,10 @@ WIDE = 64  # features or more: all rows at once are quicker than half of them on
 class KernelRows:
     """Rows of K = F F', read from the kernel matrix or made from centred points and kept.
 
-    Attributes
-    ----------
-    factor : array (n, d)
-        F.
-    diagonal : array (n,)
-        K_ii.
-    spread : float
-        Root of the mean squared distance of the points to their mean.
-    reach : float
-        Largest length of a row of F.
+    factor (n, d): F.
+    diagonal (n,): K_ii.
+    spread: root of the mean squared distance of the points to their mean.
+    reach: largest length of a row of F.
     """
 
     def __init__(self, data: TrainingData | GramData) -> None:
@@ -122,10 +116,7 @@ EQUAL = 1e-14  # of K_ii + K_jj: what eta is rounding below
 class SmoState:
     """State of sequential minimal optimisation: alpha (n,) in [0, 1], two of which a step changes.
 
-    Attributes
-    ----------
-    alpha, f, S, floor
-        See the module's docstring; a step keeps alpha, f and S together.
+    alpha, f, S, floor: see the module's docstring; a step keeps alpha, f and S together.
     """
 
     def __init__(
@@ -222,18 +213,11 @@ def pair_step(
 ) -> float:
     """The t in [0, limit] of least W(t).
 
-    Parameters
-    ----------
-    norm_bound : float
-        H > 0.
-    S : float
-        alpha'Q alpha before the step, or S plus the square of a floor.
-    p, eta, k : float
-        See the module's docstring.
-    limit : float
-        The t at which the first of the two variables reaches the end of its box.
-    scale : float
-        K_ii + K_jj, against which eta is 0 or not.
+    norm_bound: H > 0.
+    S: alpha'Q alpha before the step, or S plus the square of a floor.
+    p, eta, k: see the module's docstring.
+    limit: the t at which the first of the two variables reaches the end of its box.
+    scale: K_ii + K_jj, against which eta is 0 or not.
     """
     if eta <= EQUAL * scale:
         return limit if k > 0 else 0.0
@@ -265,20 +249,12 @@ PAIR_STEPS = 10  # for each variable
 class Subproblem:
     """Data of (19).
 
-    Attributes
-    ----------
-    norm_bound : float
-        H.
-    y, alpha : array (q,)
-        Labels and present multipliers of the working set.
-    gram : array (q, q)
-        K_BB, so that Q_BB = diag(y) K_BB diag(y).
-    p : array (q,)
-        (20).
-    rest : float
-        S_NN of (21).
-    floor : float
-        Its square is added to S_NN; 0 in the paper.
+    norm_bound: H.
+    y, alpha (q,): labels and present multipliers of the working set.
+    gram (q, q): K_BB, so that Q_BB = diag(y) K_BB diag(y).
+    p (q,): (20).
+    rest: S_NN of (21).
+    floor: its square is added to S_NN; 0 in the paper.
     """
 
     norm_bound: float
@@ -303,12 +279,8 @@ class Subproblem:
     def solve(self, share: float = SHARE, steps: int = PAIR_STEPS) -> Array:
         """Multipliers (q,) that meet the conditions of (19) to a share of their violation now.
 
-        Parameters
-        ----------
-        share : float
-            Of the largest violation at the present multipliers.
-        steps : int
-            At most, for each variable.
+        share: of the largest violation at the present multipliers.
+        steps: at most, for each variable.
         """
         f = self.gram @ (self.y * self.alpha) + self.y * self.p
         pairs = SmoState(
@@ -372,15 +344,9 @@ SETTLED = 0.1  # of floor H: the gap at which the problem with a floor counts as
 class Iterate:
     """A feasible alpha that moves by working sets of q variables.
 
-    Attributes
-    ----------
-    pairs : SmoState
-        alpha, f, S and the floor under it, 0 as long as no corner was met.
-    q : int
-    floored : bool
-        Whether there ever was a floor.
-    vanished : bool
-        Whether S went down with the floor, as it does where the optimum has S = 0.
+    pairs: alpha, f, S and the floor under it, 0 as long as no corner was met.
+    floored: whether there ever was a floor.
+    vanished: whether S went down with the floor, as it does where the optimum has S = 0.
     """
 
     def __init__(
@@ -529,13 +495,8 @@ RISES = 0.05  # of the gap counts as a better bound
 class TracePoint(Printed):
     """State after some steps.
 
-    Attributes
-    ----------
-    steps : int
-    objective : float
-        W of (12); it never rises, except where the message says that a corner was met.
-    gap : float
-        Least loss so far less the greatest bound so far.
+    objective: W of (12); it never rises, except where the message says that a corner was met.
+    gap: least loss so far less the greatest bound so far.
     """
 
     steps: int
@@ -546,10 +507,7 @@ class TracePoint(Printed):
 class Run:
     """The best that the steps of an iterate have shown so far.
 
-    Attributes
-    ----------
-    steps : int
-    trace : list of TracePoint
+    trace, list of TracePoint.
     """
 
     def __init__(self, data: TrainingData | GramData, iterate: Iterate, tolerance: float) -> None:
@@ -664,10 +622,7 @@ class Run:
 def checked_start(start: ArrayLike, data: TrainingData | GramData) -> Array:
     """Multipliers (n,) in [0, 1], scaled to y'alpha = 0.
 
-    Raises
-    ------
-    ValueError
-        Naming `start` and what is wrong with it.
+    Raises ValueError: naming `start` and what is wrong with it.
     """
     try:
         alpha = np.array(start, dtype=np.float64)
@@ -720,18 +675,11 @@ STEP_LIMIT = 1_000_000
 class Decomposition(Framed):
     """Result of a run.
 
-    Attributes
-    ----------
-    point : RsvmPoint
-        The best hyperplane and the multipliers with the best bound, with their verdict.
-    steps : int
-        Working sets that were solved.
-    stop : StopReason
-        CONVERGED only where the gap of `point` is within the tolerance.
-    trace : tuple of TracePoint
-        At the start, at growing distances, and at the end.
-    message : str
-        What stands behind STALLED, else empty.
+    point: the best hyperplane and the multipliers with the best bound, with their verdict.
+    steps: working sets that were solved.
+    stop: CONVERGED only where the gap of `point` is within the tolerance.
+    trace: at the start, at growing distances, and at the end.
+    message: what stands behind STALLED, else empty.
     """
 
     point: RsvmPoint

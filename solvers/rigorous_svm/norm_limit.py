@@ -125,19 +125,12 @@ def centred_rows(data: TrainingData | GramData) -> Rows:
 class FacePoint:
     """The least point of a face.
 
-    Attributes
-    ----------
-    v : array (d,)
-    c : float
-    mu : array (n,)
-        Multipliers: v = sum_i mu_i y_i g_i, sum_i mu_i y_i = 0; at least 0 where u_i >= 1 is asked
-        for, at most 0 where u_i <= 1 is.
-    active : array (n,) of bool
-        Rows whose equations u_i = 1 determine the point; none where it did not settle.
-    touched : array (n,) of bool
-        Rows with u_i = 1 to rounding.
-    only : bool
-        The rows (g_i, 1) that are touched are independent: mu is the only choice.
+    v (d,).
+    mu (n,): multipliers: v = sum_i mu_i y_i g_i, sum_i mu_i y_i = 0; at least 0 where u_i >= 1 is
+        asked for, at most 0 where u_i <= 1 is.
+    active (n,): rows whose equations u_i = 1 determine the point; none where it did not settle.
+    touched (n,): rows with u_i = 1 to rounding.
+    only: the rows (g_i, 1) that are touched are independent: mu is the only choice.
     """
 
     v: Array
@@ -226,10 +219,7 @@ def multipliers_at_limit(rows: Rows, alpha: Array, point: FacePoint) -> tuple[fl
 
     Where the rows with u_i = 1 are independent, alpha + gamma mu is the only choice.
 
-    Returns
-    -------
-    float, array (n,)
-        NaN and alpha where w = 0, and gamma does not matter.
+    Returns: NaN and alpha where w = 0, and gamma does not matter.
     """
     mu = point.mu
     if not point.v.any() or not mu.any():
@@ -482,16 +472,10 @@ class Start:
 class Found:
     """What a search knows at its end.
 
-    Attributes
-    ----------
-    start : Start or None
-        The first hyperplane of least loss, or the nearest to one.
-    alpha : array (n,)
-        Multipliers of (10); zeros where there are none yet, and for separable data.
-    separable : bool
-        Proven when True.
-    point : FacePoint or None
-        Hyperplane of least norm; None when the time was up first.
+    start: the first hyperplane of least loss, or the nearest to one.
+    alpha (n,): multipliers of (10); zeros where there are none yet, and for separable data.
+    separable: proven when True.
+    point: hyperplane of least norm; None when the time was up first.
     """
 
     start: Start | None
@@ -588,10 +572,7 @@ def least_loss_start(rows: Rows, clock: Clock, measured: bool) -> Start | None:
 
     E0 and alpha do not depend on the scale of a column: features are scaled to 1.
 
-    Raises
-    ------
-    RuntimeError
-        HiGHS ended otherwise, in its own words.
+    Raises RuntimeError: HiGHS ended otherwise, in its own words.
     """
     points = rows.points
     size = np.abs(points).max(axis=0) if measured else np.ones(points.shape[1])
@@ -654,30 +635,18 @@ FAR = 10.0  # times the limit: how far a least loss is looked for where no proof
 class NormLimit(Printed):
     """The largest norm bound that matters.
 
-    Attributes
-    ----------
-    value : float
-        H_lim as computed, of separable points rounded up to where a loss of 0 is proven; NaN where
-        it was not found.
-    lower, upper : float
-        Proven bounds on H_lim; 0 and infinity where there is no proof.
-    separable : bool
-        Whether some (w, b) has positive margins at all points: proven by one when True.
-    least_loss : float
-        E0, the least hinge sum over all (w, b), as computed at (w, b); 0 when separable.
-    least_loss_bound : float
-        Proven lower bound on E0; 0 where there is no better proof.
-    w, b : array (d,), float
-        Hyperplane of least loss with ||w|| = value.
-    alpha : array (n,)
-        Multipliers of (10): F'(y o alpha) = 0 and y'alpha = 0 to rounding, sum alpha = E0.
-    gamma_range : float
-        g: at H = H_lim all gamma in [0, g] are optimal, and the C-SVM has the solution (w, b) from
-        C = 1 / g on. NaN where H_lim is 0 or was not found.
-    alpha_at_limit : array (n,)
-        Multipliers at H = H_lim with gamma = g; they prove `lower`.
-    proof : str
-        What is proven and what is computed only.
+    value: H_lim as computed, of separable points rounded up to where a loss of 0 is proven; NaN
+        where it was not found.
+    lower, upper: proven bounds on H_lim; 0 and infinity where there is no proof.
+    separable: whether some (w, b) has positive margins at all points: proven by one when True.
+    least_loss: E0, the least hinge sum over all (w, b), as computed at (w, b); 0 when separable.
+    least_loss_bound: proven lower bound on E0; 0 where there is no better proof.
+    w, b (d,): hyperplane of least loss with ||w|| = value.
+    alpha (n,): multipliers of (10): F'(y o alpha) = 0 and y'alpha = 0 to rounding, sum alpha = E0.
+    gamma_range: g: at H = H_lim all gamma in [0, g] are optimal, and the C-SVM has the solution (w,
+        b) from C = 1 / g on. NaN where H_lim is 0 or was not found.
+    alpha_at_limit (n,): multipliers at H = H_lim with gamma = g; they prove `lower`.
+    proof: what is proven and what is computed only.
     """
 
     value: float
@@ -930,25 +899,12 @@ EXACTLY = {"multipliers in [0, 1] with y'alpha = 0, exactly: by their constructi
 def rsvm_at_limit(data: TrainingData | GramData, norm_bound: float, limit: NormLimit) -> RsvmPoint:
     """Solution of the rigorous SVM at or above the limit: that of the linear program, gamma = 0.
 
-    Parameters
-    ----------
-    data : TrainingData or GramData
-    norm_bound : float
-        H, not below limit.value.
-    limit : NormLimit
-        Of the same data.
-
-    Returns
-    -------
-    RsvmPoint
-        With gamma = 0: what `limit.alpha` leaves of S is rounding, and its proven bound takes
+    norm_bound: H, not below limit.value.
+    limit: of the same data.
+    Returns: with gamma = 0: what `limit.alpha` leaves of S is rounding, and its proven bound takes
         that into account. Where H is a little below the value, within what counts as at it, the
         multipliers of the limit's other end, gamma = g, may prove more and are kept then.
-
-    Raises
-    ------
-    ValueError
-        H is no positive number, or below the limit, or the limit was not found.
+    Raises ValueError: H is no positive number, or below the limit, or the limit was not found.
     """
     norm_bound = positive("norm_bound", norm_bound)
     place = limit.place(norm_bound)

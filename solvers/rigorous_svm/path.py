@@ -61,23 +61,14 @@ AT_BOUND = 1e-9  # of the box [0, 1]: a multiplier this near its end counts as t
 class RsvmRow(Printed):
     """The rigorous SVM at one norm bound.
 
-    Attributes
-    ----------
-    point : RsvmPoint
-        Hyperplane, multipliers, value and proven bound.
-    method : str
-        What found it: "interior", "segments", "socp" or "decomposition"; "trivial" where equal
+    point: hyperplane, multipliers, value and proven bound.
+    method: what found it: "interior", "segments", "socp" or "decomposition"; "trivial" where equal
         multipliers in each class are optimal, "limit" where H is at or above the largest that
         matters.
-    steps : int
-        Fits, partitions or pairs the method went through.
-    seconds : float
-    stop : str
-        What there is to say about the end: why gamma is 0, or the gap open; else an empty string.
-    b_interval : (float, float)
-        All intercepts of least loss for this w.
-    errors : int
-        Training points on the wrong side or on the hyperplane.
+    steps: fits, partitions or pairs the method went through.
+    stop: what there is to say about the end: why gamma is 0, or the gap open; else an empty string.
+    b_interval (float, float): all intercepts of least loss for this w.
+    errors: training points on the wrong side or on the hyperplane.
     """
 
     point: RsvmPoint
@@ -165,16 +156,10 @@ def rsvm_row(
 class RsvmPath(PathResult[RsvmRow], Drawn):
     """Rows by rising H.
 
-    Attributes
-    ----------
-    rows : tuple of RsvmRow
-    method : str
-        What was asked for, one of METHODS.
-    data : TrainingData or GramData
-    limit : NormLimit or None
-        Of the data, where it was given or had to be computed.
-    not_reached : tuple of float
-        Norm bounds that Ctrl-C came before; empty else.
+    rows, tuple of RsvmRow.
+    method: what was asked for, one of METHODS.
+    limit: of the data, where it was given or had to be computed.
+    not_reached: norm bounds that Ctrl-C came before; empty else.
     """
 
     rows: tuple[RsvmRow, ...]
@@ -205,18 +190,10 @@ CLOSED = 1e-12  # of sum alpha: complementarity at which the point is as good as
 class InteriorPoint:
     """An iterate; alpha and loss multipliers on the scale [0, 1], w on that of the points.
 
-    Attributes
-    ----------
-    v : array (d,)
-        w / H.
-    b : float
-    alpha, excess : array (n,)
-        a, and r: how far a margin is above 1.
-    spare, xi : array (n,)
-        s = 1 - a, and the loss.
-    multiplier, slack : float
-        g, which is gamma H^2, and t.
-    steps : int
+    v (d,): w / H.
+    alpha, excess (n,): a, and r: how far a margin is above 1.
+    spare, xi (n,): s = 1 - a, and the loss.
+    multiplier, slack: g, which is gamma H^2, and t.
     """
 
     v: Array
@@ -247,12 +224,8 @@ def interior_point(
 ) -> InteriorPoint:
     """Solve a scaled problem approximately.
 
-    Parameters
-    ----------
-    norm_bound : float
-        H on the scale of the problem.
-    deadline : float, optional
-        Of time.perf_counter(); the last iterate is returned.
+    norm_bound: H on the scale of the problem.
+    deadline: of time.perf_counter(); the last iterate is returned.
     """
     points = norm_bound * problem.factor
     at = _start(points, problem.y)
@@ -378,17 +351,10 @@ NEAR = 1e-7  # of the box: multipliers of a start this near its ends are there
 class Task:
     """One norm bound of one problem.
 
-    Attributes
-    ----------
-    data : TrainingData or GramData
-    problem : Scaled
-        Of the data.
-    norm_bound : float
-        H, in the units of the data.
-    deadline : float or None
-        Of time.perf_counter().
-    fits : int
-        Fits of libsvm at most.
+    problem: of the data.
+    norm_bound: H, in the units of the data.
+    deadline: of time.perf_counter().
+    fits: fits of libsvm at most.
     """
 
     data: TrainingData | GramData
@@ -423,15 +389,9 @@ class Task:
 class PointFound:
     """What a method found.
 
-    Attributes
-    ----------
-    point : RsvmPoint or None
-    steps : int
-        Fits, linear systems, iterations or pairs.
-    settled : bool
-        H seems to be at or above the limit.
-    said : str
-        What a solver said when it failed.
+    steps: fits, linear systems, iterations or pairs.
+    settled: H seems to be at or above the limit.
+    said: what a solver said when it failed.
     """
 
     point: RsvmPoint | None
@@ -570,15 +530,9 @@ class _Best:
 class RsvmRows:
     """What the rows of one problem share.
 
-    Attributes
-    ----------
-    data : TrainingData or GramData
-    method : str
-        One of METHODS.
-    time_limit : float or None
-        Seconds for each row.
-    limit : NormLimit or None
-        Of the data; found when a row needs it.
+    method: one of METHODS.
+    time_limit: seconds for each row.
+    limit: of the data; found when a row needs it.
     """
 
     data: TrainingData | GramData

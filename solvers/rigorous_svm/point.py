@@ -51,21 +51,13 @@ NOTHING = 1e-12  # of the largest ||F'(y o alpha)|| there could be: multipliers 
 class RsvmPoint(Proven):
     """A point of the rigorous SVM at one norm bound, with its proof.
 
-    Attributes
-    ----------
-    norm_bound : float
-        H.
-    w : array (d,)
-        In the coordinates of `data.factor`; ||w|| <= H, up to STRETCH where the loss is 0.
-    b : float
-    alpha : array (n,)
-        Multipliers in [0, 1] with y'alpha = 0 to rounding.
-    objective : float
-        E at (w, b) as they are stored, recomputed.
-    attained, below
-        Proofs of E at w, drawn into the ball by a rounding where it is longer, and of the bound.
-    length : float
-        ||F'(y o alpha)|| = sqrt(S), the price of capacity: dE/dH = -sqrt(S).
+    norm_bound: H.
+    w (d,): in the coordinates of `data.factor`; ||w|| <= H, up to STRETCH where the loss is 0.
+    alpha (n,): multipliers in [0, 1] with y'alpha = 0 to rounding.
+    objective: E at (w, b) as they are stored, recomputed.
+    attained, below: proofs of E at w, drawn into the ball by a rounding where it is longer, and of
+        the bound.
+    length: ||F'(y o alpha)|| = sqrt(S), the price of capacity: dE/dH = -sqrt(S).
     """
 
     norm_bound: float
@@ -118,24 +110,11 @@ def rsvm_point(
 ) -> RsvmPoint:
     """Make multipliers feasible, recover the hyperplane, and recompute both values.
 
-    Parameters
-    ----------
-    data : TrainingData or GramData
-    norm_bound : float
-        H > 0.
-    alpha : array (n,)
-        Approximate multipliers of the margin rows, on the scale [0, 1].
-    hyperplane : (w, b), optional
-        A known hyperplane, w in the coordinates of `data.factor`. It is needed where S = 0 and
-        the multipliers name none; it is scaled into the ball. The better one of this and
+    norm_bound: H > 0.
+    alpha (n,): approximate multipliers of the margin rows, on the scale [0, 1].
+    hyperplane (w, b): a known hyperplane, w in the coordinates of `data.factor`. It is needed where
+        S = 0 and the multipliers name none; it is scaled into the ball. The better one of this and
         H F'(y o alpha) / sqrt(S) is kept, with the intercept of least loss.
-
-    Multipliers whose dual value is negative are replaced by zeros once they have named their w:
-    zeros prove E >= 0, and are optimal where E = 0.
-
-    Returns
-    -------
-    RsvmPoint
     """
     y, placed, subject = data.y, _placed(data.factor), subject_of(data, norm_bound)
     points, reach = placed.points, placed.reach

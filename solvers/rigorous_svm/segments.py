@@ -43,17 +43,11 @@ GRAM = 4000  # points up to which all inner products are kept
 class Scaled:
     """Centred points in the unit ball.
 
-    Attributes
-    ----------
-    factor : array (n, d)
-        z.
-    y : array (n,)
-    centre : array (d,)
-        The mean that was taken off.
-    reach : float
-        Largest ||x_i - mean||; 0 where all points lie in one place (then z = 0).
-    kernel : array (n, n) or None
-        Kernel matrix that came with the data, neither shifted nor divided.
+    factor (n, d): z.
+    y (n,).
+    centre (d,): the mean that was taken off.
+    reach: largest ||x_i - mean||; 0 where all points lie in one place (then z = 0).
+    kernel (n, n): kernel matrix that came with the data, neither shifted nor divided.
     """
 
     factor: Array
@@ -171,16 +165,10 @@ class Segment:
 class Followed:
     """Where a partition was followed to: an optimum, as far as the linear algebra can tell.
 
-    Attributes
-    ----------
-    alpha : array (n,)
-    w : array (d,)
-        On the scale of the problem.
-    b : float
-    gamma : float
-    labels : array (n,)
-    rounds : int
-        Linear systems that were solved.
+    alpha (n,).
+    w (d,): on the scale of the problem.
+    labels (n,).
+    rounds: linear systems that were solved.
     """
 
     alpha: Array
@@ -261,21 +249,11 @@ def follow(
 ) -> Followed | None:
     """Go from a partition to the one of the optimum at ||w|| = H.
 
-    Parameters
-    ----------
-    norm_bound : float
-        H on the scale of the problem.
-    labels : array (n,)
-        Partition of a neighbouring problem, or a guess.
-    gamma : float
-        Of that problem.
-    deadline : float, optional
-        Of time.perf_counter().
-
-    Returns
-    -------
-    Followed or None
-        None where the method does not end: cycles, more free points than the points have
+    norm_bound: H on the scale of the problem.
+    labels (n,): partition of a neighbouring problem, or a guess.
+    gamma: of that problem.
+    deadline: of time.perf_counter().
+    Returns: none where the method does not end: cycles, more free points than the points have
         dimensions, gamma that falls to 0.
     """
     factor, y = problem.factor, problem.y
@@ -361,15 +339,9 @@ PLATEAU = 64.0  # factor on C without a rise after which H is taken to be out of
 class Fits:
     """What the fits came to.
 
-    Attributes
-    ----------
-    found : Followed or None
-        The optimum, where a partition led to it.
-    alpha : array (n,)
-        Of the last fit, on the scale [0, 1].
-    count : int
-    settled : bool
-        ||w_C|| stays below H however large C: H seems to be at or above the limit.
+    found: the optimum, where a partition led to it.
+    alpha (n,): of the last fit, on the scale [0, 1].
+    settled: ||w_C|| stays below H however large C: H seems to be at or above the limit.
     """
 
     found: Followed | None
@@ -388,18 +360,12 @@ def by_fits(
 ) -> Fits:
     """Fit at C = 1 / gamma, follow the partition to ||w|| = H, and move C while that fails.
 
-    Parameters
-    ----------
-    norm_bound : float
-        H on the scale of the problem.
-    gamma : float, optional
-        Where to begin; without it at the C that suits an H so small that sum alpha is at its most.
-    deadline : float, optional
-        Of time.perf_counter().
-    patient : bool
-        Go on when ||w_C|| has settled below H: then it is known to rise.
-    most : int
-        Fits.
+    norm_bound: H on the scale of the problem.
+    gamma: where to begin; without it at the C that suits an H so small that sum alpha is at its
+        most.
+    deadline: of time.perf_counter().
+    patient: go on when ||w_C|| has settled below H: then it is known to rise.
+    most: fits.
     """
     even = even_multipliers(problem.y)
     length = float(np.linalg.norm(problem.factor.T @ (problem.y * even)))

@@ -67,21 +67,11 @@ def sgd_rate(
     Conditions: draws that are uniform and independent, no intercept, the mean over all iterates.
     It bounds a mean, not every run.
 
-    Parameters
-    ----------
-    data : TrainingData or GramData
-        Only the largest norm of a point is used.
-    ridge : float
-        lambda / 2.
-    steps : int
-        T, at least 1.
-    rule : str
-        "printed" or "update".
-
-    Raises
-    ------
-    ValueError
-        A bad ridge, steps or rule.
+    data: only the largest norm of a point is used.
+    ridge: lambda / 2.
+    steps: T, at least 1.
+    rule: "printed" or "update".
+    Raises ValueError: a bad ridge, steps or rule.
     """
     one_of("rule", rule, RULES)
     strength = 2 * positive("ridge", ridge)
@@ -118,20 +108,12 @@ class Walk:
     With K_j = 1/1 + ... + 1/(j - behind), a draw j that moved theta has in the sum over t > j of
     1 / (t - behind) the weight K_T - K_j.
 
-    Attributes
-    ----------
-    n : int
-        Points.
-    strength : float
-        lambda.
-    behind : int
-        0 for Algorithm 3 as printed, 1 for the rule of the text.
-    rng : Generator
-        Of the draws.
-    moves : callable
-        Keeps theta.
-    steps : int
-        Taken.
+    n: points.
+    strength: lambda.
+    behind: 0 for Algorithm 3 as printed, 1 for the rule of the text.
+    rng: of the draws.
+    moves: keeps theta.
+    steps: taken.
     """
 
     n: int
@@ -242,24 +224,14 @@ class SgdPoint(Printed):
 class Sgd(Framed):
     """A run of stochastic gradient descent.
 
-    Attributes
-    ----------
-    w : array (d,)
-        The averaged iterate (or the last one) in the coordinates of `data.factor`.
-    coefficients : array (n,)
-        The same as w = sum_i coefficients_i psi(x_i), the alpha-bar of Algorithm 4.
-    objective : float
-        ridge ||w||^2 + mean hinge loss at w.
-    alpha : array (n,)
-        Multipliers in [0, 1/n] of the margin rows, made of the draws.
-    bound : float
-        Their dual value, a proven bound on the optimum.
-    trace : tuple of SgdPoint
-        At about evenly spaced logarithms of the step, the last one at the end.
-    steps : int
-        Taken; fewer than asked for after a time limit or Ctrl-C.
-    stop : StopReason
-        FINISHED after all steps, TIME_LIMIT or INTERRUPTED.
+    w (d,): the averaged iterate (or the last one) in the coordinates of `data.factor`.
+    coefficients (n,): the same as w = sum_i coefficients_i psi(x_i), the alpha-bar of Algorithm 4.
+    objective: ridge ||w||^2 + mean hinge loss at w.
+    alpha (n,): multipliers in [0, 1/n] of the margin rows, made of the draws.
+    bound: their dual value, a proven bound on the optimum.
+    trace: at about evenly spaced logarithms of the step, the last one at the end.
+    steps: taken; fewer than asked for after a time limit or Ctrl-C.
+    stop: FINISHED after all steps, TIME_LIMIT or INTERRUPTED.
     """
 
     w: Array

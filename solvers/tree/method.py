@@ -68,14 +68,9 @@ def refuse_bad_budget(prove: float | bool | None) -> None:
 def budget(time_limit: float | None, spent: float, prove: float | bool | None) -> float | None:
     """Seconds that the proof of a claim may take; 0 for none, None where nobody limits it.
 
-    Parameters
-    ----------
-    time_limit : float or None
-        Of the whole solve.
-    spent : float
-        Seconds that everything took up to now.
-    prove : float, bool or None
-        As in solve().
+    time_limit: of the whole solve.
+    spent: seconds that everything took up to now.
+    prove: as in solve().
     """
     if prove is False:
         return 0.0
@@ -103,12 +98,8 @@ def share_for_a_point(time_limit: float | None) -> float | None:
 def by_tree(case: Case) -> Outcome:
     """Search a model; where the first boxes are not enough, SCIP is asked for a point.
 
-    Raises
-    ------
-    SolverNotInstalledError
-        Clarabel, which solves the relaxations, is missing.
-    ValueError
-        A model that is none for it, an unknown option, or a node limit that is none.
+    Raises SolverNotInstalledError: Clarabel, which solves the relaxations, is missing.
+    Raises ValueError: a model that is none for it, an unknown option, or a node limit that is none.
     """
     refused = refusal(case)
     if refused:
@@ -257,12 +248,8 @@ def proof_first(case: Case, ask: Ask, prove: float | bool | None) -> tuple[Outco
     The solver is asked twice: for a point, within some nodes, and where the search still goes on
     some work later without a limit of its own, or for half of what is left of one.
 
-    Parameters
-    ----------
-    ask : callable(limits) -> Outcome
-        Runs the solver.
-    prove : float, bool or None
-        As in solve(): seconds of the whole search, the solver's not counted.
+    ask(limits) -> Outcome: runs the solver.
+    prove: as in solve(): seconds of the whole search, the solver's not counted.
     """
     asking = _Asking(case, ask, prove)
     search = tree_search(

@@ -34,11 +34,8 @@ FAR = 2.0**13  # largest number over smallest one from which on anything is move
 class NodeScaling:
     """x = columns * x', and rows multiplied; all powers of two.
 
-    Attributes
-    ----------
-    columns : array (n,)
-    rows : array (m,)
-        Equal within a cone.
+    columns (n,).
+    rows (m,): equal within a cone.
     """
 
     columns: Array
@@ -55,13 +52,9 @@ def node_scaling(
 ) -> NodeScaling:
     """Factors by geometric means of rows and columns in turn.
 
-    Parameters
-    ----------
-    A : csr_matrix (m, n)
-    parts : array (m,)
-        Number of the row or cone that each row is one of.
-    integer : array (n,) of bool
-        Columns that stay as they are.
+    A (m, n).
+    parts (m,): number of the row or cone that each row is one of.
+    integer (n,): columns that stay as they are.
     """
     entries = without_rounding(A).tocoo()
     sizes = np.abs(entries.data)
@@ -95,15 +88,10 @@ CONES = {"zero": "ZeroConeT", "nonneg": "NonnegativeConeT", "soc": "SecondOrderC
 class NodeSolution:
     """Where a relaxation ended.
 
-    Attributes
-    ----------
-    x : array (n,)
-    multipliers : SparseMultipliers
-        With mu = 0 where the relaxation has no point.
-    bound : float
-        What the solver says of f + g'x; infinity where it says that there is no point.
-    falls : bool
-        Whether it says that there is no least value.
+    x (n,).
+    multipliers: with mu = 0 where the relaxation has no point.
+    bound: what the solver says of f + g'x; infinity where it says that there is no point.
+    falls: whether it says that there is no least value.
     """
 
     x: Array
@@ -115,14 +103,8 @@ class NodeSolution:
 class NodeSolver:
     """Clarabel with the rows of a relaxation, for any box and any direction beside the objective.
 
-    Parameters
-    ----------
-    rows : Rows
-    live : array (m,) of bool
-        Rows that are worth their time; the others are implied.
-    threads : int or None
-    work : WorkCount, optional
-        Counts the relaxations.
+    live (m,): rows that are worth their time; the others are implied.
+    work: counts the relaxations.
     """
 
     def __init__(
@@ -157,12 +139,8 @@ class NodeSolver:
     ) -> NodeSolution | None:
         """Minimise f + g'x in a box; None where the solver broke down.
 
-        Parameters
-        ----------
-        along : array (n,), optional
-            g.
-        widened : bool
-            Whether fixed columns get a little room.
+        along (n,): g.
+        widened: whether fixed columns get a little room.
         """
         below, above = np.isfinite(low), np.isfinite(high)
         key = below.tobytes() + above.tobytes()

@@ -155,10 +155,7 @@ class GrowingTree:
     def renumber(self, places: Index) -> None:
         """Give the rows of all multipliers the numbers that they have now that others joined them.
 
-        Parameters
-        ----------
-        places : array
-            The new number of each row, by its old one.
+        places: the new number of each row, by its old one.
         """
         moved: dict[int, SparseMultipliers] = {}
 
@@ -317,11 +314,7 @@ class PseudoCosts:
 class Urgency:
     """How much moving single columns to a whole number breaks, over the linear rows.
 
-    Parameters
-    ----------
-    rows : Rows
-    live : array (m,) of bool
-        Rows that count.
+    live (m,): rows that count.
     """
 
     def __init__(self, rows: Rows, live: NDArray[np.bool_]) -> None:
@@ -361,18 +354,11 @@ def chosen(
 ) -> int:
     """The column to branch on.
 
-    Parameters
-    ----------
-    columns : array
-        Integer columns that are not fixed.
-    urgency : array
-        What moving each of them to a whole number breaks.
-    room : float
-        What is missing to the cutoff.
-    growth : callable(column, side) -> float
-        Solves a child and says how much its bound grows.
-    tries : int
-        Columns that are tried out at most.
+    columns: integer columns that are not fixed.
+    urgency: what moving each of them to a whole number breaks.
+    room: what is missing to the cutoff.
+    growth(column, side) -> float: solves a child and says how much its bound grows.
+    tries: columns that are tried out at most.
     """
     down, up = x[columns] - np.floor(x[columns]), np.ceil(x[columns]) - x[columns]
     away = np.minimum(down, up)
@@ -424,20 +410,11 @@ def half(low: Array, high: Array, x: Array, column: int, side: int) -> tuple[Arr
 class TreeSearch(Printed):
     """Where a search ended.
 
-    Attributes
-    ----------
-    point : FeasiblePoint or None
-        The best one, exactly feasible.
-    proof : TreeProof
-    bound : LowerBound, Infeasible or None
-        What the kernel makes of the proof.
-    nodes : int
-        Boxes that were bounded.
-    stop : StopReason
-    trace : tuple of (seconds, bound, incumbent)
-        Of the minimisation, its constant included.
-    falls : bool
-        Whether the relaxation seems to have no least value although there is a point.
+    point: the best one, exactly feasible.
+    bound: what the kernel makes of the proof.
+    nodes: boxes that were bounded.
+    trace (seconds, bound, incumbent): of the minimisation, its constant included.
+    falls: whether the relaxation seems to have no least value although there is a point.
     """
 
     point: FeasiblePoint | None
@@ -454,17 +431,11 @@ class TreeSearch(Printed):
 class Answer:
     """What somebody who is asked for a point says.
 
-    Attributes
-    ----------
-    x : array (n,) or None
-    seconds : float or None
-        What the search may still take, if that is for it to say.
-    again : int or None
-        Work of the search after which it may be asked again.
-    within : float or None
-        Seconds after which that is due in any case, where a clock was asked for.
-    ends : bool
-        Whether there is nothing left to prove.
+    x (n,).
+    seconds: what the search may still take, if that is for it to say.
+    again: work of the search after which it may be asked again.
+    within: seconds after which that is due in any case, where a clock was asked for.
+    ends: whether there is nothing left to prove.
     """
 
     x: Array | None
@@ -487,16 +458,8 @@ TRIES = 2  # columns that are tried out at a node
 class Splitting:
     """What a search splits its boxes with.
 
-    Attributes
-    ----------
-    tree : GrowingTree
-    solver : NodeSolver
-    costs : PseudoCosts
-    urgency : Urgency
-    integer : array of int
-        Integer columns.
-    step : Fraction or None
-        As for `Known.value`.
+    integer: integer columns.
+    step: as for `Known.value`.
     """
 
     tree: GrowingTree
@@ -509,16 +472,10 @@ class Splitting:
     def halve(self, node: OpenNode, x: Array, left: Index, target: float) -> None:
         """Put both halves of a box into the tree, with what is known of the whole.
 
-        Parameters
-        ----------
-        node : OpenNode
-            Its `bound` and `parent` are what is proven of the box itself.
-        x : array (n,)
-            A point of the box.
-        left : array of int
-            Integer columns that are not fixed.
-        target : float
-            Bound at which a box needs no further look.
+        node: its `bound` and `parent` are what is proven of the box itself.
+        x (n,): a point of the box.
+        left: integer columns that are not fixed.
+        target: bound at which a box needs no further look.
         """
         low, high, value, known = node.low, node.high, node.bound, node.parent
         urgency = self.urgency.at(x)[np.searchsorted(self.integer, left)]
@@ -561,24 +518,13 @@ def tree_search(
 ) -> TreeSearch:
     """Search a mixed-integer model that is convex once integrality is dropped.
 
-    Parameters
-    ----------
-    start : array (n,), optional
-        A point whose integers are tried first, nan where it says nothing; what is wrong with it
-        does no harm.
-    node_limit : int, optional
-        Most boxes to bound.
-    helper : callable() -> Answer, optional
-        Asked for a point where the first boxes have not been enough.
-    patience : int
-        Work before it is asked, unless there is no point at all.
-    within : float
-        Seconds after which it is asked in any case; for searches with a time limit.
-
-    Raises
-    ------
-    ValueError
-        Another model.
+    start (n,): a point whose integers are tried first, nan where it says nothing; what is wrong
+        with it does no harm.
+    node_limit: most boxes to bound.
+    helper() -> Answer: asked for a point where the first boxes have not been enough.
+    patience: work before it is asked, unless there is no point at all.
+    within: seconds after which it is asked in any case; for searches with a time limit.
+    Raises ValueError: another model.
     """
     if not case.classification.relaxes_to_convex:
         raise ValueError(f"branch and bound: {case.classification.reason}")

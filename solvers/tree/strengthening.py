@@ -41,12 +41,8 @@ COLUMNS = 60  # whose limits are looked for
 class Root:
     """Rows with what was derived, and how.
 
-    Attributes
-    ----------
-    rows : Rows
-    live : array (m,) of bool
-        Rows that no derived one makes superfluous.
-    rounds : list of tuples of steps
+    live (m,): rows that no derived one makes superfluous.
+    rounds, list of tuples of steps.
     """
 
     rows: Rows
@@ -86,16 +82,10 @@ def planted(subject: Subject, cutoff: float, old: Root | None = None) -> Root:
 class Strengthening:
     """Rounds of derived steps, until they bring nothing or the stage ends.
 
-    Attributes
-    ----------
-    cutoff : float
-        Finite, without the constant of the objective.
-    bound : float
-        The best lower bound known.
-    work : WorkCount
-        Counts the relaxations.
-    is_over : callable() -> bool
-        Whether the stage has had its share, or somebody wants an end.
+    cutoff: finite, without the constant of the objective.
+    bound: the best lower bound known.
+    work: counts the relaxations.
+    is_over() -> bool: whether the stage has had its share, or somebody wants an end.
     """
 
     subject: Subject

@@ -53,22 +53,13 @@ class WorkingSets:
 class Grown:
     """What became of each row.
 
-    Attributes
-    ----------
-    sets : WorkingSets
-        To go on with.
-    members, alpha : arrays (R, m)
-        What proves norm2; another set where the method gave up.
-    conflict : array (R,) of bool
-        The target is proven: the members cannot all be kept below it.
-    finished : array (R,) of bool
-        All rows are met. Neither of the two: the method gave up.
-    norm2 : array (R,)
-        Proven least norm of the members, hence of all rows.
-    first : array (R,) of int
-        The first allowed point that entered; -1 if nobody did.
-    steps : int
-        Steps taken, all rows together.
+    sets: to go on with.
+    members, alpha (R, m): what proves norm2; another set where the method gave up.
+    conflict (R,): the target is proven: the members cannot all be kept below it.
+    finished (R,): all rows are met. Neither of the two: the method gave up.
+    norm2 (R,): proven least norm of the members, hence of all rows.
+    first (R,): the first allowed point that entered; -1 if nobody did.
+    steps: steps taken, all rows together.
     """
 
     sets: WorkingSets
@@ -110,20 +101,13 @@ def grow(
 ) -> Grown:
     """Let rows that are not met enter until a norm is proven or all are met.
 
-    Parameters
-    ----------
-    start : WorkingSets
-        One row for each problem; members need not be allowed.
-    allowed : array (R, n) of bool
-        Points whose margin has to reach 1.
-    target : array (R,)
-        A norm2 at which the problem ends as a conflict.
-    short : array (R, n) of bool, optional
-        Points whose margin must not exceed 1. They enter before all others: none of them is used
-        up by a conflict.
-    costly : array (R, n) of bool, optional
-        Points that a good set has exactly one of: one of them enters first if any is violated,
-        then others as long as any of those is violated.
+    start: one row for each problem; members need not be allowed.
+    allowed (R, n): points whose margin has to reach 1.
+    target (R,): a norm2 at which the problem ends as a conflict.
+    short (R, n): points whose margin must not exceed 1. They enter before all others: none of them
+        is used up by a conflict.
+    costly (R, n): points that a good set has exactly one of: one of them enters first if any is
+        violated, then others as long as any of those is violated.
     """
     state = _State(points, start)
     active = np.arange(len(target))

@@ -165,18 +165,11 @@ def _row_minima(
 class Points:
     """The distinct labelled points in the coordinates the equations live in, label +1 first.
 
-    Attributes
-    ----------
-    rows : array (m, D)
-        x_i; with a 1 appended for a penalised intercept; minus `centre` for a free one.
-    y, weight : array (m,)
-        Labels, and what all copies of a point in the data weigh.
-    original : array (m,) of int
-        A row of the data that holds this point.
-    centre : array (d,)
-        What was subtracted.
-    radius : float
-        Largest row norm; with a free intercept, a bound on the distance of two points.
+    rows (m, D): x_i; with a 1 appended for a penalised intercept; minus `centre` for a free one.
+    y, weight (m,): labels, and what all copies of a point in the data weigh.
+    original (m,): a row of the data that holds this point.
+    centre (d,): what was subtracted.
+    radius: largest row norm; with a free intercept, a bound on the distance of two points.
     """
 
     rows: Array
@@ -210,20 +203,12 @@ class Points:
 class ActiveSets:
     """P active sets of one size s, as k = s linear equations (k = s - 1 with a free intercept).
 
-    Attributes
-    ----------
-    members : array (P, s) of int
-        Rows of `Points`; the first one is the reference of a free intercept.
-    basis : array (P, k, D)
-        Orthonormal rows that span the equations.
-    inverse : array (P, k, k)
-        Inverse of the triangular L in equations = L basis.
-    coefficients : array (P, k)
-        beta in v = sum of beta_k equation_k.
-    v : array (P, D)
-        Least-norm solution.
-    norm2, spread : array (P,)
-        ||v||^2, and the squared Frobenius norm of `inverse`: between 1 and k times
+    members (P, s): rows of `Points`; the first one is the reference of a free intercept.
+    basis (P, k, D): orthonormal rows that span the equations.
+    inverse (P, k, k): inverse of the triangular L in equations = L basis.
+    coefficients (P, k): beta in v = sum of beta_k equation_k.
+    v (P, D): least-norm solution.
+    norm2, spread (P,): ||v||^2, and the squared Frobenius norm of `inverse`: between 1 and k times
         1 / sigma_min(equations)^2.
     """
 

@@ -31,12 +31,8 @@ _ELEMENT = re.compile(r"(w|z)\[(\d+)\]")
 def side_rows(origin: Origin, added: Sequence[Added]) -> SideRows | str:
     """What an edit adds to a 0-1 model, or why our searches do not take it.
 
-    Parameters
-    ----------
-    origin : Origin
-        Of zero_one_big_m, zero_one_bilinear or ramp_big_m, with the present hyperparameters.
-    added : sequence of Added
-        All that the edit does; numbers are taken as they are.
+    origin: of zero_one_big_m, zero_one_bilinear or ramp_big_m, with the present hyperparameters.
+    added: all that the edit does; numbers are taken as they are.
     """
     if origin.parameters.get("slack_bounds") is not None:
         return "slack_bounds hold at some optimum of the unedited problem"

@@ -60,10 +60,7 @@ def origin_of(case: Case) -> Origin:
 def hyperplane_of(result: SolveResult) -> tuple[Array, float]:
     """The hyperplane of a result.
 
-    Raises
-    ------
-    NotProvenError
-        It holds no point.
+    Raises NotProvenError: it holds no point.
     """
     if not result.values:
         raise NotProvenError(f"the result is {result.status}, and holds no point")
@@ -87,10 +84,7 @@ def columns_of(case: Case) -> tuple[list[int], int | None]:
 def point_rows(case: Case, origin: Origin) -> list[list[Any]]:
     """For each point its row, its z, and the side of the row where it is a quadratic one.
 
-    Raises
-    ------
-    NotProvenError
-        Some point has no row.
+    Raises NotProvenError: some point has no row.
     """
     form, name = case.form, ROWS[origin.entry]
     z = form.columns.of(case.model.find_component("z"))[0].tolist()
@@ -111,10 +105,7 @@ def with_claim(
 ) -> dict[str, Any]:
     """A document with what it claims: between `lower` and the point of a result.
 
-    Parameters
-    ----------
-    lower : Fraction
-        Without the constant of the objective.
+    lower: without the constant of the objective.
     """
     form = case.form
     x = upper_point(
@@ -154,16 +145,9 @@ def cone_document(
 ) -> dict[str, Any]:
     """The proof of a result of a model as it is built, or beside what an edit adds.
 
-    Parameters
-    ----------
-    seconds : float or None
-        For the search, which starts from the result's hyperplane.
-
-    Raises
-    ------
-    NotProvenError
-        Nothing is proven, the cells are too many, the result holds no point, or two points of
-        different classes in one place of a ramp loss cost something whatever is done.
+    seconds: for the search, which starts from the result's hyperplane.
+    Raises NotProvenError: nothing is proven, the cells are too many, the result holds no point, or
+        two points of different classes in one place of a ramp loss cost something whatever is done.
     """
     w, b = hyperplane_of(result)
     side = None if beside is None else beside.side
@@ -265,16 +249,11 @@ UNIT = 2.0**40  # of the largest multiplier: norms are off by a share of some 1e
 class NodeRecord:
     """Of one node.
 
-    Attributes
-    ----------
-    given_up : list of (point, conflict)
-        Points that cannot be kept, in order, and what keeping each with the kept ones costs.
-    packing : list of conflicts
-        Disjoint in the points that are not kept.
-    rest : conflict or None
-        What keeping all points costs that the packing leaves.
-    kept : conflict
-        Of the points that are kept.
+    given_up (point, conflict): points that cannot be kept, in order, and what keeping each with the
+        kept ones costs.
+    packing: disjoint in the points that are not kept.
+    rest: what keeping all points costs that the packing leaves.
+    kept: of the points that are kept.
     """
 
     given_up: list[tuple[int, RecordedConflict]] = field(default_factory=list)
@@ -302,11 +281,8 @@ def records_of(found: Evidence) -> list[NodeRecord]:
 def conflict_of(members: Index, alpha: Array) -> RecordedConflict:
     """Points with their multipliers as whole numbers, as conflicts are the same in any unit.
 
-    Parameters
-    ----------
-    members : array (m,) of int
-    alpha : array (m,)
-        Negative for points that are given up; 0 says nothing.
+    members (m,).
+    alpha (m,): negative for points that are given up; 0 says nothing.
     """
     largest = float(np.abs(alpha).max(initial=0.0))
     if largest == 0.0:
@@ -327,21 +303,12 @@ def conflict_of(members: Index, alpha: Array) -> RecordedConflict:
 class Node:
     """What a file needs of a node; sets of points are the bits of a number.
 
-    Attributes
-    ----------
-    kept : int
-        Points that the branches above keep.
-    fixed : int
-        Points that are kept besides: giving one of them up costs too much beside the packing.
-    given_up : list of (point, conflict)
-        Points that cannot be kept, in order.
-    packing : list of conflicts
-        Those that are proven to reach the target, and the one of `kept` last.
-    rest : conflict or None
-        What keeping all points costs that the packing leaves.
-    branch : int
-    halves : (int, int) or None
-        Nodes in which the branch is kept and given up; None where it is not split.
+    kept: points that the branches above keep.
+    fixed: points that are kept besides: giving one of them up costs too much beside the packing.
+    given_up (point, conflict): points that cannot be kept, in order.
+    packing: those that are proven to reach the target, and the one of `kept` last.
+    rest: what keeping all points costs that the packing leaves.
+    halves (int, int): nodes in which the branch is kept and given up; None where it is not split.
     """
 
     kept: int
@@ -363,14 +330,9 @@ class Node:
 class RecordedTree(Tree):
     """A tree whose nodes are kept, with their conflicts.
 
-    Attributes
-    ----------
-    written : list of Node
-        The root first, halves after the node they are of.
-    size : int
-        Splits and leaves of a file, before any is found to be needless.
-    interrupted : bool
-        By Ctrl-C.
+    written: the root first, halves after the node they are of.
+    size: splits and leaves of a file, before any is found to be needless.
+    interrupted: by Ctrl-C.
     """
 
     def __init__(self, data: TrainingData, penalty: float, intercept: str, gap: float) -> None:
@@ -415,10 +377,8 @@ def _bits(masks: Mask) -> list[int]:
 class RecordedPackings:
     """A tree as files have it: conflicts, and nodes by their numbers or as a point that splits.
 
-    Attributes
-    ----------
-    conflicts : list of conflicts
-    nodes : list of int or list of int
+    conflicts, list of conflicts.
+    nodes, list of int or list of int.
     """
 
     conflicts: list[RecordedConflict] = field(default_factory=list)
@@ -513,16 +473,11 @@ def recorded(
 ) -> RecordedTree:
     """A tree that proves what it can below a known hyperplane.
 
-    Parameters
-    ----------
-    incumbent : (w, b) or None
-        None for that of the heuristic.
-    cutoff : float
-        Bounds from here on, or from the objective on, less `gap` of it, are of no interest.
-    go_on : callable(tree) -> bool
-        Asked before open nodes are split; Ctrl-C ends the search as well, with what is proven.
-    until : float
-        Of time.monotonic(): a share of what is left is for the heuristic.
+    incumbent (w, b): none for that of the heuristic.
+    cutoff: bounds from here on, or from the objective on, less `gap` of it, are of no interest.
+    go_on(tree) -> bool: asked before open nodes are split; Ctrl-C ends the search as well, with
+        what is proven.
+    until: of time.monotonic(): a share of what is left is for the heuristic.
     """
     tree = RecordedTree(data, penalty, intercept, gap)
     tree.until = until
@@ -581,12 +536,8 @@ def recorded_parts(
 ) -> list[Part]:
     """The parts that prove most, of larger ones as long as all before are closed in time.
 
-    Parameters
-    ----------
-    incumbent : (w, b)
-        A hyperplane to whose margins parts are alike.
-    longest : int
-        Splits and leaves of all parts together.
+    incumbent (w, b): a hyperplane to whose margins parts are alike.
+    longest: splits and leaves of all parts together.
     """
     best: list[Part] = []
     end = time.monotonic() + seconds
@@ -643,16 +594,11 @@ def packings_suit_a_file(origin: Origin) -> bool:
 def packing_document(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
     """The proof of a result of zero_one_big_m or zero_one_bilinear as it is built.
 
-    Parameters
-    ----------
-    seconds : float or None
-        For the search, which goes down once more from the result's hyperplane; the interval that it
-        reaches within them is proven. Of many points whose result is open, parts have most of them.
-
-    Raises
-    ------
-    NotProvenError
-        No bound above 0 is proven, the file would be too long, or the result holds no point.
+    seconds: for the search, which goes down once more from the result's hyperplane; the interval
+        that it reaches within them is proven. Of many points whose result is open, parts have most
+        of them.
+    Raises NotProvenError: no bound above 0 is proven, the file would be too long, or the result
+        holds no point.
     """
     data, left = origin_of(case).data, np.inf if seconds is None else seconds
     parts = list[Part]()

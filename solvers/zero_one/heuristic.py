@@ -59,21 +59,12 @@ def least_norm_members(
 ) -> Index | None:
     """Active set of the hyperplane of least norm2 that keeps some points.
 
-    Parameters
-    ----------
-    kept : array (m,) of bool
-        Which of the distinct points must have margin at least 1; with a free intercept, points of
-        both classes.
-    ceiling : float
-        Give up once norm2 is known to be at least this.
-    near : array of int, optional
-        An active set of a similar problem to start from.
-
-    Returns
-    -------
-    array of int or None
-        Rows of `points` on the margin with positive multipliers and independent equations; None
-        if the kept points cannot be separated below the ceiling.
+    kept (m,): which of the distinct points must have margin at least 1; with a free intercept,
+        points of both classes.
+    ceiling: give up once norm2 is known to be at least this.
+    near: an active set of a similar problem to start from.
+    Returns: rows of `points` on the margin with positive multipliers and independent equations;
+        None if the kept points cannot be separated below the ceiling.
     """
     free = points.intercept == "free"
     start = near[kept[near]] if near is not None else np.zeros(0, dtype=np.intp)
@@ -324,15 +315,10 @@ APART, STRETCHED = 0.5, 0.8  # how far some descents begin from a known hyperpla
 class Descents:
     """Descents on one set of points.
 
-    Attributes
-    ----------
-    rows : array (m, k)
-        Signed points of mean square length 1, and a column of labels for a free intercept.
-    counted : int
-        Columns that count in the norm.
-    weight : array (m,)
-    scale : float
-        What the points were divided by.
+    rows (m, k): signed points of mean square length 1, and a column of labels for a free intercept.
+    counted: columns that count in the norm.
+    weight (m,).
+    scale: what the points were divided by.
     """
 
     rows: Array
@@ -369,10 +355,7 @@ class Descents:
 
         A quarter of them begins between two of the hyperplanes, a quarter beside one.
 
-        Parameters
-        ----------
-        known : array (K, k)
-            Hyperplanes, not of unit length, in the coordinates of `rows`.
+        known (K, k): hyperplanes, not of unit length, in the coordinates of `rows`.
         """
         size = 1 / np.linalg.norm(known[:, : self.counted], axis=1)
         at = np.arange(self.many) % len(known)
@@ -467,14 +450,9 @@ PROMISING, IMPROVED = 12, 2  # ends of descents that are looked at, and improved
 class ZeroOneIncumbent:
     """A point of the 0-1 loss problem.
 
-    Attributes
-    ----------
-    w, b : array (d,), float
-        The hyperplane.
-    objective : float
-        Its true objective, violations counted strictly.
-    source : str
-        What found it.
+    w, b (d,): the hyperplane.
+    objective: its true objective, violations counted strictly.
+    source: what found it.
     """
 
     w: Array
@@ -493,17 +471,9 @@ def zero_one_incumbent(
 ) -> ZeroOneIncumbent:
     """Best point found; never worse than the best point with w = 0.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the sample of active sets; the result is a function of the arguments.
-    time_limit : float, optional
-        Seconds after which nothing better is looked for.
-
-    Raises
-    ------
-    ValueError
-        Bad penalty or intercept.
+    seed: seed of the sample of active sets; the result is a function of the arguments.
+    time_limit: seconds after which nothing better is looked for.
+    Raises ValueError: bad penalty or intercept.
     """
     cost = positive("penalty", penalty)
     trivial = trivial_points(data, penalty=cost, intercept=intercept)[0]

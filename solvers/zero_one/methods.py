@@ -98,10 +98,7 @@ def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) ->
     for as long as STEP_LIMIT allows. Its bound counts whether it finished or not. Few points in
     more features than it takes are left to branch and bound.
 
-    Parameters
-    ----------
-    values : mapping, optional
-        With "w" and "b", a hyperplane to start from.
+    values: with "w" and "b", a hyperplane to start from.
     """
     known = _known(origin, values)
     found = None if is_over() else bound_by_cones(origin, known, seconds=seconds_left())
@@ -156,12 +153,8 @@ def conflict_bound(
 ) -> Lemma | None:
     """Bound of a short conflict search; None where the points are too many.
 
-    Parameters
-    ----------
-    known : (w, b) or None
-        A hyperplane to start from.
-    side : SideRows, optional
-        All that an edit adds to the problem.
+    known (w, b): a hyperplane to start from.
+    side: all that an edit adds to the problem.
     """
     data, parameters = origin.data.points, origin.parameters
     if is_over() or data.n > POINT_LIMIT_OF_CONFLICTS or data.d > FEATURE_LIMIT_OF_CONFLICTS:

@@ -36,14 +36,11 @@ SURELY = 1e-6  # relative: what is wanted by less is computed
 class Probed:
     """Single points that were looked at: P pairs of a working set and a point.
 
-    Attributes
-    ----------
-    row, point : arrays (P,) of int
-    members : array (P, m + 1) of int
-        Of the working set, with the point; places that are not used have a multiplier of 0.
-    alpha : array (P, m + 1)
-    norm2 : array (P,)
-        What the multipliers prove: the least norm2 with the point kept as well.
+    row, point (P,).
+    members (P, m + 1): of the working set, with the point; places that are not used have a
+        multiplier of 0.
+    alpha (P, m + 1).
+    norm2 (P,): what the multipliers prove: the least norm2 with the point kept as well.
     """
 
     row: Index
@@ -70,12 +67,8 @@ def probed(
     set, no multipliers of it and of the point prove more than equality in all of them costs,
     ||v||^2 + lack^2 / curvature: where that is not enough, nothing more is computed.
 
-    Parameters
-    ----------
-    free : array (R, n + m) of bool, optional
-        Points that are of interest.
-    wanted : array (R,), optional
-        Norms that are of interest; points that cannot reach them are left out.
+    free (R, n + m): points that are of interest.
+    wanted (R,): norms that are of interest; points that cannot reach them are left out.
     """
     W, filled = sets.members, sets.filled
     toward = np.where(filled[:, :, None], points.gram[W], 0.0)
@@ -137,22 +130,13 @@ class Nodes:
 class Bounded:
     """Nodes with what was found of them.
 
-    Attributes
-    ----------
-    nodes : Nodes
-        With points fixed that the target decides.
-    bound : array (R,)
-        On every objective in the node; inf where the target is reached.
-    branch : array (R,) of int
-        The point to branch on; -1 where no point is free.
-    candidates : list of arrays of int
-        Members of working sets at which nothing is violated.
-    directions : array (len(candidates), k)
-        Their v.
-    evidence : Evidence
-        From which all of it is proven.
-    steps : int
-        Work done.
+    nodes: with points fixed that the target decides.
+    bound (R,): on every objective in the node; inf where the target is reached.
+    branch (R,): the point to branch on; -1 where no point is free.
+    candidates: members of working sets at which nothing is violated.
+    directions: their v.
+    evidence: from which all of it is proven.
+    steps: work done.
     """
 
     nodes: Nodes
@@ -175,19 +159,10 @@ def bounded(
 ) -> Bounded:
     """Bound nodes, and fix the points that a target decides.
 
-    Parameters
-    ----------
-    target : float
-        Objectives from here on are of no interest.
-    suspects : array (n + m,) of bool
-        Points the best known hyperplane violates; a good conflict has one of them.
-    until : float
-        Of time.monotonic().
-
-    Raises
-    ------
-    OutOfTimeError
-        After `until`.
+    target: objectives from here on are of no interest.
+    suspects (n + m,): points the best known hyperplane violates; a good conflict has one of them.
+    until: of time.monotonic().
+    Raises OutOfTimeError: after `until`.
     """
     work = _Work(points, nodes, penalty, target)
     work.count()

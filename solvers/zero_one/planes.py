@@ -44,15 +44,10 @@ NEAR_MARGIN = 1e-6  # of the margin, and of the size of a row
 def machine_beside(G: Array, price: Array, costs: Array, R: Array, s: Array) -> list[Array]:
     """The machine's v (k,) as the method ends, and as the equations have it; none where none is.
 
-    Parameters
-    ----------
-    G : array (n, k)
-        Rows g_i.
-    price : array (k,) of 0 and 1
-        Diagonal of P.
-    costs : array (n,)
-        c_i >= 0; 0 leaves the point out.
-    R, s : arrays (m, k), (m,)
+    G (n, k): rows g_i.
+    price (k,): diagonal of P.
+    costs (n,): c_i >= 0; 0 leaves the point out.
+    R, s (m, k) (m,).
     """
     unit = np.abs(G).max(axis=0, initial=0.0)
     unit[unit == 0] = 1.0
@@ -335,10 +330,7 @@ def planes_beside(
 ) -> Iterator[Index]:
     """Members of hyperplanes that meet the side rows and counts, each start's last one best.
 
-    Parameters
-    ----------
-    kept : array (n,) of bool
-        Points that some good hyperplane keeps, which need not meet the side rows.
+    kept (n,): points that some good hyperplane keeps, which need not meet the side rows.
     """
     for start in (kept, np.zeros_like(kept), np.ones_like(kept)):
         yield from _Improved(points, side, penalty).planes(start)
@@ -446,10 +438,8 @@ ENOUGH = 60  # machines' reach beside the points' size
 class ConePlane:
     """The cheapest hyperplane met so far; `offer` improves what is offered first.
 
-    Attributes
-    ----------
-    w, b, objective : array (d,), float, float
-    given_up : array (n,) of bool
+    w, b, objective (d,).
+    given_up (n,).
     """
 
     def __init__(self, data: TrainingData) -> None:
@@ -676,13 +666,9 @@ REMEMBERED = 100_000  # sets of members that were looked at
 class ConflictPlane:
     """The best hyperplane so far.
 
-    Attributes
-    ----------
-    w, b : array (d,), float
-    given_up : array (n,) of bool
-        Points that are paid for.
-    objective : float
-        Infinite where side rows are and no hyperplane that meets them is known.
+    w, b (d,).
+    given_up (n,): points that are paid for.
+    objective: infinite where side rows are and no hyperplane that meets them is known.
     """
 
     def __init__(self, data: TrainingData, penalty: float, intercept: str, side: SideRows) -> None:
@@ -709,12 +695,8 @@ class ConflictPlane:
     def offer(self, points: SignedPoints, sets: list[Index], directions: Array) -> None:
         """Look at hyperplanes through working sets, and along their directions.
 
-        Parameters
-        ----------
-        sets : list of arrays of int
-            Members of working sets at which nothing was violated.
-        directions : array (len(sets), k)
-            Their v.
+        sets: members of working sets at which nothing was violated.
+        directions: their v.
         """
         if not self.side.empty:
             for members in sets:
@@ -787,12 +769,8 @@ class ConflictPlane:
 def values_along(points: SignedPoints, directions: Array, penalty: float, least: float) -> Array:
     """The least objective along each direction, inf where none below `least` is found, (R,).
 
-    Parameters
-    ----------
-    directions : array (R, k)
-        In the coordinates of the search.
-    least : float
-        Only numbers of violated points that cost less are tried.
+    directions (R, k): in the coordinates of the search.
+    least: only numbers of violated points that cost less are tried.
     """
     n = points.n
     most = int(min(n, least / penalty + 1))

@@ -43,14 +43,9 @@ TRIES = 20  # directions in which a vertex is looked for that takes a cut
 class CutLoop:
     """One run; `run` does all of it.
 
-    Attributes
-    ----------
-    best : Incumbent
-        The best point, and what the bound has to reach.
-    faces : list of FaceMet
-        What strategy "literal" met.
-    cuts_until_no_face : int or None
-        How many cuts there were when no face was left.
+    best: the best point, and what the bound has to reach.
+    faces: what strategy "literal" met.
+    cuts_until_no_face: how many cuts there were when no face was left.
     """
 
     def __init__(

@@ -31,10 +31,7 @@ class Least:
 class ExplicitRows:
     """See cuts/problem.py for what its methods promise.
 
-    Parameters
-    ----------
-    program : ConcaveProgram
-        With a concave objective and linear rows, or with one reverse convex row.
+    program: with a concave objective and linear rows, or with one reverse convex row.
     """
 
     def __init__(self, program: ConcaveProgram) -> None:

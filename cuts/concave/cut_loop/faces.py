@@ -31,13 +31,9 @@ ROOM = 1e-9  # relative: by so much the side stays below what was found
 class PolytopeFace:
     """A face through a point.
 
-    Attributes
-    ----------
-    x : array (n,)
-    tight : array of int
-        Numbers of the inequalities that are tight there, cuts left out.
-    dimension : int
-        0 for a corner.
+    x (n,).
+    tight: numbers of the inequalities that are tight there, cuts left out.
+    dimension: 0 for a corner.
     """
 
     x: Array
@@ -49,16 +45,10 @@ class PolytopeFace:
 class FaceMet(Printed):
     """A face that a literal run identified.
 
-    Attributes
-    ----------
-    cuts : int
-        How many there were before.
-    dimension : int
-        0 for a corner; that of the polytope for a point that only cuts make a vertex.
-    rows : tuple of str
-        Tight inequalities.
-    cut : str
-        "concavity" or "facial".
+    cuts: how many there were before.
+    dimension: 0 for a corner; that of the polytope for a point that only cuts make a vertex.
+    rows: tight inequalities.
+    cut: "concavity" or "facial".
     """
 
     cuts: int

@@ -24,23 +24,11 @@ BETTER = 1e-12  # relative: a smaller difference is rounding, and no better poin
 class Incumbent:
     """The best point so far.
 
-    Parameters
-    ----------
-    program : ConcaveProgram
-    root : RootBox
-    absolute_gap : float
-        A gap of so much counts as closed too.
-    start : array (n,), optional
-        Where the first local search starts.
-
-    Attributes
-    ----------
-    x : array (n,) or None
-        Feasible to rounding.
-    point : FeasiblePoint or None
-        The same, proven feasible.
-    value : float
-        Its objective without the constant; infinity without a point.
+    absolute_gap: a gap of so much counts as closed too.
+    start (n,): where the first local search starts.
+    x (n,): feasible to rounding.
+    point: the same, proven feasible.
+    value: its objective without the constant; infinity without a point.
     """
 
     def __init__(

@@ -52,11 +52,7 @@ def points_on_sides(
 class SurfaceSearch:
     """Steps as the module's docstring describes them, in one linear program that is kept.
 
-    Parameters
-    ----------
-    program : ConcaveProgram
-    root : RootBox
-        Where steps stay.
+    root: where steps stay.
     """
 
     def __init__(self, program: ConcaveProgram, root: RootBox) -> None:

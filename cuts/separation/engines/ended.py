@@ -15,20 +15,12 @@ from tightmargin.solvers.model.conic import Multipliers
 class Ended:
     """Where a run ended.
 
-    Attributes
-    ----------
-    stop : StopReason
-        PROVEN says that the engine has nothing left to do.
-    status : Status
-        Of the point, as the engine says.
-    x : array (n,) or None
-        The best accepted point; where there is none, it is none.
-    claimed : float or None
-        The engine's own bound on the minimisation, its word.
-    duals : Multipliers or None
-        Of the model with all rows, at the last solve.
-    proof : LowerBound, Infeasible or None
-        Of the model with all rows, where the engine proves what it says.
+    stop: PROVEN says that the engine has nothing left to do.
+    status: of the point, as the engine says.
+    x (n,): the best accepted point; where there is none, it is none.
+    claimed: the engine's own bound on the minimisation, its word.
+    duals: of the model with all rows, at the last solve.
+    proof: of the model with all rows, where the engine proves what it says.
     """
 
     stop: StopReason

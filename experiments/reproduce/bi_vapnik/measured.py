@@ -19,14 +19,9 @@ from tightmargin.solvers.rigorous_svm.path import RsvmRow, rsvm_path
 class Rates:
     """Shares of points on the wrong side, in percent.
 
-    Attributes
-    ----------
-    errors : float
-        Of all points.
-    false_positive : float
-        Of the points labelled -1.
-    false_negative : float
-        Of the points labelled +1.
+    errors: of all points.
+    false_positive: of the points labelled -1.
+    false_negative: of the points labelled +1.
     """
 
     errors: float
@@ -38,21 +33,10 @@ class Rates:
 class Measured:
     """One solution.
 
-    Attributes
-    ----------
-    ratio : float
-        H^2/l.
-    norm_bound : float
-        H.
-    support_vectors : int
-    train, test : Rates
-    C, D, nu : float
-        Of the machines that have this solution.
-    objective, bound : float
-        The loss, and what is proven below the least one.
-    relative_gap : float or None
-    verdict : Verdict
-    method : str
+    ratio: H^2/l.
+    norm_bound: H.
+    C, D, nu: of the machines that have this solution.
+    objective, bound: the loss, and what is proven below the least one.
     """
 
     ratio: float
@@ -87,14 +71,8 @@ class Run:
 class Curve:
     """Both risks of one size.
 
-    Attributes
-    ----------
-    size : int
-    limit_squared : float
-        H_lim^2.
-    proven : bool
-        Whether H_lim is known to 1e-8 by proven bounds.
-    run : Run
+    limit_squared: H_lim^2.
+    proven: whether H_lim is known to 1e-8 by proven bounds.
     """
 
     size: int
@@ -129,13 +107,8 @@ def _as_measured(plain: Mapping[str, Any]) -> Measured:
 def measured(sample: Sample, ratios: Sequence[float], method: str = "auto") -> Run:
     """Follow the path of the rigorous SVM over H = sqrt(ratio l), and count.
 
-    Parameters
-    ----------
-    sample : Sample
-    ratios : sequence of float
-        H^2/l, each once.
-    method : str
-        Of `rsvm_path`.
+    ratios: H^2/l, each once.
+    method: of `rsvm_path`.
     """
     train = sample.train
     bounds = {float(np.sqrt(ratio * train.n)): ratio for ratio in ratios}

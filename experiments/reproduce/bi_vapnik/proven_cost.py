@@ -21,12 +21,8 @@ from tightmargin.experiments.reproduce.bi_vapnik.measured import Measured
 def proven_costs(rows: Sequence[Measured], smaller: int) -> list[tuple[float, float]]:
     """Least and largest C that any optimal multipliers can have, at each row but the last.
 
-    Parameters
-    ----------
-    rows : sequence of Measured
-        By rising H.
-    smaller : int
-        Training points of the smaller class.
+    rows: by rising H.
+    smaller: training points of the smaller class.
     """
     found = []
     below, loss_below = 0.0, 2.0 * smaller

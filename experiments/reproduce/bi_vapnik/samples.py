@@ -50,12 +50,9 @@ def prepared(train: TrainingData, test: TrainingData) -> Sample:
 def digits(size: int) -> Sample:
     """First `size` digits against the last 10000, odd ones +1.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file; the message says how to get one.
-    ValueError
-        Beginning with the name of the file: a damaged archive, or one that holds something else.
+    Raises FileNotFoundError: there is no such file; the message says how to get one.
+    Raises ValueError: beginning with the name of the file: a damaged archive, or one that holds
+        something else.
     """
     train, test = _both(digits_file())
     return prepared(
@@ -118,15 +115,9 @@ def _odd(arrays: dict[str, Array], part: str) -> TrainingData:
 class Source:
     """A data set that the paper draws its training points from, stratified.
 
-    Attributes
-    ----------
-    spec : str
-        Of the whole set.
-    positive, negative : int
-        How many points of each class there are.
-    size : int
-        Training points; the others test.
-    positive_name, negative_name : str
+    spec: of the whole set.
+    positive, negative: how many points of each class there are.
+    size: training points; the others test.
     """
 
     spec: str
@@ -146,13 +137,9 @@ SOURCES = {
 def whole(name: str) -> TrainingData:
     """All points of a data set of Table 3.
 
-    Raises
-    ------
-    FileNotFoundError
-        It is not here; the message says how to get it.
-    ValueError
-        Labels that are not -1 and +1 (copies with 0 and 1 go round, and make every error rate
-        wrong without a word), or another number of points than the paper has.
+    Raises FileNotFoundError: it is not here; the message says how to get it.
+    Raises ValueError: labels that are not -1 and +1 (copies with 0 and 1 go round, and make every
+        error rate wrong without a word), or another number of points than the paper has.
     """
     source = SOURCES[name]
     try:

@@ -39,13 +39,8 @@ COLUMNS = (
 class Splits:
     """All runs of one half of the table.
 
-    Attributes
-    ----------
-    name : str
-        adult or wdbc.
-    runs : tuple of Run
-        One a split; those that Ctrl-C cut short are left out.
-    asked : int
+    name: adult or wdbc.
+    runs: one a split; those that Ctrl-C cut short are left out.
     """
 
     name: str
@@ -104,13 +99,8 @@ def all_splits(name: str, count: int, effort: Effort) -> Splits:
 def side_by_side(file: str, splits: Splits, allowed: dict[str, dict[str, float]]) -> Table:
     """The print beside means of error rates and medians of C.
 
-    Parameters
-    ----------
-    file : str
-        Stem of the files.
-    splits : Splits
-    allowed : dict
-        By ratio and column, how far ours may be; what is not named is shown and not judged.
+    file: stem of the files.
+    allowed: by ratio and column, how far ours may be; what is not named is shown and not judged.
     """
     source = SOURCES[splits.name]
     costs = splits.costs()

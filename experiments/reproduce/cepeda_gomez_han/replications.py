@@ -37,19 +37,11 @@ Found = dict[str, Any]
 def both_losses(samples: Samples, count: int) -> Found:
     """Choose beta and kappa of their grids by the validation points, and test both machines.
 
-    Parameters
-    ----------
-    samples : Samples
-    count : int
-        Values of each grid; the paper takes 100.
-
-    Returns
-    -------
-    dict
-        Plain values. hinge and conic: test and chosen, the rate of errors on the test points
+    count: values of each grid; the paper takes 100.
+    Returns: plain values. hinge and conic: test and chosen, the rate of errors on the test points
         (percent) and the hyperparameter, by tie rule; exact, the rate in closed form, where there
-        is one, of the rule `TIE`; fits and certified, how many there are; verdict, the weakest,
-        and gap, the largest of theirs; seconds for all of it. machine: where.
+        is one, of the rule `TIE`; fits and certified, how many there are; verdict, the weakest, and
+        gap, the largest of theirs; seconds for all of it. machine: where.
     """
     found: Found = {"machine": machine()}
     for method in METHODS:
@@ -127,13 +119,7 @@ def flip_samples(
 ) -> tuple[Samples, int]:
     """Training, validation and clean test points of one replication, and their seed.
 
-    Parameters
-    ----------
-    n, d : int
-    tau : float
-        Probability that a training or validation label is flipped.
-    replication : int
-    test_points : int
+    tau: probability that a training or validation label is flipped.
     """
     seed = usable_seed(d, replication)
     spec = f"synthetic:flip,n={n},d={d},tau={tau},seed={seed}"
@@ -161,12 +147,7 @@ def cuts_the_cube(d: int, seed: int) -> bool:
 class Spread:
     """Mean and standard deviation of some numbers.
 
-    Attributes
-    ----------
-    mean : float
-    deviation : float
-        With n - 1 below the line; 0 of one number.
-    count : int
+    deviation: with n - 1 below the line; 0 of one number.
     """
 
     mean: float

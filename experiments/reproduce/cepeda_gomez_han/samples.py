@@ -35,12 +35,8 @@ PRINTED = 10  # percent
 def whole(name: str) -> TrainingData:
     """All points of a data set of Table 3.
 
-    Raises
-    ------
-    FileNotFoundError
-        It is not here; the message says how to get it.
-    ValueError
-        It has another number of points than the paper's.
+    Raises FileNotFoundError: it is not here; the message says how to get it.
+    Raises ValueError: it has another number of points than the paper's.
     """
     data = load(SPECS[name])
     if data.n != POINTS[name]:
@@ -56,12 +52,7 @@ def noisy_split(name: str, tau: float, seed: int) -> Samples:
     splits are the same for every tau, and a label once flipped stays so as tau grows. A permutation
     whose parts do not all hold both classes is drawn again.
 
-    Parameters
-    ----------
-    name : str
-    tau : float
-        Probability of a flip.
-    seed : int
+    tau: probability of a flip.
     """
     data = whole(name)
     rng = np.random.default_rng(seed)
@@ -90,22 +81,11 @@ def outlier_samples(
 ) -> Samples:
     """Training, validation and test points of one replication.
 
-    Parameters
-    ----------
-    kind : str
-        none, clustered or spread.
-    n, d : int
-        Training points, and validation points; features.
-    sigma : float
-    seed : int
-    percent : int
-        Share of clustered outliers; other kinds take the printed one only.
-    test_points : int
-
-    Raises
-    ------
-    ValueError
-        Naming percent, or as `tightmargin.experiments.validation.error_rates.synthetic_samples`.
+    kind: none, clustered or spread.
+    n, d: training points, and validation points; features.
+    percent: share of clustered outliers; other kinds take the printed one only.
+    Raises ValueError: naming percent, or as
+        `tightmargin.experiments.validation.error_rates.synthetic_samples`.
     """
     if percent == PRINTED:
         spec = f"synthetic:{kind},n={n},d={d},sigma={sigma},seed={seed}"

@@ -210,10 +210,7 @@ def _runs(runs: Iterable[Found]) -> Table:
 def breakdown_figure(runs: Sequence[Found]) -> Figure:
     """One row for every share of outliers, one panel for every n: a mark a run, a bar the mean.
 
-    Parameters
-    ----------
-    runs : sequence of dict
-        Of `replications.outlier_run`, with clustered outliers; at least one.
+    runs: of `replications.outlier_run`, with clustered outliers; at least one.
     """
     shares = sorted({run["percent"] for run in runs}, reverse=True)
     sizes = sorted({run["n"] for run in runs})

@@ -25,10 +25,7 @@ POINTS = 1.0  # what "almost identical" is read as, in points of the mean
 def claims(runs: Sequence[Found]) -> list[PaperClaim]:
     """The sentences that our runs can bear out; those about parts that were not run are left out.
 
-    Parameters
-    ----------
-    runs : sequence of dict
-        Of `replications.outlier_run`.
+    runs: of `replications.outlier_run`.
     """
     found = []
     for percent in sorted({run["percent"] for run in runs}, reverse=True):

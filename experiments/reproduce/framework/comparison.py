@@ -16,13 +16,8 @@ TIE = 1e-9  # of the last printed digit: a number half way between two of them r
 class Cell:
     """One number, and what the paper prints for it.
 
-    Attributes
-    ----------
-    ours : float
-    printed : str
-        As it stands in the paper, with its trailing zeros; empty where it prints none.
-    allowed : float or None
-        How far ours may be from the print where it does not round to it. None: it is shown and
+    printed: as it stands in the paper, with its trailing zeros; empty where it prints none.
+    allowed: how far ours may be from the print where it does not round to it. None: it is shown and
         not judged.
     """
 
@@ -59,12 +54,8 @@ class Cell:
 class Column:
     """A column of numbers.
 
-    Attributes
-    ----------
-    name, latex : str
-        Its head on the screen and in LaTeX.
-    form : str
-        How a number of ours is written where the paper prints none beside it.
+    name, latex: its head on the screen and in LaTeX.
+    form: how a number of ours is written where the paper prints none beside it.
     """
 
     name: str
@@ -76,17 +67,11 @@ class Column:
 class Row:
     """Numbers of one case, with what proves ours.
 
-    Attributes
-    ----------
-    key : tuple of str or float
-        Values of the key columns, words or numbers.
-    cells : mapping
-        By name of the column.
-    relative_gap : float or None
-        The largest of the runs behind the row.
-    verdict : Verdict or None
-        CERTIFIED where every run behind the row is; None where there is nothing to certify, such
-        as in a closed form.
+    key: values of the key columns, words or numbers.
+    cells: by name of the column.
+    relative_gap: the largest of the runs behind the row.
+    verdict: CERTIFIED where every run behind the row is; None where there is nothing to certify,
+        such as in a closed form.
     """
 
     key: tuple[str | float, ...]
@@ -135,17 +120,11 @@ def is_number(word: str) -> bool:
 class Table:
     """Numbers of a paper and ours.
 
-    Attributes
-    ----------
-    name : str
-        Stem of the files it is written to.
-    title : str
-    keys : tuple of Column
-        What tells the rows apart.
-    columns : tuple of Column
-    rows : tuple of Row
-    shown : bool
-        Whether it is to be read; else it is only written, as csv.
+    name: stem of the files it is written to.
+    keys: what tells the rows apart.
+    columns, tuple of Column.
+    rows, tuple of Row.
+    shown: whether it is to be read; else it is only written, as csv.
     """
 
     name: str

@@ -33,12 +33,8 @@ def optimum(
 class Done:
     """Results of the first tasks, in their order, and whether Ctrl-C came before the last.
 
-    Attributes
-    ----------
-    results : tuple
-        Plain values. After Ctrl-C those of all tasks before the first that is missing, so that
+    results: plain values. After Ctrl-C those of all tasks before the first that is missing, so that
         results and tasks go together.
-    interrupted : bool
     """
 
     results: tuple[Any, ...]
@@ -59,26 +55,15 @@ def run_tasks(
 ) -> Done:
     """work(*task) for every task, by one thread each; see `run_study`.
 
-    Parameters
-    ----------
-    work : callable
-        A function of a module that returns a plain value: dict, list, str, int, float, bool, None.
-    tasks : sequence of tuple
-        Words and numbers, each tuple once.
-    effort : Effort
-    stopped : callable(result) -> bool, optional
-        Whether a result is what Ctrl-C left of a task; nothing is run after it, and it is not
-        stored. Without it a task during which Ctrl-C came is left out.
-    reads : sequence of path
-        Files that the tasks read, besides what the papers print; stored results of other files
+    work: a function of a module that returns a plain value: dict, list, str, int, float, bool,
+        None.
+    tasks: words and numbers, each tuple once.
+    stopped(result) -> bool: whether a result is what Ctrl-C left of a task; nothing is run after
+        it, and it is not stored. Without it a task during which Ctrl-C came is left out.
+    reads: files that the tasks read, besides what the papers print; stored results of other files
         are not used.
-
-    Raises
-    ------
-    StudyError
-        Tasks failed; everything else was run first, and is stored.
-    KeyboardInterrupt
-        It came before the first result.
+    Raises StudyError: tasks failed; everything else was run first, and is stored.
+    Raises KeyboardInterrupt: it came before the first result.
     """
     study = run_study(
         work, tasks, name=effort.study or work.__qualname__, store=effort.store,

@@ -193,10 +193,7 @@ def sign_findings() -> list[Finding]:
 def expected_hinge(mean: float, spread: float) -> float:
     """E [1 - u]_+ for u ~ N(mean, spread^2): m Phi(m / spread) + spread phi(m / spread), m = 1 - u.
 
-    Raises
-    ------
-    ValueError
-        A spread that is not positive.
+    Raises ValueError: a spread that is not positive.
     """
     if not spread > 0:
         raise ValueError(f"spread must be positive, got {spread!r}")

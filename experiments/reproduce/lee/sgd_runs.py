@@ -43,12 +43,9 @@ NEAR = 0.05  # relative to the optimum: a walk that ends within this has arrived
 class Walks:
     """All runs of one rule on one data set.
 
-    Attributes
-    ----------
-    optimum : mapping
-        Its objective and bound, how it is proven, and what the data are.
-    steps, rates : array (k,)
-    gaps, proven_gaps : array (runs, k)
+    optimum: its objective and bound, how it is proven, and what the data are.
+    steps, rates (k,).
+    gaps, proven_gaps (runs, k).
     """
 
     data: str

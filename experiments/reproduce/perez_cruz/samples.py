@@ -63,10 +63,8 @@ def two_clouds(seed: int, distance: float) -> TrainingData:
 def liver() -> TrainingData:
     """All 345 rows, label `selector`, every feature with mean 0 and standard deviation 1.
 
-    Raises
-    ------
-    FileNotFoundError, ConnectionError
-        The data are not here; the message says how to get them.
+    Raises FileNotFoundError, ConnectionError: the data are not here; the message says how to get
+        them.
     """
     return normalise(load(LIVER), "zscore")[0]
 

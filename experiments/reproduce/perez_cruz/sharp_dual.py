@@ -25,17 +25,9 @@ ZERO, FREE, CAPPED = -1, 0, 1
 def sharp_dual(gram: Array, y: Array, cap: float, nu: float, alpha: Array) -> Array:
     """Multipliers (n,) that meet all conditions to rounding; 0 and the cap are met exactly.
 
-    Parameters
-    ----------
-    gram : array (n, n)
-        Positive definite, so that there is one solution.
-    alpha : array (n,)
-        Near to it.
-
-    Raises
-    ------
-    RuntimeError
-        No split of the points is found that meets the conditions.
+    gram (n, n): positive definite, so that there is one solution.
+    alpha (n,): near to it.
+    Raises RuntimeError: no split of the points is found that meets the conditions.
     """
     Q = gram * np.outer(y, y)
     sides = np.where(alpha <= NEAR * cap, ZERO, np.where(alpha >= (1 - NEAR) * cap, CAPPED, FREE))

@@ -29,25 +29,12 @@ Plain = dict[str, Any]
 def solved(data: TrainingData, nus: Sequence[float], *, local: bool = False) -> Plain:
     """Solve for every nu, each to its proven optimum.
 
-    Parameters
-    ----------
-    data : TrainingData
-    nus : sequence of float
-        In (0, nu_max].
-    local : bool
-        Also run the paper's own search (Table 2: damped by 9/10) below nu_bar. It begins at the
+    nus: in (0, nu_max].
+    local: also run the paper's own search (Table 2: damped by 9/10) below nu_bar. It begins at the
         nu-SVC for the nu halfway between nu_bar and nu_max, as section 5 advises.
-
-    Returns
-    -------
-    dict
-        nu_bar, its proven bounds, nu_max, n, and "rows" in the order of nus, see `_plain`; of plain
-        values only.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C came before the last nu.
+    Returns: nu_bar, its proven bounds, nu_max, n, and "rows" in the order of nus, see `_plain`; of
+        plain values only.
+    Raises KeyboardInterrupt: Ctrl-C came before the last nu.
     """
     path = extended_nu_path(data, nus)
     if path.interrupted:

@@ -44,10 +44,7 @@ def claims(table: Table, parts: Sequence[Plain]) -> tuple[PaperClaim, ...]:
 def crossing(values: Signs) -> float:
     """Where values by nu, joined by lines, change from negative to positive for the last time.
 
-    Raises
-    ------
-    ValueError
-        They do not.
+    Raises ValueError: they do not.
     """
     for (left, low), (right, high) in reversed(list(pairwise(sorted(values.items())))):
         if low < 0 <= high:

@@ -103,10 +103,7 @@ def points(name: str) -> TrainingData:
 def cut_run(name: str, strategy: str) -> Numbers:
     """One run of the outer loop, in plain values, with its cuts derived again.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C came.
+    Raises KeyboardInterrupt: Ctrl-C came.
     """
     data = points(name)
     nu = SHARE * nu_range(data).nu_bar

@@ -28,11 +28,7 @@ NO_NUMBERS = (
 class Source:
     """Points that a machine is trained on, every feature with mean 0 and deviation 1.
 
-    Attributes
-    ----------
-    spec : str
-    words : str
-        How tables and pictures call it.
+    words: how tables and pictures call it.
     """
 
     spec: str
@@ -63,10 +59,7 @@ def source_notes(names: Iterable[str]) -> tuple[str, ...]:
 def points(name: str) -> TrainingData:
     """Training points of a source.
 
-    Raises
-    ------
-    FileNotFoundError, ConnectionError
-        They are not here; the message says how to get them.
+    Raises FileNotFoundError, ConnectionError: they are not here; the message says how to get them.
     """
     return normalise(load(SOURCES[name].spec), "zscore")[0]
 
@@ -74,10 +67,7 @@ def points(name: str) -> TrainingData:
 def trained(data: TrainingData, nus: Iterable[float]) -> ExtendedNuPath:
     """The extended nu-SVC for every nu.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C came: what is not finished is to be run again.
+    Raises KeyboardInterrupt: Ctrl-C came: what is not finished is to be run again.
     """
     path = extended_nu_path(data, nus)
     if path.interrupted:

@@ -29,10 +29,7 @@ def kept(result: CuttingPlaneResult) -> dict[str, Any]:
 def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
     """The run that `kept` wrote, of the same data.
 
-    Raises
-    ------
-    ValueError
-        Its cuts were made for other data.
+    Raises ValueError: its cuts were made for other data.
     """
     problem = polar_problem(data, nu=plain["nu"])
     cuts = tuple(Cut.from_json(cut) for cut in plain["cuts"])
@@ -53,17 +50,9 @@ def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
 def faces_left(result: CuttingPlaneResult, corners: Array) -> list[tuple[int, int]]:
     """Corners and sides of P of which something is left after each cut.
 
-    Parameters
-    ----------
-    result : CuttingPlaneResult
-        In the plane, with cuts over weights.
-    corners : array (m, 2)
-        Of P, in their order around it.
-
-    Returns
-    -------
-    list of (int, int)
-        One pair for each cut. A side of which one end alone is left is none.
+    result: in the plane, with cuts over weights.
+    corners (m, 2): of P, in their order around it.
+    Returns: one pair for each cut. A side of which one end alone is left is none.
     """
     ahead = np.roll(corners, -1, axis=0) - corners
     kept = np.ones(len(corners), dtype=bool)

@@ -18,12 +18,8 @@ FOLDS = 3  # one of them tests
 class Sampled:
     """Where points come from, and the nu that are tried on them.
 
-    Attributes
-    ----------
-    words : str
-    spec, normaliser : str
-        Empty for the coin.
-    nus : tuple of float
+    spec, normaliser: empty for the coin.
+    nus, tuple of float.
     """
 
     words: str
@@ -62,10 +58,8 @@ NOTES = (
 def sample(name: str, split: int) -> tuple[TrainingData, TrainingData]:
     """Training and test points of a split.
 
-    Raises
-    ------
-    FileNotFoundError, ConnectionError
-        The data are not here; the message says how to get them.
+    Raises FileNotFoundError, ConnectionError: the data are not here; the message says how to get
+        them.
     """
     if name == COIN:
         return _tosses(split, 0), _tosses(split, 1)

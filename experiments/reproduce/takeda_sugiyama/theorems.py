@@ -167,10 +167,7 @@ def clopper_pearson(wrong: int, n: int, confidence: float = CONFIDENCE) -> tuple
     The lower one is the p at which `wrong` or more of n happen with probability
     (1 - confidence) / 2, the upper one that at which `wrong` or fewer do.
 
-    Raises
-    ------
-    ValueError
-        wrong outside 0 to n, or a confidence outside (0, 1).
+    Raises ValueError: wrong outside 0 to n, or a confidence outside (0, 1).
     """
     if not 0 <= wrong <= n or n < 1:
         raise ValueError(f"wrong must lie between 0 and n = {n}, got {wrong}")

@@ -54,10 +54,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_o
 def checked_coefficients(coefficients: ArrayLike, n: int) -> Array:
     """h as an array (n,), not 0.
 
-    Raises
-    ------
-    ValueError
-        Another shape, numbers that are not finite, or zeros alone.
+    Raises ValueError: another shape, numbers that are not finite, or zeros alone.
     """
     try:
         h = np.asarray(coefficients, dtype=np.float64)

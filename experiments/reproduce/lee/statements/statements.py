@@ -35,16 +35,10 @@ COLUMNS = (
 class Statement:
     """A sentence, formula or condition of the paper.
 
-    Attributes
-    ----------
-    key : str
-        By which its finding is found; empty for slips of the pen, and for what no run can show.
-    place, text : str
-        Where it stands, and what it says, in plain words.
-    verdict : str
-        What our runs, or a look at the page, have to say of it.
-    about : str
-        A word for the group of statements that it belongs to.
+    key: by which its finding is found; empty for slips of the pen, and for what no run can show.
+    place, text: where it stands, and what it says, in plain words.
+    verdict: what our runs, or a look at the page, have to say of it.
+    about: a word for the group of statements that it belongs to.
     """
 
     key: str
@@ -77,16 +71,13 @@ def finding(
 ) -> Finding:
     """What a run says of one statement.
 
-    Parameters
-    ----------
-    stated, ours, corrected : float
-        The number that the statement is about, as printed, as measured, as corrected.
-    holds, corrected_holds : bool
-        Whether measured and printed, or corrected, agree in the way that the statement says.
-    counterexample : bool
-        Whether the run is a proof that it is false, without anything that could be corrected.
-    results : sequence of SolveResult
-        What the numbers rest on; empty for closed forms.
+    stated, ours, corrected: the number that the statement is about, as printed, as measured, as
+        corrected.
+    holds, corrected_holds: whether measured and printed, or corrected, agree in the way that the
+        statement says.
+    counterexample: whether the run is a proof that it is false, without anything that could be
+        corrected.
+    results: what the numbers rest on; empty for closed forms.
     """
     return {
         "key": key, "stated": float(stated), "ours": float(ours), "holds": bool(holds),
@@ -164,14 +155,9 @@ def with_statements(
 ) -> Report:
     """A report with the table of statements and the claim about them.
 
-    Parameters
-    ----------
-    title : str
-        Of the table.
-    results : iterable of mapping
-        Of tasks; some have findings.
-    more : sequence of Finding
-        What all results together say.
+    title: of the table.
+    results: of tasks; some have findings.
+    more: what all results together say.
     """
     found = [one for result in results for one in result.get("findings", ())] + list(more)
     table = statement_table(f"{report.name}-statements", title, statements, found)
