@@ -58,7 +58,6 @@ VERTEX = CutStyle(
     "removed by a concavity cut\nat a vertex that cuts have made", "#B87A00", "#F7E3B5", "..."
 )
 FACIAL = CutStyle("face removed by a facial cut", "#A3366F", "#EBCBDC", "////")
-CUT_STYLES = (CORNER, VERTEX, FACIAL)
 
 
 def style_of(cut: Cut) -> CutStyle:

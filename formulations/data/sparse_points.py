@@ -84,11 +84,6 @@ def share_stored(points: Points) -> float:
     return float(points.nnz / np.prod(points.shape, dtype=float)) if is_sparse(points) else 1.0
 
 
-def smallest_and_largest(points: Points) -> tuple[float, float]:
-    """The least and the largest number of points."""
-    return float(points.min()), float(points.max())
-
-
 def squared_lengths(points: Points) -> Array:
     """Numbers <x_i, x_i> (n,)."""
     if is_sparse(points):

@@ -447,33 +447,6 @@ def _rows(
     ]
 
 
-def _scaled_rows(
-    component: RotatedCones, which: Index, pairs: Index, numbers: Array, columns: Columns
-) -> list[QuadraticRow]:
-    """x^2 - times t s <= 0 with a number t.
-
-    Raises NumberError: the Param t has no value, or one that is not finite.
-    """
-    if not len(which):
-        return []
-    order = np.argsort(pairs[0])
-    x, s = np.argsort(order).tolist()
-    i, v = np.array([x]), np.ones(1)
-    keys = component.row_keys(which)
-    slopes = np.zeros((len(which), 2))
-    slopes[:, s] = numbers
-    bad = np.flatnonzero(~np.isfinite(slopes[:, s]))
-    if bad.size:
-        row, name = row_name(component, keys[bad[0]]), columns.name(int(pairs[bad[0], 1]))
-        raise NumberError(f"row {row}: coefficient of {name} is {slopes[bad[0], s]}")
-    return [
-        QuadraticRow(
-            LocalQuadratic(index, i, i, v, a, 0.0), -np.inf, 0.0, RowHandle(component, key)
-        )
-        for index, a, key in zip(pairs[:, order], slopes, keys, strict=True)
-    ]
-
-
 # --- Coefficient matrix of a model, straight from the arrays of its rows -------------------------
 # Entries are counted and then written in place, without a copy. HiGHS takes a matrix row by row in
 # half the time; it keeps columns, so that a large one by columns is never there three times.
