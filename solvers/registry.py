@@ -142,7 +142,7 @@ class Method(Printed):
 class ClosingBounds:
     """Bounds of a family that need no solver's word, asked for where a gap is left open.
 
-    applies(origin) -> bool.
+    entries: whose problem it is, in these words or in those of an entry that restates one.
     search(origin, values) -> Lemma or None: the cheap one first; `values` are those of the point,
         if there is one.
     relaxation(origin, limits) -> (Lemma or None, facts): a dearer one; with its facts `again`
@@ -154,7 +154,7 @@ class ClosingBounds:
     weighted: whether all of this is true of weighted points; otherwise it is not asked about them.
     """
 
-    applies: Callable[[Origin], bool]
+    entries: tuple[str, ...]
     search: Callable[[Origin, Values | None], Lemma | None]
     relaxation: Callable[[Origin, Limits], SavedLemma] | None = None
     again: Callable[[Origin, Mapping[str, Any]], Lemma | None] | None = None
@@ -325,8 +325,10 @@ def bounds_of(origin: Origin | None) -> ClosingBounds | None:
     """What the family of a model has registered."""
     if origin is None:
         return None
-    able = (bounds for bounds in _BOUNDS if bounds.weighted or not is_weighted(origin.data))
-    return next((bounds for bounds in able if bounds.applies(origin)), None)
+    names = {origin.entry, CATALOGUE[origin.entry].restates}
+    able = (bounds for bounds in _BOUNDS if not names.isdisjoint(bounds.entries))
+    weighted = is_weighted(origin.data)
+    return next((bounds for bounds in able if bounds.weighted or not weighted), None)
 
 
 def remark_on(origin: Origin | None) -> str:

@@ -188,6 +188,4 @@ register_method(
         draws=True,
     )
 )
-register_closing_bounds(
-    ClosingBounds(lambda origin: origin.entry == ENTRY, robust_bound, optimal=(WORDS,))
-)
+register_closing_bounds(ClosingBounds((ENTRY,), robust_bound, optimal=(WORDS,)))

@@ -320,13 +320,11 @@ register_method(
 register_document(WRITTEN_ENTRIES, sdp_document)
 register_closing_bounds(
     ClosingBounds(
-        lambda origin: origin.entry in CLOSED_ENTRIES,
+        CLOSED_ENTRIES,
         sdp_bound,
         point=sdp_point,
         early=True,
         weighted=True,
     )
 )
-register_closing_bounds(
-    ClosingBounds(lambda origin: origin.entry == STRENGTHENED, strengthened_bound, weighted=True)
-)
+register_closing_bounds(ClosingBounds((STRENGTHENED,), strengthened_bound, weighted=True))

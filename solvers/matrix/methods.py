@@ -263,7 +263,7 @@ register_method(
         draws=True,
     )
 )
-register_closing_bounds(ClosingBounds(lambda origin: origin.entry == EXACT, matrix_bound))
+register_closing_bounds(ClosingBounds((EXACT,), matrix_bound))
 
 
 def _incumbent(entry: Entry, data: Any, parameters: Mapping[str, Any]) -> tuple[Array, float]:

@@ -231,7 +231,7 @@ register_method(
 )
 register_closing_bounds(
     ClosingBounds(
-        lambda origin: origin.entry == ENTRY,
+        (ENTRY,),
         lambda origin, _: truncated_bound(origin),
         optimal=(BRANCHES,),
     )

@@ -23,7 +23,6 @@ from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
 from tightmargin.solvers.conic.methods import (
     bound_from_facts,
-    is_zero_one,
     relaxation_bound,
 )
 from tightmargin.solvers.edits.searches import (
@@ -523,7 +522,7 @@ register_edited_search(
 
 register_closing_bounds(
     ClosingBounds(
-        is_zero_one,
+        ("zero_one_big_m",),
         zero_one_bound,
         relaxation_bound,
         bound_from_facts,
@@ -532,7 +531,7 @@ register_closing_bounds(
 )
 register_closing_bounds(
     ClosingBounds(
-        is_zero_one,
+        ("zero_one_big_m",),
         few_dimensional_bound,
         relaxation_bound,
         bound_from_facts,
@@ -541,9 +540,7 @@ register_closing_bounds(
     )
 )
 register_closing_bounds(
-    ClosingBounds(
-        lambda origin: origin.entry == RAMP, few_dimensional_bound, optimal=(CONES,), weighted=True
-    )
+    ClosingBounds((RAMP,), few_dimensional_bound, optimal=(CONES,), weighted=True)
 )
 
 

@@ -40,7 +40,7 @@ def scaled_bound(
     better = inner.repaired(scaled.conic, x, z)
     found = [
         inner.proven_bound(
-            subject, point, duals, known + 1e-3 * abs(known), factors=inner.scaling(form).factors
+            subject, point, duals, known + 1e-3 * abs(known), factors=inner.scaling(form)
         )
         for point, duals in ((x, z), (better.x, better.z))
     ]
