@@ -110,7 +110,7 @@ env: $(DEV_STAMP)  ## the environment alone, with the developer's tools
 test-processors: $(DEV_STAMP)  ## the tests as older and newer processors compute them, about an hour; resumes
 	$(BIN)/python .ci/processors.py --workers $(WORKERS) $(ARGS)
 
-test-lowest:  ## the tests on the oldest versions that pyproject.toml admits, about 8 minutes
+test-lowest:  ## the tests on the oldest versions that pyproject.toml admits, about 12 minutes
 	@$(MAKE) --no-print-directory env
 	@$(BIN)/python .ci/lowest_constraints.py > .venv-lowest.new
 	@cmp -s .venv-lowest.new .venv-lowest.txt || cp .venv-lowest.new .venv-lowest.txt

@@ -119,11 +119,10 @@ def _exact_points(
     near = exact_point(case.form, case.classification, x, case.limits)
     if near is not None:
         yield near
-    beside = (
-        None if other is None else exact_point(case.form, case.classification, other, case.limits)
-    )
-    if beside is not None and _is_a_repair(case, x, beside):
-        yield beside
+    if other is not None:
+        near = exact_point(case.form, case.classification, other, case.limits)
+        if near is not None and _is_a_repair(case, x, near):
+            yield near
     closer = None if is_over() else _closer_point(case, x)
     if closer is not None and _is_a_repair(case, x, closer):
         yield closer
@@ -293,7 +292,8 @@ def _proven_bound(
         bound = Bound()
     else:
         early = None if of_family is None else _early(case, objective, of_family)
-        early = (lambda: (searched, True)) if closes else early
+        if closes:
+            early = lambda: (searched, True)  # noqa: E731
         bound = Bound() if closed else _of_model(case, claim, early)
     bound = bound.better(claim.proof)
     if check is not None:

@@ -146,6 +146,7 @@ ENTRY_LIMIT = 5_000_000
 ZERO = Fraction(0)
 # Of the largest multiplier: with less room there is none for what rounding leaves over.
 SMALLEST_ROOM = 1e-13
+LITTLE = 1e-12  # of the terms of a residual: rounding left it
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,20 +226,31 @@ def _terms_of(
     reach: Reach,
     *,
     exactly: bool,
-    limit: int = FREE_LIMIT,
+    limit: int | None = None,
 ) -> _Columns | None:
+    """None where they cannot be made finite.
+
+    limit: equations up to which columns with one limit and next to nothing left are solved for too;
+        without it only those that need it are.
+    """
     residuals = (exact_residuals if exactly else near_residuals)(conic, x, z, columns)
     if residuals is None:
         return None
     endless = [j for j, ends in residuals.items() if _least_between(*ends, j, reach) is None]
-    # A step for some columns without a limit must not move the others.
+    # A step for some columns without a limit must not move the others; one limit may hold anyway.
     free = [j for j in residuals if reach.low[j] == -np.inf and reach.high[j] == np.inf]
-    wholes = [sorted({*endless, *free}), free] if endless else [[]]
-    for wrong in wholes if wholes[0] != free else [free]:
+    choices = [sorted({*endless, *free}), free] if set(endless) - set(free) else [free]
+    if endless and limit is not None:  # or all with next to nothing left, where they are few
+        sizes = np.abs(conic.q[columns]) + conic.sizes[:, columns].T @ np.abs(z)
+        little = [j for j, size in zip(residuals, sizes.tolist(), strict=True)
+                  if abs(residuals[j][0]) <= LITTLE * size]  # fmt: skip
+        choices += [sorted({*endless, *free, *little})] if len(little) <= limit else []
+    for wrong in choices if endless else [[]]:
         step: Step | None = Step({}, np.zeros(0))
         if wrong:
             places = np.array(wrong, dtype=np.intp)
-            step = _moved(conic, z, places, residuals, reach, exactly=exactly, limit=limit)
+            most = FREE_LIMIT if limit is None else limit
+            step = _moved(conic, z, places, residuals, reach, exactly=exactly, limit=most)
         if step is None:
             continue
         movers = _movers(conic, step.moves)
@@ -805,12 +817,12 @@ def _computed(
     price = COSTLY * max(abs(constant), abs(rows.cutoff))
     costly[rest] = least < -price
     costly &= ~inexact & (np.abs(residual) <= 4 * radius) & (curvature >= 0)
-    unlimited = endless | ((curvature == 0) & ~inexact)
-    unlimited &= ~np.isfinite(box[0]) & ~np.isfinite(box[1]) if endless.any() else False
-    choices = (costly | endless, endless) if (costly & ~endless).any() else (endless,)
-    for chosen in (*choices, endless | unlimited) if endless.any() else choices:
-        if not chosen.any():
-            break
+    # A step for some columns without a limit may move others that had nothing left.
+    free = ~inexact & (curvature == 0) & ~np.isfinite(box[0]) & ~np.isfinite(box[1])
+    choices = [costly | endless] if (costly & ~endless).any() else []
+    choices += [endless] if endless.any() else []
+    choices += [endless | free] if endless.any() and (free & ~endless).any() else []
+    for chosen in choices:
         weighted = replace(conic, P=_scaled(conic.P, mu))
         if not np.isfinite(weighted.P.data).all():
             break

@@ -43,12 +43,12 @@ def exact_lp_bound(subject: Subject, y: Array) -> LowerBound | None:
 
     y: multipliers of the linear rows, d objective / d right-hand side, approximate.
     """
-    found = exact_lp_value(subject, y)
-    if found is None:
+    form, found = subject.form, exact_lp_value(subject, y)
+    varying = -math.inf if found is None else rounded_down(found)
+    if not math.isfinite(varying):
         return None
-    form = subject.form
     words = LP_METHOD + relaxed(form)
-    return LowerBound(subject=form, words=words, seal=SEAL, varying=rounded_down(found))
+    return LowerBound(subject=form, words=words, seal=SEAL, varying=varying)
 
 
 def exact_lp_value(subject: Subject, y: Array) -> Fraction | None:

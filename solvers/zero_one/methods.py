@@ -11,7 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
+from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
@@ -45,6 +45,7 @@ from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.signed_points import LARGEST, SideRows
 from tightmargin.solvers.kernel.statement import LowerBound
 from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.names import named_values
 from tightmargin.solvers.model.reader import standard_form
 from tightmargin.solvers.registry import (
     DIRECT,
@@ -87,7 +88,7 @@ CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for 
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
 POINT_LIMIT_OF_TREE, NODE_LIMIT = 30, 4_000  # seconds
-TREE = {"M is derived, so that the model keeps an optimum of the problem": True}
+KEEPS = "M is as large as is proven to keep an optimum of the problem"
 
 
 def zero_one_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> Lemma | None:
@@ -134,9 +135,12 @@ def _bound_by_tree(origin: Origin, known: tuple[Array, float] | None) -> Lemma |
     found = tree_search(case, first_point(model, case.form), node_limit=NODE_LIMIT)
     if found.stop is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    if not isinstance(found.bound, LowerBound):
+    point, check = found.point, CATALOGUE[name].check
+    if not isinstance(found.bound, LowerBound) or point is None or point.x is None:
         return None
-    return Lemma(found.bound.value(case.constant), found.bound.words, TREE)
+    assert check is not None
+    doubt = check(origin_now(model), named_values(model, case.form, point.x)).unproven
+    return Lemma(found.bound.value(case.constant), found.bound.words, {KEEPS: not doubt})
 
 
 def _known(origin: Origin, values: Mapping[str, Array] | None) -> tuple[Array, float] | None:

@@ -62,6 +62,20 @@ def case(seed: int, *, whole: bool = False) -> tuple[tm.TrainingData, float]:
     return tm.TrainingData(X, y, sample_weight=weights), float(rng.choice([0.05, 0.3, 1.0, 4.0]))
 
 
+def test_weighted_points_in_many_features_are_closed_by_a_short_branch_and_bound() -> None:
+    """Behind a solver, where cones of directions take too long and conflicts take no weights."""
+    rng = np.random.default_rng(5)
+    X, y = np.round(rng.normal(size=(12, 7)), 2), np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+    data = tm.TrainingData(X, y, sample_weight=rng.integers(1, 4, 12).astype(float))
+    optimum = zero_one_by_sets(data, penalty=0.3, intercept="free").objective
+    result = tm.solve(tm.zero_one_big_m(data, penalty=0.3, big_m="derived", intercept="free"),
+                      "scip", prove=False)  # fmt: skip
+    assert result.certificate.verdict is Verdict.CERTIFIED
+    assert "branch and bound" in result.certificate.bound_method
+    assert result.bound <= optimum * (1 + 1e-9)
+    assert result.objective == pytest.approx(optimum, rel=1e-6)
+
+
 @pytest.mark.parametrize(("seed", "mode"), in_turn(range(3), MODES))
 def test_relaxations_and_bounds_stay_below_the_optimum(seed: int, mode: str) -> None:
     data, penalty = case(seed)

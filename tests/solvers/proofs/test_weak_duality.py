@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from tests.inside.solvers import (
     Factors,
@@ -320,6 +321,40 @@ def test_no_multipliers_prove_too_much_in_rational_arithmetic(scale: str) -> Non
     proven = [bound.varying for bound in found if bound is not None]
     assert max(proven) == optimum
     assert len(proven) > 15
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize("seed", range(200 if FULL else 20))
+def test_bounds_with_free_columns_stay_below_the_optimum_of_another_solver(seed: int) -> None:
+    """Of eighths in units of powers of two, so that the rows hold exactly at x0."""
+    rng = np.random.default_rng(seed)
+    n, rows = (int(size) for size in rng.integers(2, 9, size=2))
+    A = np.round(8 * rng.normal(size=(rows, n))) / 8
+    x0, cost = np.round(8 * rng.normal(size=n)) / 8, A.T @ rng.normal(size=rows)
+    low = np.where(rng.random(n) < 0.5, -np.inf, x0 - 1)
+    equal, unit = rng.random(rows) < 0.5, 2.0 ** int(rng.integers(-27, 28))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=lambda _, j: (float(low[j]), None))
+    m.row = pyo.Constraint(range(rows), rule=lambda m, i: (
+        float(unit * A[i] @ x0), sum(float(unit * a) * m.x[j] for j, a in enumerate(A[i])),
+        float(unit * A[i] @ x0) if equal[i] else None,
+    ))  # fmt: skip
+    m.cost = pyo.Objective(expr=sum(float(c) * m.x[j] for j, c in enumerate(cost)) + 1e6)
+    subject = Subject(standard_form(m))
+    box = list(zip(low, np.full(n, np.inf), strict=True))
+    best = linprog(cost, -A[~equal], -A[~equal] @ x0, A[equal], A[equal] @ x0, box)
+    y = np.zeros(rows)
+    if best.status == 0:
+        y[~equal], y[equal] = -best.ineqlin.marginals / unit, best.eqlin.marginals / unit
+    found = [exact_lp_bound(subject, part) for part in (y, *lies(y, rng))]
+    proven = [bound.varying for bound in found if bound is not None]
+    assert best.status == 0 or not proven, "there is no least value"
+    if best.status == 0:
+        assert max(proven, default=-np.inf) <= best.fun + 1e-9 * max(1, abs(best.fun))
+        # Where no exact multipliers are stationary, as with fewer of them than columns, none prove.
+        many = np.count_nonzero(y) >= n
+        assert found[0] is not None or not many
+        assert not many or found[0].varying == pytest.approx(best.fun, rel=1e-9, abs=1e-9)
 
 
 def test_no_rational_numbers_prove_too_much_of_a_quadratic_program() -> None:
