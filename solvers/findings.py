@@ -42,6 +42,7 @@ from tightmargin.solvers.model.names import (
 )
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.plain_json import plain
+from tightmargin.solvers.proof_files.write import Coordinates, Evidence
 from tightmargin.solvers.registry import OWN, Finding, Method, automatic_method, remark_on
 from tightmargin.solvers.result import EXACT_BOUND, EXACT_UPPER, Certificate, SolveResult, versions
 
@@ -85,8 +86,18 @@ def result_of(
         certificate=signed,
         solver="",
         problem_class=str(classification.problem_class),
+        _evidence=evidence_of(form, classification, found),
         **described,
     )
+
+
+def evidence_of(form: StandardForm, classification: Classification, found: Certified) -> Evidence:
+    """What of a claim is proven, for a file."""
+    bound = None if found.written is None else found.written.evidence
+    gap = found.certificate.facts.get("absolute_gap", 0.0)
+    point = Coordinates.of(found.point)
+    assert isinstance(gap, float)
+    return Evidence(form, classification, point, bound, found.absence, gap)
 
 
 def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:

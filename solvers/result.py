@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,13 @@ from tightmargin.printing import Drawn, Page, Printed, value_text
 from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
+from tightmargin.solvers.plain_json import (
+    checksum,
+    companion_arrays,
+    plain,
+    refuse_bad_path,
+    write_atomically,
+)
 
 # --- What a solved model prints: five lines, from what it is to what to look at next -------------
 
@@ -274,6 +280,13 @@ class Certificate(Printed):
         return certificate_page(self)
 
 
+class Provable(Protocol):
+    """What a solve has kept of its proof."""
+
+    def write(self, path: Path, result: SolveResult) -> object:
+        """Check the proof and put it in place, or raise a ValueError with what is missing."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SolveResult(Printed, Drawn):
     """A solved model.
@@ -339,6 +352,7 @@ class SolveResult(Printed, Drawn):
     normalisation: Mapping[str, Any] = field(default_factory=dict)
     ray: Arrays = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    _evidence: Provable | None = None  # of a result that was loaded there is none
 
     def _title(self) -> str:
         return result_title(self)
@@ -454,6 +468,40 @@ class SolveResult(Printed, Drawn):
         text = json.dumps(document, allow_nan=False, indent=1)
         write_atomically(path, lambda file: file.write(text.encode()))
         return path
+
+    def save_proof(self, path: str | Path) -> Path:
+        """Write the proof of this result to a file that anybody can check (docs/proof_files.md).
+
+        It is a proof about the model as it was solved, whatever became of it since.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .json or .json.gz.
+
+        Raises
+        ------
+        ValueError
+            A path that cannot be written to, a result that was loaded, or nothing that is proven
+            in exact arithmetic. No file is written then.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, tightmargin as tm
+        >>> data = tm.data.outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+        >>> result = tm.solve(tm.c_svc(data, C=1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save_proof(pathlib.Path(folder) / "c_svc.json.gz").name
+        'c_svc.json.gz'
+        """
+        refuse_bad_path(path)
+        if self._evidence is None:
+            raise ValueError(
+                "this result was loaded, or holds no solve: a proof is kept by the process that "
+                "solved; `tightmargin prove` proves a saved result again"
+            )
+        self._evidence.write(Path(path), self)
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> SolveResult:

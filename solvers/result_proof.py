@@ -1,4 +1,4 @@
-"""The proof of a result as a file, grown first where the result came without a tree."""
+"""The proof of a result as a file: from what the solve has kept, or proven again in another way."""
 
 from __future__ import annotations
 
@@ -10,25 +10,32 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.certify.case import Case
+from tightmargin.solvers.certify.certify import certify_point
+from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, model_bound
+from tightmargin.solvers.certify.no_optimum import without_point
 from tightmargin.solvers.certify.points import exact_point
+from tightmargin.solvers.edits.identity import built
 from tightmargin.solvers.engines.running import SHORTEST, Limits
-from tightmargin.solvers.kernel.statement import FeasiblePoint
-from tightmargin.solvers.kernel.tree import TreeProof
-from tightmargin.solvers.model.names import point_with
+from tightmargin.solvers.findings import evidence_of
+from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.model.claim import Claim, Status
+from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.proof_files.checker import Proof
 from tightmargin.solvers.proof_files.write import (
+    Coordinates,
+    Evidence,
     NotProvenError,
-    document_of,
+    model_document,
     write_document,
-    write_tree,
 )
 from tightmargin.solvers.result import COPY, SolveResult
 from tightmargin.solvers.tree.method import budget, refusal, relaxation_size
-from tightmargin.solvers.tree.search import tree_search
+from tightmargin.solvers.tree.search import TreeSearch, tree_search
 
 NO_FILE = "no proof file was written"
 # Work of a tree that is grown for a file, where nobody says how long it may take: about a minute.
@@ -85,10 +92,56 @@ def _ways(case: Case, result: SolveResult) -> list[Writer]:
     return [way.write for way in ways]
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a solve has kept of its proof, without the model, which may change or go.
+
+    origin: of a model as it is built: what its family proves in a way of its own is proven again.
+    writers: of an edited one.
+    """
+
+    evidence: Evidence
+    limits: Limits
+    origin: Origin | None = None
+    writers: Sequence[Writer] = ()
+
+    def write(self, path: Path, result: SolveResult) -> Proof:
+        """Check the proof and put it in place.
+
+        Raises NotProvenError: nothing is proven in exact arithmetic.
+        """
+        try:
+            return write_document(self.evidence.document(), path)
+        except NotProvenError:
+            if self.evidence.form.nonlinear or not (self.origin or self.writers):
+                raise
+        if self.origin is not None:
+            model, form = built(self.origin)
+            if model_document(form) != model_document(self.evidence.form):
+                raise NotProvenError("the model is no longer what its builder writes")
+            case = Case(model, Subject(form), self.origin, self.limits)
+            return write_proof(path, case, result)
+        case = Case(pyo.ConcreteModel(), Subject(self.evidence.form), None, self.limits)
+        for write in self.writers[:-1]:
+            try:
+                return write_document(write(case, result, None), path)
+            except NotProvenError:
+                continue
+        return write_document(self.writers[-1](case, result, None), path)
+
+
+def kept_of(result: SolveResult) -> Evidence | None:
+    """The evidence of a result; None of one that was loaded."""
+    found = result._evidence
+    if isinstance(found, Kept):
+        return found.evidence
+    return found if isinstance(found, Evidence) else None
+
+
 def write_proof(
     path: Path | str, case: Case, result: SolveResult, seconds: float | None = None
 ) -> Proof:
-    """Write the proof of a result; that of a mixed-integer model is searched for, from its point.
+    """Write the proof of a result; what it has not kept is searched for, from its point.
 
     The searches of the families prove their results in a way of their own; what anybody can check
     is a tree of branch and bound, or what a family registers here. Where the time does not suffice,
@@ -98,7 +151,10 @@ def write_proof(
     Raises NotProvenError: nothing is proven, and the message says what is missing.
     """
     try:
-        return write_document(document_of(case, result), Path(path))
+        evidence = kept_of(result)
+        if evidence is None or not evidence.proves:
+            evidence = proven_again(case, result)
+        return write_document(evidence.document(), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
         ways, no_tree = _ways(case, result), bool(refusal(case))
         if seconds == 0 or (not ways and no_tree):
@@ -118,33 +174,62 @@ def write_proof(
     timed = not math.isinf(left)
     limits = replace(case.limits, time_limit=left if timed else None, options={})
     nodes = None if timed else max(LEAST_NODES, FOR_A_TREE // relaxation_size(case.form))
-    found = tree_search(replace(case, limits=limits), _values(case, result), node_limit=nodes)
+    found = tree_search(replace(case, limits=limits), point_of(case, result), node_limit=nodes)
     if found.bound is None:
         raise NotProvenError(
             f"branch and bound proves no bound within {found.nodes} nodes; give it more time"
         )
-    return write_tree(path, case, found.point, found.proof)
+    return write_document(searched(case, found).document(), Path(path))
+
+
+def searched(case: Case, found: TreeSearch) -> Evidence:
+    """What a tree search has proven."""
+    point, gap = Coordinates.of(found.point), case.limits.absolute_gap
+    return Evidence(case.form, case.classification, point, found.proof, None, gap)
+
+
+def proven_again(case: Case, result: SolveResult) -> Evidence:
+    """What the numbers of a saved result prove of its model.
+
+    Raises NotProvenError: it holds no point.
+    """
+    form, kind = case.form, case.classification
+    if result.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        # Farkas multipliers are those of the least violation, whatever the sense.
+        duals = multipliers_by_name(result.duals, replace(form, sense=1), kind)
+        return evidence_of(form, kind, without_point(case, Claim(result.status, farkas=duals)))
+    x = point_of(case, result)
+    if x is None:
+        raise NotProvenError(f"the result is {result.status}, and holds no point")
+    if form.nonlinear or not kind.relaxes_to_convex:
+        found = certify_point(case, Claim(Status.OPTIMAL, x), closing=False)
+        return evidence_of(form, kind, found)
+    facts = result.certificate.facts
+    duals = multipliers_by_name(result.duals or facts.get(BOUND_DUALS, {}), form, kind)
+    at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
+    bound = model_bound(case, Claim(Status.OPTIMAL, at, duals)).proof
+    point = Coordinates.of(exact_point(form, kind, x, Limits()))
+    proof = None if bound is None else bound.evidence
+    return Evidence(form, kind, point, proof, None, case.limits.absolute_gap)
 
 
 def with_proof(
-    path: Path | str | None,
-    case: Case,
-    result: SolveResult,
-    tree: TreeProof | None = None,
-    prove: float | bool | None = None,
+    path: Path | str | None, case: Case, result: SolveResult, prove: float | bool | None = None
 ) -> SolveResult:
-    """The result, with its proof in a file, or with a sentence that says why there is none.
+    """The result with what proves it, and a sentence on its file where one is asked for.
 
-    tree: that the solve has grown.
-    prove: as in solve(): seconds for a tree that has to be grown for the file.
+    prove: as in solve(): seconds for what has to be proven again for the file.
     """
+    found = kept_of(result)
+    assert found is not None
+    again = result.certificate.verdict.closed and not (found.proves and case.classification.convex)
+    writers = _ways(case, result) if again and case.origin is None else ()
+    kept = Kept(found.alone(), case.limits, case.origin if again else None, writers)
+    result = replace(result, _evidence=kept)
     if path is None:
         return result
     try:
-        if tree is None:
-            write_proof(path, case, result, _seconds(case, result, prove))
-        else:
-            write_tree(path, case, _point(case, result), tree)
+        write_proof(path, case, result, _seconds(case, result, prove))
         copied = result.certificate.facts.get(COPY)
         said = f"the proof is in {path}" + (f", of a copy with {copied}" if copied else "")
     except NotProvenError as error:
@@ -159,15 +244,21 @@ def _seconds(case: Case, result: SolveResult, prove: float | bool | None) -> flo
     return None if left is None else max(left, SHORTEST)
 
 
-def _point(case: Case, result: SolveResult) -> FeasiblePoint | None:
-    """The exactly feasible point near that of a result."""
-    x = _values(case, result)
-    if x is None:
-        return None
-    return exact_point(case.form, case.classification, x, Limits())
-
-
-def _values(case: Case, result: SolveResult) -> Array | None:
+def point_of(case: Case, result: SolveResult) -> Array | None:
+    """The point of a result as columns; None where it holds none."""
     if not result.values:
         return None
     return point_with(case.model, case.form, np.nan_to_num(case.form.point()), result.values)
+
+
+def coordinates(case: Case, result: SolveResult) -> Coordinates | None:
+    """The exactly feasible point of a result, found again where it was loaded; or None."""
+    found = kept_of(result)
+    if found is not None and found.point is not None:
+        return found.point
+    x = point_of(case, result)
+    return (
+        None
+        if x is None
+        else Coordinates.of(exact_point(case.form, case.classification, x, Limits()))
+    )

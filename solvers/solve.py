@@ -61,7 +61,6 @@ from tightmargin.solvers.findings import (
     why_no_duals,
 )
 from tightmargin.solvers.kernel.limits import Subject
-from tightmargin.solvers.kernel.tree import TreeProof
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status, in_sense
 from tightmargin.solvers.model.convexity import binary_product
@@ -85,7 +84,7 @@ from tightmargin.solvers.model_methods import (
     gone_on,
     refuse_unknown_words,
 )
-from tightmargin.solvers.proof_files.write import refuse_bad_path
+from tightmargin.solvers.plain_json import refuse_bad_path
 from tightmargin.solvers.registry import (
     AUTO,
     BRANCH_AND_BOUND,
@@ -182,10 +181,10 @@ FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)  # nobody asks 
 
 def own_result(
     model: pyo.ConcreteModel, case: Case, edit: Edit | None, outcome: Outcome
-) -> tuple[SolveResult, TreeProof | None]:
-    """What was found and proven without a solver's claim, and the tree of branch and bound."""
+) -> SolveResult:
+    """What was found and proven without a solver's claim."""
     result = described(model, case, edit, outcome, "", OWN)
-    return replace(result, solver=OWN, version=versions()[OWN]), outcome.found.tree
+    return replace(result, solver=OWN, version=versions()[OWN])
 
 
 def described(
@@ -446,7 +445,7 @@ def _solved(
             case, result = searched
             result = _heard(second, case, result)
             result = told_of_start(result, case.form, method) if warm_start else result
-            return _handed_over(model, with_proof(proof, case, result, None, prove), added)
+            return _handed_over(model, with_proof(proof, case, result, prove), added)
     ready = as_solved(written, within_limit(limits))
     origin, edit = ready.origin, ready.edit
     # An M that was derived for another price leaves the model as the statement it is.
@@ -458,17 +457,17 @@ def _solved(
     outcome = by_model_method(method, case, free=open_to_us)
     own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)
     if outcome is not None:
-        result, tree = own_result(model, case, edit, outcome)
+        result = own_result(model, case, edit, outcome)
     elif own is not None:
-        result, tree = by_method(own, why, model, case), None
+        result = by_method(own, why, model, case)
     elif not case.form.n:
-        result, tree = own_result(model, case, edit, by_its_constants(case))
+        result = own_result(model, case, edit, by_its_constants(case))
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
-        result, tree = own_result(model, case, edit, by_tree(case))  # no solver takes the latter
+        result = own_result(model, case, edit, by_tree(case))  # no solver takes the latter
     else:
         first = method == AUTO and not named
         proving = first if prove is None else prove
-        result, tree = _by_solver(
+        result = _by_solver(
             solver, second_solver, model, case, edit, proving,
             first=first, going_on=method == AUTO and open_to_us,
         )  # fmt: skip
@@ -476,7 +475,7 @@ def _solved(
     result = replace(ready.said(result), time_limit=limits.time_limit)
     if warm_start:
         result = told_of_start(result, case.form, "" if own is None else own.name)
-    return _handed_over(model, with_proof(proof, case, result, tree, prove), added)
+    return _handed_over(model, with_proof(proof, case, result, prove), added)
 
 
 def _handed_over(
@@ -533,7 +532,7 @@ def _by_solver(
     *,
     first: bool,
     going_on: bool,
-) -> tuple[SolveResult, TreeProof | None]:
+) -> SolveResult:
     """Send the whole model to a solver, certify its claim, and prove what is left of it."""
     began, timed = clock(), case.limits.time_limit is not None
     classification = case.classification
@@ -567,7 +566,7 @@ def _by_solver(
         reason += f"; {ASKED_ONCE}"
     result = described(model, case, edit, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
-    return replace(result, solver=choice.info.name, version=version), outcome.found.tree
+    return replace(result, solver=choice.info.name, version=version)
 
 
 def _second_of_auto(name: str | None, written: AsSolved, limits: Limits) -> ChosenSolver | None:
@@ -648,7 +647,7 @@ def _taken_up(case: Case, outcome: Outcome, began: float) -> Outcome | None:
     seconds = budget(case.limits.time_limit, clock() - began, None)
     if seconds == 0 or not _is_open(outcome):
         return None
-    if outcome.found.tree is not None or is_worth_a_proof(case, outcome.found, outcome.claim):
+    if outcome.found.searched or is_worth_a_proof(case, outcome.found, outcome.claim):
         return None
     return gone_on(replace(case, limits=replace(case.limits, time_limit=seconds)), outcome)
 

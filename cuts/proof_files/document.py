@@ -24,21 +24,19 @@ from tightmargin.cuts.proof_files.directions import (
 from tightmargin.formulations.nu.extended_checks import weight_of
 from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
 from tightmargin.solvers.certify.points import on_sphere
-from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.model.names import point_with
-from tightmargin.solvers.model.reader import standard_form
 from tightmargin.solvers.model.restated import completed
 from tightmargin.solvers.proof_files.checker import Model, ProofError, number
 from tightmargin.solvers.proof_files.write import (
     NotProvenError,
     begun,
     claim_between,
-    document_of,
     rounded_end,
     text,
 )
 from tightmargin.solvers.registry import DIRECT
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.result_proof import kept_of
 from tightmargin.solvers.solve import solve
 
 
@@ -105,7 +103,9 @@ def _ball_document(case: Case, result: SolveResult, seconds: float | None) -> Do
         raise NotProvenError("above nu_bar the model has no optimum")
     norm.set_value((None, norm.body, norm.upper))
     found = solve(relaxed, method=DIRECT, time_limit=seconds)
-    document = document_of(Case(relaxed, Subject(standard_form(relaxed))), found)
+    proven = kept_of(found)
+    assert proven is not None
+    document = proven.document()
     document |= {"model": begun(case.form)["model"], "cutoff": document["claim"]["upper"]}
     lower = number(document["claim"]["lower"], "lower")
     roles, model = Roles.of(case), Model(document["model"])

@@ -45,7 +45,7 @@ from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import certify_point
 from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, larger
 from tightmargin.solvers.certify.rays import ray_proof
-from tightmargin.solvers.disjunctive import is_disjunctive, transformed
+from tightmargin.solvers.edits.identity import built
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel.exact_bounds import proven_infeasible
 from tightmargin.solvers.kernel.lemma import by_lemma
@@ -54,8 +54,6 @@ from tightmargin.solvers.kernel.statement import Infeasible, LowerBound, Unbound
 from tightmargin.solvers.kernel.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.names import multipliers_by_name, point_with
-from tightmargin.solvers.model.restated import representable
-from tightmargin.solvers.model.rewrites import without_quotients
 from tightmargin.solvers.registry import closing_bound, saved_bounds
 from tightmargin.solvers.result import SolveResult
 
@@ -171,10 +169,7 @@ def _was_searched(result: SolveResult, bound: float | None, case: Case) -> bool:
 
 def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
     """The model built again from its hyperparameters."""
-    model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
-    if is_disjunctive(model):
-        model = transformed(model, origin.parameters["transformation"])
-    model, form = representable(without_quotients(model))
+    model, form = built(origin)
     return Case(model, Subject(form), origin, Limits(absolute_gap=absolute_gap))
 
 

@@ -17,8 +17,12 @@ from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel import statement as gap
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.points import constant_of
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
-from tightmargin.solvers.kernel.tree import TreeProof
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    Infeasible,
+    LowerBound,
+    Unbounded,
+)
 from tightmargin.solvers.kernel.verdict import Judgement, judged
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.conic import ConicForm, Multipliers
@@ -50,7 +54,9 @@ class Certified:
     ray: direction in which an unbounded model falls for ever, from `x`.
     point: what is proven of `x`.
     lower: the best bound.
-    tree: of branch and bound, for a file.
+    written: the best one whose evidence a file can hold.
+    absence: that there is no point, or no least value.
+    searched: whether branch and bound was tried.
     """
 
     status: Status
@@ -61,7 +67,9 @@ class Certified:
     ray: Array | None = None
     point: FeasiblePoint | None = None
     lower: LowerBound | None = None
-    tree: TreeProof | None = None
+    written: LowerBound | None = None
+    absence: Infeasible | Unbounded | None = None
+    searched: bool = False
 
 
 @dataclass(frozen=True, eq=False)

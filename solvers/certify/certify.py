@@ -240,7 +240,10 @@ def certify_point(case: Case, claim: Claim, *, closing: bool = True) -> Certifie
         | _exact_ends(case, point, bound)
         | ({} if check is None else dict(check.facts)),
     )
-    found = Certified(claim.status, x, objective, certificate, point=point, lower=bound.proof)
+    found = Certified(
+        claim.status, x, objective, certificate, point=point, lower=bound.proof,
+        written=bound.written,
+    )  # fmt: skip
     return _judge(case, claim, found, worst, bound)
 
 

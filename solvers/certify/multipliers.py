@@ -1014,6 +1014,7 @@ class Bound:
     origin: said behind the words of the proof: whose multipliers they were.
     facts: with which it can be proven again.
     x (n,): the point that came with the multipliers where they are not those of the claim.
+    written: the best one whose evidence a file can hold.
     """
 
     proof: LowerBound | None = None
@@ -1022,6 +1023,7 @@ class Bound:
     origin: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     x: Array | None = None
+    written: LowerBound | None = None
 
     @property
     def method(self) -> str:
@@ -1039,9 +1041,12 @@ class Bound:
 
     def better(self, proof: LowerBound | None, facts: Mapping[str, Any] | None = None) -> Bound:
         """The larger of this bound and another one."""
-        if proof is None or (self.proof is not None and self.proof.end >= proof.end):
+        if proof is None:
             return self
-        return replace(self, proof=proof, reason="", origin="", facts=facts or {})
+        written = larger(self.written, None if proof.evidence is None else proof)
+        if self.proof is not None and self.proof.end >= proof.end:
+            return replace(self, written=written)
+        return replace(self, proof=proof, reason="", origin="", facts=facts or {}, written=written)
 
 
 def model_bound(case: Case, claim: Claim, early: EarlyBound | None = None) -> Bound:
@@ -1108,7 +1113,8 @@ def _from_multipliers(
             proof = larger(proof, zero_bound(case.subject, z, max(known, 0.0)))
     if proof is None:
         proof, reason = searched_bound(case, x, z, known, early)
-    return replace(found, proof=proof, residuals=residuals, reason=reason)
+    written = None if proof is None or proof.evidence is None else proof
+    return replace(found, proof=proof, residuals=residuals, reason=reason, written=written)
 
 
 def _linear_bound(case: Case, x: Array, z: Array, known: float, y: Array) -> LowerBound | None:

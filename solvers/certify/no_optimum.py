@@ -295,8 +295,9 @@ def without_optimum(case: Case, proof: Infeasible | Unbounded) -> Certified:
         unproven=unproven,
     )
     if isinstance(proof, Unbounded):
-        return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray)
-    return Certified(Status.INFEASIBLE, None, None, certificate, proof=farkas_of(case, proof))
+        return Certified(Status.UNBOUNDED, proof.x, None, certificate, ray=proof.ray, absence=proof)
+    farkas = farkas_of(case, proof)
+    return Certified(Status.INFEASIBLE, None, None, certificate, proof=farkas, absence=proof)
 
 
 def farkas_of(case: Case, proof: Infeasible) -> Multipliers:

@@ -22,7 +22,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
 from tightmargin.solvers.certify.case import Case
-from tightmargin.solvers.certify.multipliers import larger, searched_bound
+from tightmargin.solvers.certify.multipliers import larger, model_bound, searched_bound
 from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.conic.low_rank import LOW_RANK, ConicOptimum, closed, conic_optimum
 from tightmargin.solvers.conic.path import INTERIOR, by_interior_point
@@ -32,12 +32,12 @@ from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.engines.running import Limits, is_over, seconds_left
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.statement import LowerBound
-from tightmargin.solvers.model.claim import Status
+from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import conic_multipliers
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.model.reader import standard_form
-from tightmargin.solvers.proof_files.write import NotProvenError, optimum_document
+from tightmargin.solvers.proof_files.write import Evidence, NotProvenError
 from tightmargin.solvers.registry import (
     ClosingBounds,
     Finding,
@@ -47,7 +47,7 @@ from tightmargin.solvers.registry import (
     register_method,
 )
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.result_proof import register_document
+from tightmargin.solvers.result_proof import coordinates, point_of, register_document
 
 PRIMAL, DUAL = "conic_sdp", "conic_sdp_dual"
 CLOSED_ENTRIES = (PRIMAL, "conic_sdp_literal", "conic_sdp_eliminated", DUAL)
@@ -285,9 +285,12 @@ def sdp_document(case: Case, result: SolveResult, seconds: float | None) -> dict
         raise NotProvenError("the gap is not closed, and the low-rank form has no optimum")
     named = _duals(origin, found, eliminated=origin.entry == "conic_sdp_eliminated")
     duals = multipliers_by_name(named, case.form, case.classification)
-    x = point_with(case.model, case.form, np.zeros(case.form.n), result.values)
-    gap = case.limits.absolute_gap
-    return optimum_document(case.form, case.classification, x, duals, absolute_gap=gap)
+    x, point = point_of(case, result), coordinates(case, result)
+    if x is None or point is None:
+        raise NotProvenError("no point near the result is feasible in exact arithmetic")
+    bound = model_bound(case, Claim(Status.OPTIMAL, x, duals)).proof
+    proof, gap = None if bound is None else bound.evidence, case.limits.absolute_gap
+    return Evidence(case.form, case.classification, point, proof, None, gap).document()
 
 
 def _duals(origin: Origin, found: ConicOptimum, *, eliminated: bool) -> dict[str, Array]:

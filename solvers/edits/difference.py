@@ -183,7 +183,7 @@ def row_changes(form: StandardForm, other: StandardForm, place: Index) -> list[R
 
 def linear_names(form: StandardForm) -> list[str]:
     """Names of the linear rows, without making them."""
-    return [row_name(component, key) for component, key in form.rows.locations()]
+    return form.rows.names()
 
 
 def moved(A: sp.csr_matrix, place: Index, n: int) -> sp.csr_matrix:

@@ -35,11 +35,16 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
     if not isinstance(getattr(model, "origin", None), Origin):
         return None
     origin = origin_now(model)
-    fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
-    if is_disjunctive(fresh):
-        fresh = transformed(fresh, origin.parameters["transformation"])
-    _, other = representable(without_quotients(fresh))
-    return origin if same_form(form, other) else None
+    fresh = built(origin)  # kept: terms that no array holds are read from the model itself
+    return origin if same_form(form, fresh[1]) else None
+
+
+def built(origin: Origin) -> tuple[pyo.ConcreteModel, StandardForm]:
+    """The model of an origin, as a solver gets it."""
+    model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
+    if is_disjunctive(model):
+        model = transformed(model, origin.parameters["transformation"])
+    return representable(without_quotients(model))
 
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:

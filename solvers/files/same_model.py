@@ -20,7 +20,6 @@ from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import WIDTH, Page, Printed
 from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
 from tightmargin.solvers.engines.mosek import EPIGRAPH
-from tightmargin.solvers.model.columns import row_name
 from tightmargin.solvers.model.polynomial import QuadraticRow
 from tightmargin.solvers.model.reader import (
     InexactError,
@@ -121,7 +120,7 @@ def said_by(form: StandardForm, place: Mapping[int, int]) -> Said:
     for j, k in place.items():
         name = f"a bound of {form.columns.name(j)}"
         statements += _both_sides(name, {(-1, k): 1.0}, float(form.lower[j]), float(form.upper[j]))
-    names = [row_name(component, key) for component, key in form.rows.locations()]
+    names = form.rows.names()
     for r, name in enumerate(names):
         body = line_of(form, r, place)
         low, high = float(form.row_lower[r]), float(form.row_upper[r])

@@ -31,6 +31,7 @@ to 2^-1075, and is charged with that.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -427,6 +428,20 @@ def _moved(
     return None
 
 
+def moves(
+    conic: ConicForm, z: Array, rest: Mapping[int, Fraction], reach: Reach, limit: int
+) -> dict[int, Fraction] | None:
+    """Moves of multipliers with room, and of x^, that take residuals away exactly; or None.
+
+    rest: the residuals by column.
+    limit: so many there may be.
+    Returns: by number of the row; from len(b) on, of entries of x^.
+    """
+    columns, ends = np.array(list(rest), dtype=np.intp), {j: (r, r) for j, r in rest.items()}
+    step = _moved(conic, z, columns, ends, reach, exactly=True, limit=limit)
+    return None if step is None or step.radius.any() else step.moves
+
+
 def _stays(step: Step, z: Array, low: Array, high: Array) -> bool:
     """Whether multipliers stay where they must."""
     rows = np.array(list(step.moves), dtype=np.intp)
@@ -619,6 +634,12 @@ class SparseMultipliers:
     z: Array
     columns: Index
     x: Array
+
+    @classmethod
+    def of(cls, mu: float, x: Array, z: Array) -> SparseMultipliers:
+        """Those of a point (n,) and of all rows."""
+        rows, columns = np.flatnonzero(z), np.flatnonzero(x)
+        return cls(mu, rows, z[rows], columns, x[columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -1020,17 +1041,22 @@ def proven_bound(
     rows = _rows_of(subject, cutoff, tangent)
     if rows is None:
         return None
-    if rows.reach.empty:
-        return _stated(subject, rows.cutoff)
-    z, size = _without_own(subject.conic, z), 1.0
+    whole, z, size = z, _without_own(subject.conic, z), 1.0
     if tangent:
         x = np.zeros_like(x)
+    if rows.reach.empty:
+        return _stated(subject, rows.cutoff, x, z)
+    evidence = x, z
     if factors is not None:
         if not (factors.are_powers and all(_is_whole(reading) for reading in rows.readings)):
             return None
-        rows, size = _in_units(subject.conic, rows, factors), factors.objective
+        scaled = scaled_conic(subject.conic, factors)
+        evidence = scaled.point(x), _without_own(subject.conic, scaled.multipliers(whole))
+        rows, size = _in_units(scaled.conic, rows, factors), factors.objective
     found = inequality(rows, 1.0, x, z, exactly=tangent)
-    return None if found is None else _stated(subject, size * min(found.constant, rows.cutoff))
+    if found is None:
+        return None
+    return _stated(subject, size * min(found.constant, rows.cutoff), *evidence)
 
 
 @lru_cache(maxsize=4)
@@ -1075,11 +1101,13 @@ def proven_empty(subject: Subject, z: Array) -> Infeasible | None:
     return Infeasible(subject=subject.form, words=METHOD + relaxed(subject.form), seal=SEAL, z=z)
 
 
-def _stated(subject: Subject, varying: float) -> LowerBound | None:
+def _stated(subject: Subject, varying: float, x: Array, z: Array) -> LowerBound | None:
     if not math.isfinite(varying):
         return None
-    words = METHOD + relaxed(subject.form)
-    return LowerBound(subject=subject.form, words=words, seal=SEAL, varying=varying)
+    words, evidence = METHOD + relaxed(subject.form), SparseMultipliers.of(1.0, x, z)
+    return LowerBound(
+        subject=subject.form, words=words, seal=SEAL, varying=varying, evidence=evidence
+    )
 
 
 def _is_whole(reading: Reading) -> bool:
@@ -1100,7 +1128,7 @@ def _is_whole(reading: Reading) -> bool:
     return bool((half @ cone.A[:2] == F).all() and (half @ cone.b[:2] == ends).all())
 
 
-def _in_units(whole: ConicForm, rows: Rows, factors: Factors) -> Rows:
+def _in_units(scaled: ConicForm, rows: Rows, factors: Factors) -> Rows:
     """Rows of the scaled form; a limit that underflows goes to the next number outwards."""
     c, (low, high) = factors.columns, (rows.low, rows.high)
     with np.errstate(over="ignore", under="ignore"):
@@ -1109,7 +1137,7 @@ def _in_units(whole: ConicForm, rows: Rows, factors: Factors) -> Rows:
     lost_low, lost_high = np.abs(least) < NORMAL, np.abs(most) < NORMAL
     least = np.where(lost_low & (low != 0), np.minimum(least, -NORMAL), least)
     most = np.where(lost_high & (high != 0), np.maximum(most, NORMAL), most)
-    conic, _ = without_own_bounds(scaled_conic(whole, factors).conic, np.zeros(len(whole.b)))
+    conic, _ = without_own_bounds(scaled, np.zeros(len(scaled.b)))
     return Rows(conic, least, most, bend, (), rows.integer, rows.cutoff / factors.objective)
 
 

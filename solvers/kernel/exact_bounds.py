@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, cast
@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact import rounded_down, shortened_down
-from tightmargin.solvers.kernel.bound import exact_linear
+from tightmargin.solvers.kernel.bound import SparseMultipliers, exact_linear
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound, relaxed
 from tightmargin.solvers.model.columns import Columns, Labels
@@ -43,23 +43,32 @@ def exact_lp_bound(subject: Subject, y: Array) -> LowerBound | None:
 
     y: multipliers of the linear rows, d objective / d right-hand side, approximate.
     """
-    form, found = subject.form, exact_lp_value(subject, y)
-    varying = -math.inf if found is None else rounded_down(found)
-    if not math.isfinite(varying):
+    found = _rational(subject, y)
+    varying = -math.inf if found is None else rounded_down(found[0])
+    if found is None or not math.isfinite(varying):
         return None
+    form, evidence = subject.form, SparseMultipliers.of(1.0, np.zeros(subject.form.n), found[1])
     words = LP_METHOD + relaxed(form)
-    return LowerBound(subject=form, words=words, seal=SEAL, varying=varying)
+    return LowerBound(subject=form, words=words, seal=SEAL, varying=varying, evidence=evidence)
 
 
 def exact_lp_value(subject: Subject, y: Array) -> Fraction | None:
     """The bound itself, the constant of the objective left out."""
+    found = _rational(subject, y)
+    return None if found is None else found[0]
+
+
+def _rational(subject: Subject, y: Array) -> tuple[Fraction, Array] | None:
+    """The bound, and the multipliers of the conic form that prove it once they are moved."""
     form = subject.form
     if form.columnwise.nnz > NONZERO_LIMIT or form.objective.Q.nnz or form.quadratic or form.psd:
         return None
     if y.shape != (len(form.rows),) or not np.isfinite(y).all():
         return None
-    z = conic_multipliers(subject.conic, Multipliers(y, np.zeros(form.n), {}))
-    return exact_linear(*without_own_bounds(subject.conic, z), subject.bounds, FREE_LIMIT)
+    given = conic_multipliers(subject.conic, Multipliers(y, np.zeros(form.n), {}))
+    conic, z = without_own_bounds(subject.conic, given)
+    found = exact_linear(conic, z, subject.bounds, FREE_LIMIT)
+    return None if found is None else (found, z)
 
 
 # --- An exact lower bound for a convex quadratic program, in rational arithmetic -----------------
@@ -74,6 +83,14 @@ def exact_lp_value(subject: Subject, y: Array) -> Fraction | None:
 QP_METHOD = "weak duality in rational arithmetic"
 ENTRY_LIMIT = 200_000  # so many products take a second
 Numbers = Mapping[int, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class RationalMultipliers:
+    """x^ by column and multipliers by linear row; 0 where there is none."""
+
+    x: Numbers
+    y: Numbers
 
 
 def exact_qp_bound(subject: Subject, x: Numbers, y: Numbers) -> LowerBound | None:
@@ -109,7 +126,10 @@ def exact_qp_bound(subject: Subject, x: Numbers, y: Numbers) -> LowerBound | Non
     varying = rounded_down(number)
     if not math.isfinite(varying):
         return None
-    return LowerBound(subject=form, words=words, seal=SEAL, varying=varying, number=number)
+    evidence = RationalMultipliers(x, y)
+    return LowerBound(
+        subject=form, words=words, seal=SEAL, varying=varying, number=number, evidence=evidence
+    )
 
 
 def _products(matrix: sp.csr_matrix, x: Numbers) -> dict[int, Fraction]:

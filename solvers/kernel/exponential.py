@@ -185,6 +185,18 @@ class Minorised(Proof):
         return "every point of the model is one of the model with affine functions for exp and log"
 
 
+@dataclass(frozen=True, eq=False)
+class OfTangents:
+    """A statement about a model with affine functions for its terms, as one about the model.
+
+    read: the model with terms.
+    """
+
+    read: ExponentialForm
+    proof: Minorised
+    statement: LowerBound | Infeasible
+
+
 def minorised(form: StandardForm, slopes: Sequence[Slopes]) -> Minorised | None:
     """The model with a row t >= sum_k s_k p_k + constant for each of the slopes.
 
@@ -218,9 +230,11 @@ def of_the_model(proof: Minorised, bound: LowerBound) -> LowerBound:
     """
     if bound.subject != proof.form:
         raise ValueError("the bound is of another model than the one with affine functions")
+    evidence = OfTangents(_read(proof), proof, bound)
     return LowerBound(
-        subject=proof.subject, words=METHOD + bound.words, seal=SEAL, varying=bound.varying
-    )
+        subject=proof.subject, words=METHOD + bound.words, seal=SEAL, varying=bound.varying,
+        evidence=evidence,
+    )  # fmt: skip
 
 
 def empty_too(proof: Minorised, empty: Infeasible) -> Infeasible:
@@ -230,7 +244,17 @@ def empty_too(proof: Minorised, empty: Infeasible) -> Infeasible:
     """
     if empty.subject != proof.form:
         raise ValueError("another model than the one with affine functions has no point")
-    return Infeasible(subject=proof.subject, words=METHOD + empty.words, seal=SEAL)
+    evidence = OfTangents(_read(proof), proof, empty)
+    return Infeasible(
+        subject=proof.subject, words=METHOD + empty.words, seal=SEAL, evidence=evidence
+    )
+
+
+def _read(proof: Minorised) -> ExponentialForm:
+    assert isinstance(proof.subject, StandardForm)
+    read = exponential_form(proof.subject)
+    assert read is not None
+    return read
 
 
 def constant_below(term: Term, s: Sequence[float]) -> float | None:
@@ -459,7 +483,8 @@ def proven_exponential_ray(form: StandardForm, x: Array, ray: Array) -> Unbounde
         return None
     words = f"{found.words}, exp and log enclosed in rational numbers"
     along = as_floats([numbers[k] for k in read.columns.tolist()])
-    return Unbounded(subject=form, words=words, seal=SEAL, x=found.x[read.columns], ray=along)
+    x = found.x[read.columns]
+    return Unbounded(subject=form, words=words, seal=SEAL, x=x, ray=along, evidence=read)
 
 
 def completed_ray(read: ExponentialForm, ray: Array) -> list[Fraction] | None:

@@ -71,10 +71,12 @@ class LowerBound(Proof):
 
     varying: finite.
     number: the same where a float would lose digits: beside a large constant they decide.
+    evidence: the numbers that prove it, for a file: multipliers, a tree, or what a family keeps.
     """
 
     varying: float
     number: Fraction | None = None
+    evidence: object = None
 
     @property
     def end(self) -> Fraction:
@@ -150,10 +152,12 @@ class Infeasible(Proof):
     multipliers (m,): Farkas vector over the linear rows, positive at a lower side and negative at
         an upper one.
     z: one over all rows of the conic form, where cones take part.
+    evidence: a tree, or a model with affine functions that has no point either.
     """
 
     multipliers: Array | None = None
     z: Array | None = None
+    evidence: object = None
 
     def _says(self) -> str:
         return "there is no feasible point"
@@ -166,11 +170,13 @@ class Unbounded(Proof):
     x, ray (n,): the point, to the nearest doubles, and a direction in whole numbers where 53 bits
         hold them.
     eps: as of a FeasiblePoint: above 0 the point is within tolerance only.
+    evidence: how a model with exp and log was read.
     """
 
     x: Array
     ray: Array
     eps: float = 0.0
+    evidence: object = None
 
     def _says(self) -> str:
         return "the objective falls without end along a ray"

@@ -209,10 +209,11 @@ def joined(rows: Rows, steps: Sequence[Step]) -> Rows:
             case DerivedRow() | SwitchedRow():
                 lines.append(step.a)
                 sides.append(step.side)
-    return replace(rows, conic=_longer(rows.conic, lines, sides), low=low, high=high)
+    return replace(rows, conic=longer(rows.conic, lines, sides), low=low, high=high)
 
 
-def _longer(conic: ConicForm, lines: Sequence[Array], sides: Sequence[float]) -> ConicForm:
+def longer(conic: ConicForm, lines: Sequence[Array], sides: Sequence[float]) -> ConicForm:
+    """A conic form with rows a'x <= side at its end."""
     if not lines:
         return conic
     block = Block("nonneg", len(conic.b), len(lines))
@@ -289,10 +290,10 @@ def tree_bound(subject: Subject, proof: TreeProof) -> LowerBound | Infeasible | 
     leaves = sum(isinstance(node, Leaf) for node in proof.nodes)
     words = f"{METHOD}, {leaves} {'leaf' if leaves == 1 else 'leaves'}"
     if value == math.inf:
-        return Infeasible(subject=subject.form, words=words, seal=SEAL)
+        return Infeasible(subject=subject.form, words=words, seal=SEAL, evidence=proof)
     if not math.isfinite(value):
         return None
-    return LowerBound(subject=subject.form, words=words, seal=SEAL, varying=value)
+    return LowerBound(subject=subject.form, words=words, seal=SEAL, varying=value, evidence=proof)
 
 
 def _closed(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -368,6 +369,13 @@ class Columns(Sequence[Any], Readable):
                 names.append(part.component.name)
         return names + [variable.name for variable in self.foreign]
 
+    def labels(self) -> Labels:
+        """The names without the variables."""
+        pairs = zip(self._owner, self.parts, strict=True)
+        parts = [_names(part.component, free) for (_, free), part in pairs]
+        outside = Listed([variable.name for variable in self.foreign])
+        return Labels(*parts, ("", outside, np.arange(len(self.foreign))))
+
 
 class Rows(Sequence[Any], Readable):
     """Pyomo constraints of the linear rows: those kept as arrays, then single ones."""
@@ -399,6 +407,10 @@ class Rows(Sequence[Any], Readable):
         """Name of a row."""
         return row_name(*self.location(k))
 
+    def names(self) -> list[str]:
+        """Names of all rows."""
+        return self.labels().names()
+
     def locations(self) -> Iterator[tuple[Any, Any]]:
         """Component and index of every row, without making it."""
         for component, numbers in self.arrays:
@@ -406,6 +418,22 @@ class Rows(Sequence[Any], Readable):
                 yield component, key
         for row in self.single:
             yield row.parent_component(), row.index()
+
+    def labels(self) -> Labels:
+        """The names without the constraints."""
+        parts = [_names(component, numbers) for component, numbers in self.arrays]
+        single = Listed([row.name for row in self.single])
+        return Labels(*parts, ("", single, np.arange(len(self.single))))
+
+
+def _names(component: Any, numbers: Any) -> tuple[str, Any, Index]:
+    """A part of Labels that holds the index set of a component and nothing else of it."""
+    at = np.asarray(numbers, dtype=np.intp)
+    if not component.is_indexed():
+        return str(component.name), Listed([""]), at
+    kept = isinstance(component, ArrayVar | AffineRows)
+    keys = component.index_set() if kept else list(component.keys())
+    return str(component.name), Indices(keys), at
 
 
 def row_name(component: Any, index: Any) -> str:
@@ -554,6 +582,25 @@ class Listed:
         return self.words[k]
 
 
+class Indices:
+    """The elements of an index set as they stand behind a name."""
+
+    def __init__(self, elements: Any) -> None:
+        self._elements = elements
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The elements alone: a set of Pyomo's takes its model along."""
+        return {"_elements": self._keys}
+
+    @cached_property
+    def _keys(self) -> list[Any]:
+        return list(self._elements)
+
+    def name(self, k: int) -> str:
+        """Element at a position."""
+        return str(index_repr(self._keys[k]))
+
+
 class Labels(Sequence[Label]):
     """Names made when needed: of a part (prefix, names, positions) prefix + names[positions[k]]."""
 
@@ -576,4 +623,4 @@ class Labels(Sequence[Label]):
 
     def names(self) -> list[str]:
         """All of them."""
-        return [self.name(k) for k in range(len(self))]
+        return [words + str(names.name(k)) for words, names, at in self.parts for k in at.tolist()]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyomo.environ as pyo
@@ -42,6 +42,8 @@ from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.model.columns import (
     Columns,
     ExactEnds,
+    Label,
+    Labels,
     Rows,
     above,
     holding,
@@ -782,6 +784,19 @@ class StandardForm(Printed):
                 kept[k] = below, above_it
         if kept != self.exact.sides:
             object.__setattr__(self, "exact", replace(self.exact, sides=kept))
+
+    def alone(self) -> StandardForm:
+        """The same arrays with names in the place of Pyomo's objects; the model may go."""
+        if isinstance(self.columns, Labels):
+            return self
+        return replace(
+            self,
+            columns=cast(Columns, self.columns.labels()),
+            rows=cast(Rows, self.rows.labels()),
+            quadratic=tuple(replace(row, data=Label(row.data.name)) for row in self.quadratic),
+            psd=tuple(replace(row, data=Label(row.data.name)) for row in self.psd),
+            nonlinear=tuple(Label(row.name) for row in self.nonlinear),
+        )
 
     @cached_property
     def inner(self) -> StandardForm:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,24 +19,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
-from tightmargin.solvers.certify.case import Case
-from tightmargin.solvers.certify.exponential import Relaxation, exponential_point, relaxations
-from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, dual_centre, repaired
-from tightmargin.solvers.certify.no_optimum import empty_of_exponentials, farkas_of
-from tightmargin.solvers.certify.points import exact_point
-from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.exact import rounded_down, rounded_up, shortened_up
-from tightmargin.solvers.kernel.bound import SparseMultipliers, in_dual_cone
-from tightmargin.solvers.kernel.exponential import Tangent, completed, completed_ray
-from tightmargin.solvers.kernel.points import NONE
-from tightmargin.solvers.kernel.statement import FeasiblePoint
-from tightmargin.solvers.kernel.systems import independent_movers, rational_moves
+from tightmargin.solvers.kernel.bound import SparseMultipliers, in_dual_cone, moves, within_room
+from tightmargin.solvers.kernel.exact_bounds import RationalMultipliers
+from tightmargin.solvers.kernel.exponential import OfTangents, Tangent, completed, completed_ray
+from tightmargin.solvers.kernel.limits import Reach, Subject
+from tightmargin.solvers.kernel.statement import FeasiblePoint, Infeasible, LowerBound, Unbounded
 from tightmargin.solvers.kernel.tree import (
     Branch,
     DerivedLimit,
@@ -45,8 +37,8 @@ from tightmargin.solvers.kernel.tree import (
     Step,
     SwitchedRow,
     TreeProof,
+    longer,
 )
-from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.conic import (
     ConicForm,
     Multipliers,
@@ -57,9 +49,8 @@ from tightmargin.solvers.model.conic import (
     without_own_bounds,
 )
 from tightmargin.solvers.model.convexity import Classification, Cone, block_curvature
-from tightmargin.solvers.model.exponential import ExponentialForm, Term, exponential_form
-from tightmargin.solvers.model.names import multipliers_by_name, point_with
-from tightmargin.solvers.model.polynomial import QuadraticRow
+from tightmargin.solvers.model.exponential import ExponentialForm, Term
+from tightmargin.solvers.model.polynomial import Quadratic, QuadraticRow
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.plain_json import write_atomically
 from tightmargin.solvers.proof_files.checker import (
@@ -76,12 +67,12 @@ from tightmargin.solvers.proof_files.checker import (
     check,
 )
 from tightmargin.solvers.proof_files.checker import semidefinite as prove_semidefinite
-from tightmargin.solvers.result import SolveResult
 
 # --- Numbers and a model as the text of a proof file; the format is in checker.py ----------------
 
 
 Number = float | Fraction
+Document = dict[str, Any]
 NEGLIGIBLE = Fraction(1, 10**9)  # of the unit of a gap: what a double may lose of an end
 DECIMAL = 200  # bits up to which people are spared hexadecimal fractions
 
@@ -889,541 +880,20 @@ def _by_cones(readings: Sequence[RowReading], derivation: Derivation, found: Int
                 found.offer(i, -g * size, Numbers(cones=[part]), g * float(value), [i, *inside])
 
 
-# --- Multipliers moved by rational numbers until no column without a limit has a residual --------
-# The residual r_j of a certificate costs r_j x_j, and on a column without the limit that this asks
-# for nothing but r_j = 0 will do. As many multipliers of rows (and entries of x^) as there are
-# such columns are moved, those with the most room, by the exact solution of a small system.
+# --- A model as a file uses it, and what evidence of the kernel proves of it in exact arithmetic --
+# Values are not those of the kernel but what the same multipliers prove by the checker's own
+# functions. A residual r_j costs r_j x_j, and on a column without the limit that this asks for
+# nothing but r_j = 0 will do: as many multipliers of rows, and entries of x^, as there are such
+# columns are moved by the exact solution of a small system, or limits are derived.
+# The cone of a row |L x|^2 <= t takes multipliers of its entries (t + 1, t - 1, 2 L x) or (r, L x);
+# a file takes the row itself, linearised at a point x^ with L x^ as those multipliers ask for. That
+# loses nothing, and multipliers of several rows need not agree on one point, as where two discs lie
+# apart.
 
 
 FREE_LIMIT = 150  # equations of that many unknowns take some seconds
 REPAIR_ROUNDS = 4
-SHARES = (0.0, 1e-10, 1e-8, 1e-6)
-SMALLEST_ROOM = 1e-13
-
-
-def stationary(
-    form: StandardForm,
-    readings: Sequence[RowReading],
-    derivation: Derivation,
-    numbers: Numbers,
-    goal: Vector | None = None,
-) -> tuple[Fraction, Numbers] | None:
-    """The bound of a certificate near the given one, and its numbers; None where there is none.
-
-    form: with the rows that are derived in the file behind its own.
-    goal: what the certificate bounds beside the objective.
-    """
-    goal = goal or {}
-    bent = _bent_columns(form, numbers)
-    cost = float(numbers.objective) * form.objective.a
-    for j, g in goal.items():
-        cost[j] += float(g)
-    low, high = _room(form, derivation, bent, cost)
-    fits = low <= high
-    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.row_lower))])
-    inside = np.where(fits, np.clip(y, np.where(fits, low, y), np.where(fits, high, y)), y)
-    numbers = replace(numbers, rows={i: v for i, v in enumerate(inside.tolist()) if v})
-    for nearby in _alternatives(form, readings, derivation, numbers, goal, low, high):
-        found = _repaired(form, readings, derivation, nearby, goal, low, high)
-        if found is not None:
-            return found
-    return None
-
-
-def evaluated(
-    readings: Sequence[RowReading],
-    derivation: Derivation,
-    numbers: Numbers,
-    goal: Vector | None = None,
-) -> tuple[Fraction, Certificate, list[int]]:
-    """The finite part of a certificate's bound, and the columns without a finite term."""
-    certificate = Certificate(derivation, numbers.document(readings), "bound")
-    certificate.add((goal or {}).items(), 1)
-    total, _, endless = certificate.value
-    return total, certificate, sorted(endless)
-
-
-def _alternatives(
-    form: StandardForm,
-    readings: Sequence[RowReading],
-    derivation: Derivation,
-    numbers: Numbers,
-    goal: Vector,
-    low: Array,
-    high: Array,
-) -> Iterator[Numbers]:
-    """The numbers, then others that lie a little deeper among the stationary ones."""
-    yield numbers
-    bent = _bent_columns(form, numbers)
-    limited = np.array([v is not None for v in (*derivation.low, *derivation.high)])
-    idle = ~bent & ~limited.reshape(2, -1).any(axis=0) & (form.objective.a == 0)
-    idle[list(goal)] = False
-    touched = set(form.columnwise[:, np.flatnonzero(idle)].indices.tolist())
-    if touched:
-        # Variables that cost nothing and are free, as in v = F'alpha: their rows prove nothing.
-        rows = {i: v for i, v in numbers.rows.items() if i not in touched}
-        yield replace(numbers, rows=rows)
-    _, certificate, endless = evaluated(readings, derivation, numbers, goal)
-    if not endless or len(endless) > FREE_LIMIT or (low > high).any():
-        return
-    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(len(form.row_lower))])
-    block = form.columnwise[:, endless].toarray().T
-    residual = np.array([float(certificate.r.get(j, 0)) for j in endless])
-    largest = max(float(np.abs(y).max(initial=0.0)), 1e-300)
-    centre = dual_centre(block, block @ y + residual, low, high, largest)
-    if centre is None:
-        return
-    for share in SHARES[1:]:
-        moved = y + share * (centre - y)
-        yield replace(numbers, rows={i: v for i, v in enumerate(moved.tolist()) if v})
-
-
-def _repaired(
-    form: StandardForm,
-    readings: Sequence[RowReading],
-    derivation: Derivation,
-    numbers: Numbers,
-    goal: Vector,
-    low: Array,
-    high: Array,
-) -> tuple[Fraction, Numbers] | None:
-    """The numbers with the residuals of all endless columns moved to 0."""
-    wrong: list[int] = []
-    H = _hessian(form, numbers)
-    start = numbers
-    for _ in range(REPAIR_ROUNDS):
-        total, certificate, endless = evaluated(readings, derivation, numbers, goal)
-        if not endless:
-            return total, numbers
-        wrong = sorted({*wrong, *endless})
-        if len(wrong) > FREE_LIMIT:
-            return None
-        _, certificate, _ = evaluated(readings, derivation, start, goal)
-        rest = [certificate.r.get(j, Fraction(0)) for j in wrong]
-        found = _moved(form, H, start, low, high, wrong, rest)
-        if found is None:
-            return None
-        numbers = found
-    return None
-
-
-def _moved(
-    form: StandardForm,
-    H: sp.csr_matrix,
-    numbers: Numbers,
-    low: Array,
-    high: Array,
-    wrong: list[int],
-    rest: list[Fraction],
-) -> Numbers | None:
-    """Numbers with the residuals of some columns moved to 0, all multipliers within their room."""
-    m = len(form.row_lower)
-    y = np.array([float(numbers.rows.get(i, 0.0)) for i in range(m)])
-    room = np.minimum(y - low, high - y)
-    scale = max(float(np.abs(y).max(initial=0.0)), 1e-300)
-    bends = np.flatnonzero(np.diff(H[:, wrong].tocsr().indptr))
-    against_rows, against_x = -form.columnwise[:, wrong].tocsr(), H[:, wrong].tocsr()
-    for least, weight in (
-        (SMALLEST_ROOM * scale, np.minimum(room, scale)),
-        (-1.0, np.ones(m)),
-    ):
-        inside = np.flatnonzero((room > least) & (high > low))
-        block = np.vstack([against_rows[inside].toarray(), against_x[bends].toarray()])
-        weights = np.concatenate([weight[inside], np.zeros(len(bends))])
-        step = _solved(block, weights, rest)
-        if step is None:
-            continue
-        of_rows = {int(inside[k]): d for k, d in step.items() if k < len(inside)}
-        of_x = {int(bends[k - len(inside)]): d for k, d in step.items() if k >= len(inside)}
-        found = numbers.moved(of_rows, of_x)
-        if all(_within(Fraction(found.rows[i]), low[i], high[i]) for i in of_rows):
-            return found
-    return None
-
-
-def _solved(block: Array, weights: Array, rest: list[Fraction]) -> dict[int, Fraction] | None:
-    """Steps of the movers with the largest weights that bring a residual to 0.
-
-    A weight of 0 stands for one like the largest.
-    """
-    chosen = independent_movers(block, weights)
-    if not len(chosen):
-        return None
-    found = rational_moves(block[chosen], [-value for value in rest])
-    return None if found is None else dict(zip(chosen.tolist(), found, strict=True))
-
-
-def _within(value: Fraction, low: float, high: float) -> bool:
-    above = not np.isfinite(low) or value >= Fraction(float(low))
-    return above and (not np.isfinite(high) or value <= Fraction(float(high)))
-
-
-def _hessian(form: StandardForm, numbers: Numbers) -> sp.csr_matrix:
-    """2 Q of what is linearised at x^."""
-    H = sp.csr_matrix(2 * float(numbers.objective) * form.objective.Q)
-    for k, nu in numbers.quadratic.items():
-        if k in numbers.points:
-            continue
-        row = form.quadratic[k]
-        sign = 1.0 if np.isfinite(row.upper) else -1.0
-        body, at = row.body, row.body.index
-        entries = 2 * sign * float(nu) * body.v
-        H = H + sp.csr_matrix((entries, (at[body.i], at[body.j])), shape=H.shape)
-    return sp.csr_matrix(H)
-
-
-def _bent_columns(form: StandardForm, numbers: Numbers) -> NDArray[np.bool_]:
-    """Columns on which more than the linear rows and the linear objective acts."""
-    bent = np.diff(form.objective.Q.tocsc().indptr) > 0
-    for row in form.quadratic:
-        bent[row.body.index] = True
-    for psd in form.psd:
-        bent |= np.diff(psd.F.tocsc().indptr) > 0
-    return bent
-
-
-def _room(
-    form: StandardForm, derivation: Derivation, bent: NDArray[np.bool_], cost: Array
-) -> tuple[Array, Array]:
-    """Interval of each multiplier, from its row's sides and the columns that hold only that row."""
-    low = np.where(np.isfinite(form.row_upper), -np.inf, 0.0)
-    high = np.where(np.isfinite(form.row_lower), np.inf, 0.0)
-    below = np.array([v is not None for v in derivation.low])
-    above = np.array([v is not None for v in derivation.high])
-    columns = form.columnwise
-    single = np.flatnonzero((np.diff(columns.indptr) == 1) & ~bent & (below != above))
-    rows, a = columns.indices[columns.indptr[single]], columns.data[columns.indptr[single]]
-    ratio = cost[single] / a
-    # A quotient rounds, except by a power of 2; inside it the exact cost keeps its sign.
-    rounds = (np.abs(np.frexp(a)[0]) != 0.5) & (ratio != 0)
-    at_most = (a > 0) == below[single]
-    ratio = np.where(rounds, np.nextafter(ratio, np.where(at_most, -np.inf, np.inf)), ratio)
-    np.minimum.at(high, rows[at_most], ratio[at_most])
-    np.maximum.at(low, rows[~at_most], ratio[~at_most])
-    return low, high
-
-
-# --- The lower end of a proof file: the certificate of a bound, with all that it rests on --------
-
-
-SHRUNK = 1e-8
 TIGHT = 1e-8  # of a gap that may be 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class LowerEnd:
-    """What the file says of the lower end, and the value that it proves."""
-
-    value: Fraction
-    parts: dict[str, Any]
-
-
-class Search:
-    """The certificates that can be made of multipliers, and the best of them."""
-
-    def __init__(
-        self,
-        form: StandardForm,
-        model: Model,
-        cutoff: Fraction | None,
-        readings: list[RowReading],
-        curvature: list[dict[str, Any]],
-    ) -> None:
-        self.form, self.model, self.cutoff = form, model, cutoff
-        self.readings, self.curvature = readings, curvature
-        self.cones: list[dict[str, Any]] = []
-        self.plain = self.derivation()
-        self.derived: dict[tuple[int, ...], tuple[Derivation, list[dict[str, Any]]]] = {}
-        self.best: LowerEnd | None = None
-
-    @classmethod
-    def of_rows(cls, form: StandardForm, model: Model) -> Search:
-        """Of what linear rows and limits alone prove, whatever else there is."""
-        return cls(form, model, None, [], [])
-
-    @classmethod
-    def of_objective(
-        cls,
-        form: StandardForm,
-        classification: Classification,
-        model: Model,
-        cutoff: Fraction | None,
-    ) -> Search:
-        """Of bounds on a convex objective.
-
-        Raises ProofError: curvature or a cone that is not proven.
-        """
-        bounds = form.lower, form.upper
-        cones = [reading.cone for reading in classification.readings]
-        readings = [
-            read_for_proof(k, row, cone, bounds)
-            for k, (row, cone) in enumerate(zip(form.quadratic, cones, strict=True))
-            if cone is not None
-        ]
-        found = curvature_of(form.objective.Q)
-        if found is None:
-            raise ProofError("the objective is not proven to be convex")
-        least, squares = found
-        goal = {"of": "objective", "least": vector(enumerate(least.tolist())), "squares": squares}
-        rows = [reading.curvature for reading in readings if reading.curvature is not None]
-        return cls(form, model, cutoff, readings, [goal, *rows])
-
-    def derivation(self) -> Tree:
-        """The model with curvature and cones proven."""
-        derivation = Tree(self.model, self.cutoff)
-        for part in self.curvature:
-            derivation.curve(part, "curvature")
-        if not self.cones:
-            for reading in self.readings:
-                if reading.factors is not None:
-                    self.cones.append(_proven_cone(derivation, reading.document()))
-        for k, part in enumerate(self.cones):
-            derivation.cone(part, f"cone {k}")
-        return derivation
-
-    def from_multipliers(self, conic: ConicForm, x: Array, z: Array) -> None:
-        """Try the multipliers as they are, repaired, and a little smaller, until one is tight."""
-        for point, prices in _candidates(conic, x, z):
-            if not (np.isfinite(point).all() and np.isfinite(prices).all()):
-                continue
-            numbers = numbers_of(self.form, conic, self.readings, self.plain, point, prices)
-            self.offer(numbers)
-            if self.is_tight():
-                return
-
-    def is_tight(self) -> bool:
-        """Whether nothing is to be gained."""
-        if self.best is None or self.cutoff is None:
-            return False
-        unit = self.model.measure(self.best.value, self.cutoff)
-        return self.cutoff - self.best.value <= Fraction(TIGHT) * unit
-
-    def offer(self, numbers: Numbers) -> None:
-        """Keep what a certificate proves, without steps and with the limits that it asks for."""
-        found = stationary(self.form, self.readings, self.plain, numbers)
-        if found is not None:
-            self._keep(found, [])
-        if self.is_tight():
-            return
-        *_, endless = evaluated(self.readings, self.plain, numbers)
-        if not endless:
-            return
-        derivation, steps = self._with_limits(tuple(endless))
-        if steps:
-            found = stationary(self.form, self.readings, derivation, numbers)
-            if found is not None:
-                self._keep(found, steps)
-
-    def _with_limits(self, columns: tuple[int, ...]) -> tuple[Derivation, list[dict[str, Any]]]:
-        """The model with limits of some columns, as far as they can be had, and their steps."""
-        if columns not in self.derived:
-            derivation = self.derivation()
-            wanted = {(j, lower) for j in columns for lower in (True, False)}
-            steps = derive_limits(self.form, self.readings, derivation, wanted)
-            self.derived[columns] = derivation, steps
-        return self.derived[columns]
-
-    def _keep(self, found: tuple[Fraction, Numbers], steps: list[dict[str, Any]]) -> None:
-        value, numbers = found
-        if self.best is None or value > self.best.value:
-            parts = {
-                "curvature": self.curvature,
-                "cones": self.cones,
-                "steps": steps,
-                "bound": numbers.document(self.readings),
-            }
-            self.best = LowerEnd(value, {name: part for name, part in parts.items() if part})
-
-
-def _proven_cone(derivation: Derivation, part: dict[str, Any]) -> dict[str, Any]:
-    """The cone, lifted by what rounding may have taken from its row where it is none as it is."""
-    body = derivation.model.quadratic[part["row"]][0]
-    numbers = [abs(v) for v in (body.constant, *body.linear, *body.products)]
-    size = float(Fraction(max(numbers), body.unit))
-    n, touched = derivation.model.n, sorted({j for pair in body.pairs for j in pair})
-    noise = 64 * (len(touched) + 4) * UNIT * size
-    for lift in ({}, {n: noise}, dict.fromkeys([*touched, n], noise)):
-        lifted = part | ({"lift": vector(lift)} if lift else {})
-        try:
-            derivation.cone(lifted, "cone")
-        except ProofError as error:
-            refused = error
-        else:
-            return lifted
-    raise refused
-
-
-def _candidates(conic: ConicForm, x: Array, z: Array) -> Iterator[tuple[Array, Array]]:
-    yield x, z
-    better = repaired(conic, x, z)
-    yield better.x, better.z
-    yield (1 - SHRUNK) * better.x, (1 - SHRUNK) * better.z
-    yield x, np.zeros_like(z)
-
-
-# --- Proof files of models with exp and log: tangents in their place, and terms at the point -----
-# What is proven of the model with tangents is true of the one with terms (kernel/exponential.py).
-# So
-# its file is that of an ordinary convex model, whose last rows become a step that the checker
-# derives.
-
-
-Document = dict[str, Any]
-
-
-def read_for_file(case: Case) -> ExponentialForm | None:
-    """The terms of a model whose proof file holds them; None for other models."""
-    read = exponential_form(case.form) if case.form.nonlinear else None
-    return None if read is None or read.form.nonlinear else read
-
-
-def exponential_document(case: Case, read: ExponentialForm, x: Array) -> Document:
-    """The proof that a point is an optimum.
-
-    x (n,): near a feasible point.
-    Raises NotProvenError: no exactly feasible point is found, or no bound is proven.
-    """
-    document = document_with_terms(begun(read.form), read, ())
-    model = ModelWithTerms(document["model"])
-    point = _point(case, read, x)
-    try:
-        upper = rounded_end(model, model.objective.value(model.feasible(point)), 1)
-        tangents, lower = _lower_end(case, x, upper)
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    bound = rounded_end(model, min(lower.value, upper), -1)
-    document["point"] = [text(value) for value in point]
-    document["claim"] = {"kind": "optimum", "lower": text(bound), "upper": text(upper)}
-    if case.limits.absolute_gap:
-        document["claim"]["absolute_gap"] = text(case.limits.absolute_gap)
-    return document | lower.parts | _steps(tangents, lower.parts)
-
-
-def document_with_terms(
-    document: Document, read: ExponentialForm, tangents: Sequence[Tangent]
-) -> Document:
-    """The document of a model with tangents as one of the model with terms.
-
-    document: of a model whose last rows are these tangents.
-    """
-    model = document["model"]
-    rows = model["rows"][: len(model["rows"]) - len(tangents)]
-    terms = [_term(term) for term in read.terms]
-    about = f"{document['about']}; x_column of a term stands for it"
-    found = document | {"about": about, "model": model | {"rows": rows, "terms": terms}}
-    return found | _steps(tangents, document)
-
-
-def _steps(tangents: Sequence[Tangent], parts: Document) -> Document:
-    """The step of the tangents, before the others."""
-    if not tangents:
-        return {}
-    entries = [[k, text(constant), [text(v) for v in s]] for k, s, constant in tangents]
-    return {"steps": [{"tangents": entries}, *parts.get("steps", [])]}
-
-
-def _term(term: Term) -> Document:
-    parts = [
-        [text(part.c), vector({part.column: part.sign} if part.column >= 0 else {})]
-        for part in term.parts
-    ]
-    return {"function": term.kind, "column": term.value, "parts": parts}
-
-
-def _point(case: Case, read: ExponentialForm, x: Array) -> list[Fraction]:
-    found = exponential_point(case, x)
-    if found is None or found.x is None or not found.exact:
-        raise NotProvenError("no point near the result is feasible in exact arithmetic")
-    return completed_point(read, found.x, found.rational)
-
-
-def completed_point(
-    read: ExponentialForm, x: Array, exact: Mapping[int, Fraction] = NONE
-) -> list[Fraction]:
-    """Coordinates of the file's columns, from those of the model.
-
-    Raises NotProvenError: a logarithm has no value.
-    """
-    full, columns = np.zeros(read.form.n), read.columns.tolist()
-    full[read.columns] = x
-    whole = completed(read, full, {columns[j]: value for j, value in exact.items()})
-    if whole is None:
-        raise NotProvenError("exp or log has no value at the point")
-    return whole.coordinates
-
-
-def _lower_end(case: Case, x: Array, upper: Fraction) -> tuple[Sequence[Tangent], LowerEnd]:
-    """The best of what tangents at the point, and at the optima they lead to, prove."""
-    best: tuple[Sequence[Tangent], LowerEnd] | None = None
-    for relaxation in relaxations(case, x):
-        search = _search(relaxation, upper)
-        if search.best is not None and (best is None or search.best.value > best[1].value):
-            best = relaxation.proof.tangents, search.best
-        if search.is_tight():
-            break
-    if best is None:
-        raise NotProvenError("no bound is proven: a residual is left on a column without a limit")
-    return best
-
-
-def _search(relaxation: Relaxation, upper: Fraction) -> Search:
-    inner = relaxation.case
-    model = Model(model_document(inner.form))
-    search = Search.of_objective(inner.form, inner.classification, model, upper)
-    z = conic_multipliers(inner.conic, relaxation.duals)
-    search.from_multipliers(inner.conic, relaxation.x, z)
-    return search
-
-
-# --- Where a convex quadratic row is linearised so that it says what multipliers of its cone say
-# The cone of a row |L x|^2 <= t takes multipliers of its entries (t + 1, t - 1, 2 L x) or (r, L
-# x); the file takes the row itself, linearised at a point x^ with L x^ as those multipliers ask
-# for. That loses nothing, and multipliers of several rows need not agree on one point, as where
-# two discs lie apart.
-
-
-class RowPoints:
-    """The points of the rows that are linearised, for any multipliers of the conic form."""
-
-    def __init__(
-        self, form: StandardForm, conic: ConicForm, readings: Sequence[RowReading]
-    ) -> None:
-        self._parts: dict[int, tuple[list[int], slice, Array]] = {}
-        for reading, block in zip(readings, conic.blocks_of("soc"), strict=True):
-            if reading.curvature is None:
-                continue
-            plain = reading.radius is not None
-            below = slice(block.start + (1 if plain else 2), block.start + block.size)
-            columns = form.quadratic[reading.row].body.index
-            L = -conic.A[below][:, columns].toarray() / (1.0 if plain else 2.0)
-            try:
-                inverse = np.linalg.pinv(L)
-            except LinAlgError:
-                continue
-            self._parts[reading.row] = columns.tolist(), below, inverse / (2.0 if plain else 1.0)
-
-    def of(self, z: Array, multipliers: dict[int, Number]) -> dict[int, dict[int, Number]]:
-        """x^ by number of the row.
-
-        z: of the conic form.
-        multipliers: of the rows as the file uses them.
-        """
-        found: dict[int, dict[int, Number]] = {}
-        for k, nu in multipliers.items():
-            if k not in self._parts or not nu:
-                continue
-            columns, below, inverse = self._parts[k]
-            with np.errstate(over="ignore", invalid="ignore"):
-                x = -(inverse @ z[below]) / float(nu)
-            if np.isfinite(x).all():
-                found[k] = dict(zip(columns, x.tolist(), strict=True))
-        return found
-
-
-# --- What a tree's proof derives at its root, as steps of a proof file ---------------------------
-# The kernel's rounds are taken one after the other: whatever a step may rest on there it may rest
-# on here. Values are not those of the kernel but what the same multipliers prove in exact
-# arithmetic. A row that cannot be written is replaced by the one that it was to replace.
 
 
 @dataclass(frozen=True, eq=False)
@@ -1446,7 +916,7 @@ class Root:
     form, conic: the model; the conic form without rows for bounds of single columns, as the kernel
         has it.
     known: the checker's own, which takes every step that is written.
-    steps, list of documents.
+    curvature, cones, steps, lists of documents.
     rows: for each row that the kernel derived; None where nothing could be written.
     """
 
@@ -1454,10 +924,53 @@ class Root:
     conic: ConicForm
     readings: Sequence[RowReading]
     known: Tree
-    steps: list[Document]
-    points: RowPoints
+    curvature: list[Document]
+    cones: list[Document]
+    steps: list[Document] = field(default_factory=list)
     rows: list[FileRow | None] = field(default_factory=list)
-    _longer: StandardForm | None = None
+    _inverses: dict[int, tuple[list[int], slice, Array] | None] = field(default_factory=dict)
+    _longer: ConicForm | None = None
+
+    @classmethod
+    def of(
+        cls, form: StandardForm, kind: Classification, model: Model, cutoff: Fraction | None
+    ) -> Root:
+        """The root of a model that is convex once integrality is dropped.
+
+        Raises ProofError: curvature or a cone that is not proven.
+        """
+        bounds = form.lower, form.upper
+        pairs = zip(form.quadratic, kind.readings, strict=True)
+        readings = [
+            read_for_proof(k, row, reading.cone, bounds)
+            for k, (row, reading) in enumerate(pairs)
+            if reading.cone is not None
+        ]
+        found = curvature_of(form.objective.Q)
+        if found is None:
+            raise ProofError("the objective is not proven to be convex")
+        least, squares = found
+        goal = {"of": "objective", "least": vector(enumerate(least.tolist())), "squares": squares}
+        curvature = [goal, *(part.curvature for part in readings if part.curvature is not None)]
+        known, cones = Tree(model, cutoff), list[Document]()
+        for part in curvature:
+            known.curve(part, "curvature")
+        for reading in readings:
+            if reading.factors is not None:
+                cones.append(_proven_cone(known, reading.document()))
+        whole = conic_form(form, kind)
+        conic, _ = without_own_bounds(whole, np.zeros(len(whole.b)))
+        return cls(form, conic, readings, known, curvature, cones)
+
+    def parts(self) -> Document:
+        """What a document says of the root."""
+        parts = {"curvature": self.curvature, "cones": self.cones, "steps": self.steps}
+        return {name: part for name, part in parts.items() if part}
+
+    def derive(self, columns: Iterable[int], narrower: float = NARROWER_LIMIT) -> None:
+        """Write limits of some columns, as far as rows, cones and the objective imply them."""
+        wanted = {(j, lower) for j in columns for lower in (True, False)}
+        self.steps += derive_limits(self.form, self.readings, self.known, wanted, narrower)
 
     def add(self, step: Step) -> None:
         """Write one step of the kernel, as far as it can be proven in exact arithmetic."""
@@ -1469,53 +982,84 @@ class Root:
             case SwitchedRow():
                 self._add_switch(step)
 
+    def bound(
+        self, multipliers: SparseMultipliers, upper: Fraction | None
+    ) -> tuple[Fraction, Document] | None:
+        """What multipliers prove of mu f, and their certificate; None where that is nothing.
+
+        upper: of the objective; limits are derived where less than that is proven.
+        """
+        best: tuple[Fraction, Document] | None = None
+        # Beside an optimum of 0 nothing may be left on columns that bend, either.
+        for deriving, everywhere in ((False, False), (True, False), (False, True)):
+            found = self._entry(multipliers, {}, everywhere=everywhere)
+            if found is None:
+                break
+            value, entry, endless = found
+            if value is not None and (best is None or value > best[0]):
+                best = value, entry
+            if best is not None and self._is_enough(best[0], multipliers.mu, upper):
+                break
+            if not deriving and not everywhere:
+                self.derive(endless)
+        return best
+
     def certificate(self, multipliers: SparseMultipliers) -> Document | None:
         """The certificate of a leaf; None where the multipliers are none."""
-        return self._entry(multipliers, {})
+        found = self._entry(multipliers, {})
+        return None if found is None else found[1]
+
+    def _is_enough(self, value: Fraction, mu: float, upper: Fraction | None) -> bool:
+        """Whether nothing is to be gained."""
+        if not mu:
+            return value > 0
+        if upper is None:
+            return False
+        return upper - value <= Fraction(TIGHT) * self.known.model.measure(value, upper)
 
     def _add_limit(self, step: DerivedLimit) -> None:
         j, sign = step.column, Fraction(step.sign)
-        entry = self._entry(step.multipliers, {j: sign})
-        if entry is None:
+        found = self._entry(step.multipliers, {j: sign})
+        if found is None:
             return
-        proven = Certificate(self.known, entry, "step").limit(j, sign)
+        proven = Certificate(self.known, found[1], "step").limit(j, sign)
         if proven is None:
             return
         value = rounded_down(proven) if sign > 0 else rounded_up(proven)
         now = self.known.low[j] if sign > 0 else self.known.high[j]
         if math.isfinite(value) and (now is None or sign * (Fraction(value) - now) > 0):
-            made = {"certificate": entry, "columns": [[j, text(sign), text(value)]]}
+            made = {"certificate": found[1], "columns": [[j, text(sign), text(value)]]}
             self.known.step(made, "step")
             self.steps.append(made)
 
     def _add_row(self, step: DerivedRow) -> None:
         a = {j: Fraction(value) for j, value in enumerate(step.a.tolist()) if value}
-        entry = self._entry(step.multipliers, _negative(a))
-        top = None if entry is None else self._most(entry, a)
-        if entry is None or top is None:
-            self.rows.append(None)
+        found = self._entry(step.multipliers, _negative(a))
+        top = None if found is None else self._most(found[1], a)
+        if found is None or top is None:
+            self._append(None)
         else:
-            self._join(a, Fraction(rounded_up(top)), {"certificates": [entry]})
+            self._join(a, Fraction(rounded_up(top)), {"certificates": [found[1]]})
 
     def _add_switch(self, step: SwitchedRow) -> None:
         """The row with the least coefficient of its binary column that is proven."""
         j, at, other, old = step.column, step.at, 1 - step.at, self._old(step.old)
         if old is None:
-            self.rows.append(None)
+            self._append(None)
             return
         bare = {i: value for i, value in old.a.items() if i != j}
         left = old.side - old.a.get(j, Fraction(0)) * other
         self.known.box = {j: (Fraction(at), Fraction(at))}
-        entry = self._entry(step.multipliers, _negative(bare))
-        top = None if entry is None else self._most(entry, bare)
+        found = self._entry(step.multipliers, _negative(bare))
+        top = None if found is None else self._most(found[1], bare)
         self.known.box = {}
-        if entry is None or top is None:
-            self.rows.append(old)
+        if found is None or top is None:
+            self._append(old)
             return
         side = Fraction(rounded_up(left if at else top))
         own = Fraction(rounded_down(side - (top if at else left)))
         by_old: Document = {"rows": [[old.number, text(old.sign)]]}
-        entries = [by_old, entry] if at else [entry, by_old]
+        entries = [by_old, found[1]] if at else [found[1], by_old]
         self._join(bare | {j: own}, side, {"column": j, "certificates": entries})
 
     def _old(self, row: int) -> FileRow | None:
@@ -1542,61 +1086,213 @@ class Root:
         number = len(self.known.model.rows)
         self.known.append(a, side)
         self.steps.append({"row": {"upper": text(side), "linear": vector(a)}, **proof})
-        self.rows.append(FileRow(number, -1, side, a))
+        self._append(FileRow(number, -1, side, a))
+
+    def _append(self, row: FileRow | None) -> None:
+        self.rows.append(row)
         self._longer = None
 
-    def _entry(self, multipliers: SparseMultipliers, goal: Vector) -> Document | None:
-        """A certificate with multipliers of the kernel, moved where columns without limits ask."""
-        numbers = self._numbers(multipliers)
-        if numbers is None:
-            return None
-        if None in self.known.low or None in self.known.high:
-            *_, endless = evaluated(self.readings, self.known, numbers, goal)
-            if endless:
-                found = stationary(self._form(), self.readings, self.known, numbers, goal)
-                numbers = numbers if found is None else found[1]
-        return numbers.document(self.readings)
+    def _entry(
+        self, multipliers: SparseMultipliers, goal: Vector, *, everywhere: bool = False
+    ) -> tuple[Fraction | None, Document, list[int]] | None:
+        """What multipliers prove of mu f + g'x, their certificate, and what had to be moved for it.
 
-    def _numbers(self, multipliers: SparseMultipliers) -> Numbers | None:
-        height = len(self.conic.b)
-        z, x = np.zeros(height + len(self.rows)), np.zeros(self.form.n)
-        z[multipliers.rows] = multipliers.z
-        inside = in_dual_cone(self.conic, z[:height])
-        if inside is None:
+        Those are the columns without a finite term before multipliers were moved. None where these
+        are none.
+
+        everywhere: whether multipliers are moved for every column without a limit that bends, too.
+        """
+        found = self._numbers(multipliers, goal)
+        if found is None:
             return None
-        mu = multipliers.mu
+        start, z, conic = found
+        total, certificate, first = evaluated(self.readings, self.known, start, goal)
+        numbers, endless, wrong = start, first, set[int]()
+        if everywhere:
+            conic = replace(conic, P=sp.csc_matrix(conic.P.shape))  # a moved x^ would cost as much
+            wrong = {j for j in range(self.form.n) if self.known.limits(j) == (None, None)}
+            endless = sorted({*first, *wrong})
+        for _ in range(REPAIR_ROUNDS):
+            wrong |= set(endless)
+            if not endless or len(wrong) > FREE_LIMIT:
+                break
+            rest = {j: certificate.r.get(j, Fraction(0)) for j in sorted(wrong)}
+            step = moves(conic, z, rest, self._reach(), FREE_LIMIT)
+            if step is None:
+                break
+            numbers = self._moved(start, step)
+            total, _, endless = evaluated(self.readings, self.known, numbers, goal)
+        if endless:
+            return None, start.document(self.readings), first
+        return total, numbers.document(self.readings), first
+
+    def _moved(self, numbers: Numbers, moves_by_row: Mapping[int, Fraction]) -> Numbers:
+        """Numbers with multipliers of linear rows, and entries of x^, moved."""
+        conic, height = self.conic, len(self.whole.b)
+        owner = np.concatenate([conic.equal, conic.low, conic.high]).tolist()
+        lower = range(len(conic.equal), len(conic.equal) + len(conic.low))
+        rows, at = dict[int, Fraction](), dict[int, Fraction]()
+        for i, delta in moves_by_row.items():
+            if i >= height:
+                at[i - height] = delta
+            else:
+                row = owner[i]
+                rows[row] = rows.get(row, Fraction(0)) + (delta if i in lower else -delta)
+        return numbers.moved(rows, at)
+
+    def _reach(self) -> Reach:
+        low = [-math.inf if v is None else float(v) for v in self.known.low]
+        high = [math.inf if v is None else float(v) for v in self.known.high]
+        return Reach(np.array(low), np.array(high), math.inf)
+
+    def _numbers(
+        self, multipliers: SparseMultipliers, goal: Vector
+    ) -> tuple[Numbers, Array, ConicForm] | None:
+        """Multipliers in the file's terms and of the kernel's rows, and these with their cost."""
+        whole, height = self.whole, len(self.conic.b)
+        z, x, mu = np.zeros(len(whole.b)), np.zeros(self.form.n), multipliers.mu
+        z[multipliers.rows] = multipliers.z
         if mu:
             x[multipliers.columns] = multipliers.x
-        found = numbers_of(self.form, self.conic, self.readings, self.known, x, inside, mu)
+        inside = in_dual_cone(whole, z)
+        if inside is None:
+            return None
+        cost = mu * whole.q
+        for j, g in goal.items():
+            cost[j] += float(g)
+        conic = replace(whole, q=cost, P=whole.P if mu == 1 else (mu * whole.P).tocsc())
+        inside = within_room(conic, inside, self._reach())
+        own, derived = inside[:height], inside[height:]
+        found = numbers_of(self.form, self.conic, self.readings, self.known, x, own, mu)
         rows = dict(found.rows)
-        for row, value in zip(self.rows, z[height:].tolist(), strict=True):
+        for row, value in zip(self.rows, derived.tolist(), strict=True):
             if row is not None and value > 0:
                 rows[row.number] = rows.get(row.number, 0.0) + row.sign * value
-        points = self.points.of(inside, found.quadratic)
-        return replace(found, rows=rows, points=points)
+        points = self._points(own, found.quadratic)
+        return replace(found, rows=rows, points=points), inside, conic
 
-    def _form(self) -> StandardForm:
-        """The form with the derived rows behind its own, for the repair of multipliers."""
-        form = self.form
-        lines, sides = self.known.model.rows, self.known.model.sides
+    @property
+    def whole(self) -> ConicForm:
+        """The conic form with the derived rows at its end, as the kernel has it."""
+        if not self.rows:
+            return self.conic
         if self._longer is None:
-            first = len(form.row_lower)
-            added = sp.lil_matrix((len(lines) - first, form.n))
-            for k, line in enumerate(lines[first:]):
-                for j, value in line.items():
-                    added[k, j] = float(Fraction(value, self.known.model.unit))
-            upper = [float(side or 0) for _, side in sides[first:]]
-            self._longer = replace(
-                form,
-                matrix=sp.vstack([form.A, added.tocsr()], format="csr"),
-                row_lower=np.concatenate([form.row_lower, np.full(len(upper), -np.inf)]),
-                row_upper=np.concatenate([form.row_upper, upper]),
-            )
+            lines = np.zeros((len(self.rows), self.form.n))
+            for k, row in enumerate(self.rows):
+                for j, value in row.a.items() if row is not None else ():
+                    lines[k, j] = float(value)
+            sides = [0.0 if row is None else float(row.side) for row in self.rows]
+            self._longer = longer(self.conic, list(lines), sides)
         return self._longer
+
+    def _points(self, z: Array, multipliers: dict[int, Number]) -> dict[int, dict[int, Number]]:
+        """x^ by number of the quadratic row that is linearised there.
+
+        z: of the conic form.
+        multipliers: of the rows as the file uses them.
+        """
+        found: dict[int, dict[int, Number]] = {}
+        for k, nu in multipliers.items():
+            inverse = self._inverse(k) if nu else None
+            if inverse is None:
+                continue
+            columns, below, matrix = inverse
+            with np.errstate(over="ignore", invalid="ignore"):
+                x = -(matrix @ z[below]) / float(nu)
+            if np.isfinite(x).all():
+                found[k] = dict(zip(columns, x.tolist(), strict=True))
+        return found
+
+    def _inverse(self, k: int) -> tuple[list[int], slice, Array] | None:
+        """The columns of a row, its part of the conic form, and x^ for multipliers of that."""
+        if k not in self._inverses:
+            reading, block = self.readings[k], self.conic.blocks_of("soc")[k]
+            plain = reading.radius is not None
+            below = slice(block.start + (1 if plain else 2), block.start + block.size)
+            columns = self.form.quadratic[reading.row].body.index
+            L = -self.conic.A[below][:, columns].toarray() / (1.0 if plain else 2.0)
+            try:
+                inverse = np.linalg.pinv(L) / (2.0 if plain else 1.0)
+            except LinAlgError:
+                self._inverses[k] = None
+            else:
+                self._inverses[k] = columns.tolist(), below, inverse
+        return self._inverses[k]
+
+
+def evaluated(
+    readings: Sequence[RowReading], known: Derivation, numbers: Numbers, goal: Vector
+) -> tuple[Fraction, Certificate, list[int]]:
+    """The finite part of a certificate's bound, and the columns without a finite term."""
+    certificate = Certificate(known, numbers.document(readings), "bound")
+    certificate.add(goal.items(), 1)
+    total, _, endless = certificate.value
+    return total, certificate, sorted(endless)
+
+
+def _proven_cone(derivation: Derivation, part: Document) -> Document:
+    """The cone, lifted by what rounding may have taken from its row where it is none as it is."""
+    body = derivation.model.quadratic[part["row"]][0]
+    numbers = [abs(v) for v in (body.constant, *body.linear, *body.products)]
+    size = float(Fraction(max(numbers), body.unit))
+    n, touched = derivation.model.n, sorted({j for pair in body.pairs for j in pair})
+    noise = 64 * (len(touched) + 4) * UNIT * size
+    for lift in ({}, {n: noise}, dict.fromkeys([*touched, n], noise)):
+        lifted = part | ({"lift": vector(lift)} if lift else {})
+        try:
+            derivation.cone(lifted, "cone")
+        except ProofError as error:
+            refused = error
+        else:
+            return lifted
+    raise refused
 
 
 def _negative(a: Vector) -> Vector:
     return {j: -value for j, value in a.items()}
+
+
+# --- Proof files of models with exp and log: tangents in their place, and terms at the point -----
+# What is proven of the model with tangents is true of the one with terms (kernel/exponential.py).
+# So its file is that of an ordinary convex model, whose last rows become a step that the checker
+# derives.
+
+
+def _with_terms(document: Document, read: ExponentialForm, tangents: Sequence[Tangent]) -> Document:
+    """The document of a model with tangents as one of the model with terms.
+
+    document: of a model whose last rows are these tangents.
+    """
+    model = document["model"]
+    rows = model["rows"][: len(model["rows"]) - len(tangents)]
+    terms = [_term(term) for term in read.terms]
+    about = f"{document['about']}; x_column of a term stands for it"
+    found = document | {"about": about, "model": model | {"rows": rows, "terms": terms}}
+    if tangents:
+        entries = [[k, text(constant), [text(v) for v in s]] for k, s, constant in tangents]
+        found["steps"] = [{"tangents": entries}, *document.get("steps", [])]
+    return found
+
+
+def _term(term: Term) -> Document:
+    parts = [
+        [text(part.c), vector({part.column: part.sign} if part.column >= 0 else {})]
+        for part in term.parts
+    ]
+    return {"function": term.kind, "column": term.value, "parts": parts}
+
+
+def _completed(read: ExponentialForm, point: Coordinates) -> Coordinates:
+    """The point of the file's columns, from one of the model's.
+
+    Raises NotProvenError: a logarithm has no value.
+    """
+    full, columns = np.zeros(read.form.n), read.columns.tolist()
+    full[read.columns] = point.x
+    whole = completed(read, full, {columns[j]: value for j, value in point.exact.items()})
+    if whole is None:
+        raise NotProvenError("exp or log has no value at the point")
+    return Coordinates(whole.x, whole.exact)
 
 
 # --- Proof files of mixed-integer models: the tree of a branch and bound, written so that it
@@ -1606,60 +1302,6 @@ def _negative(a: Vector) -> Vector:
 
 
 EVERY_LIMIT = 1 - 1e-3  # every limit that the kernel may have had is written
-
-
-def tree_document(
-    form: StandardForm,
-    classification: Classification,
-    point: FeasiblePoint | None,
-    proof: TreeProof,
-    *,
-    absolute_gap: float = 0.0,
-) -> Document:
-    """The proof of an optimum, of bounds that do not close the gap, or that there is no point.
-
-    form, classification: a model that is convex once integrality is dropped.
-    point: exactly feasible.
-    Raises NotProvenError: nothing is proven.
-    """
-    document = begun(form)
-    model = Model(document["model"])
-    cutoff = Fraction(proof.cutoff) if math.isfinite(proof.cutoff) else None
-    try:
-        search = Search.of_objective(form, classification, model, cutoff)
-        known, tree = _proven(form, classification, search, proof, document)
-        least = _least(known, tree)
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    document["tree"] = tree
-    ends = [end for end in (least, cutoff) if end is not None]
-    document |= _claim(model, min(ends, default=None), point, absolute_gap)
-    return document
-
-
-def _proven(
-    form: StandardForm,
-    classification: Classification,
-    search: Search,
-    proof: TreeProof,
-    document: Document,
-) -> tuple[Tree, Document]:
-    """What is derived at the root, written into the document, and the tree."""
-    known = search.derivation()
-    if known.cutoff is not None:
-        document["cutoff"] = text(known.cutoff)
-    wanted = {(j, lower) for j in range(form.n) for lower in (True, False)}
-    steps = derive_limits(form, search.readings, known, wanted, EVERY_LIMIT)
-    whole = conic_form(form, classification)
-    conic, _ = without_own_bounds(whole, np.zeros(len(whole.b)))
-    points = RowPoints(form, conic, search.readings)
-    root = Root(form, conic, search.readings, known, steps, points)
-    for step in (step for steps_of_round in proof.rounds for step in steps_of_round):
-        root.add(step)
-    tree = _tree(root, proof)
-    parts = {"curvature": search.curvature, "cones": search.cones, "steps": root.steps}
-    document |= {name: part for name, part in parts.items() if part}
-    return known, tree
 
 
 def _tree(root: Root, proof: TreeProof) -> Document:
@@ -1704,219 +1346,223 @@ def _least(known: Tree, tree: Document) -> Fraction | None:
     return least
 
 
-def _claim(
-    model: Model, least: Fraction | None, point: FeasiblePoint | None, absolute_gap: float
-) -> Document:
-    """The claim, and the point where there is one."""
-    if least is None:
-        return {"claim": {"kind": "infeasible"}}
-    if point is None or point.x is None:
-        lower = text(rounded_end(model, least, -1))
-        return {"claim": {"kind": "bounds", "lower": lower}}
-    x = [point.rational.get(j, Fraction(value)) for j, value in enumerate(point.x.tolist())]
-    try:
-        value = model.objective.value(model.feasible(x))
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    upper = rounded_end(model, value, 1)
-    claim = claim_between(model, least, upper, absolute_gap)
-    return {"claim": claim, "point": [text(value) for value in x]}
+# --- What a file says, from what a solve or a search has kept of its proof ------------------------
 
 
-# --- The coordinates of an exactly feasible point as rational numbers ----------------------------
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """An exactly feasible point.
 
-
-def upper_point(
-    form: StandardForm, classification: Classification, x: Array
-) -> list[Fraction] | None:
-    """The point that a verdict rests on, found again near x (n,); None where none is found.
-
-    None too for a point that is only known to lie between two others.
+    x (n,): to the nearest doubles.
+    exact: coordinates that are no doubles, by column.
     """
-    found = exact_point(form, classification, x, Limits())
-    if found is None or found.x is None or found.between:
-        return None
-    return [found.rational.get(j, Fraction(value)) for j, value in enumerate(found.x.tolist())]
+
+    x: Array
+    exact: Mapping[int, Fraction] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, point: FeasiblePoint | None) -> Coordinates | None:
+        """Those of a proven point; None where it has none that are known."""
+        if point is None or point.x is None or point.between or not point.exact:
+            return None
+        return cls(point.x, point.rational)
+
+    @property
+    def numbers(self) -> list[Fraction]:
+        """All of them."""
+        return [self.exact.get(j, Fraction(value)) for j, value in enumerate(self.x.tolist())]
 
 
-SUFFIXES = (".json", ".json.gz")
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is proven of a model, and by what.
 
-
-def optimum_document(
-    form: StandardForm,
-    classification: Classification,
-    x: Array,
-    duals: Multipliers,
-    *,
-    at: Array | None = None,
-    absolute_gap: float = 0.0,
-) -> dict[str, Any]:
-    """The proof that a point is an optimum.
-
-    x (n,): near an exactly feasible point.
-    duals: any; what they prove is found out.
-    at (n,): where the objective is linearised, if not at `x`.
-    Raises NotProvenError: no exactly feasible point is found, or no bound is proven.
+    form, kind: the model that was solved.
+    point: exactly feasible.
+    bound: what proves the lower end: the evidence of a LowerBound.
+    absence: that there is no point, or no least value.
+    absolute_gap: a gap of so much is closed too.
     """
-    document = begun(form)
-    model = Model(document["model"])
-    point = upper_point(form, classification, x)
-    if point is None:
-        raise NotProvenError("no point near the result is feasible in exact arithmetic")
-    value = model.objective.value(model.feasible(point))
-    upper = rounded_end(model, value, 1)
-    try:
-        search = Search.of_objective(form, classification, model, upper)
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    conic = conic_form(form, classification)
-    search.from_multipliers(conic, x if at is None else at, conic_multipliers(conic, duals))
-    if search.best is None:
-        raise NotProvenError("no bound is proven: a residual is left on a column without a limit")
-    lower = rounded_end(model, min(search.best.value, upper), -1)
-    document |= search.best.parts
-    document["point"] = [text(value) for value in point]
-    document["claim"] = {"kind": "optimum", "lower": text(lower), "upper": text(upper)}
-    if absolute_gap:
-        document["claim"]["absolute_gap"] = text(absolute_gap)
-    return document
 
+    form: StandardForm
+    kind: Classification
+    point: Coordinates | None = None
+    bound: object = None
+    absence: Infeasible | Unbounded | None = None
+    absolute_gap: float = 0.0
 
-def infeasible_document(
-    form: StandardForm, classification: Classification, duals: Multipliers
-) -> dict[str, Any]:
-    """The proof that there is no feasible point, by a Farkas vector.
+    @property
+    def proves(self) -> bool:
+        """Whether anything is kept from which a file can be written."""
+        return self.bound is not None or self.absence is not None
 
-    duals: of the linear rows, and of cones where they take part.
-    """
-    document = begun(form)
-    document["claim"] = {"kind": "infeasible"}
-    model = Model(document["model"])
-    search = Search.of_rows(form, model)
-    for share in (1.0, 0.999):  # a little less leaves every multiplier room to be repaired
-        numbers = Numbers(rows={i: share * v for i, v in enumerate(duals.rows.tolist()) if v})
-        search.offer(numbers)
-    curved = form.quadratic or form.psd
-    proven = search.best is not None and search.best.value > 0
-    if curved and not proven and classification.relaxes_to_convex:
-        return document | _empty_by_cones(form, classification, model, duals)
-    if search.best is not None:
-        document |= search.best.parts
-    return document
+    def alone(self) -> Evidence:
+        """The same without Pyomo's objects, so that the model may change or go."""
+        return replace(self, form=self.form.alone())
 
+    def document(self) -> Document:
+        """The proof as a file has it.
 
-def _empty_by_cones(
-    form: StandardForm, classification: Classification, model: Model, duals: Multipliers
-) -> dict[str, Any]:
-    """What a file says of an empty set: limits that cross, or multipliers within them."""
-    try:
-        search = Search.of_objective(form, classification, model, None)
-        known = search.derivation()
-        wanted = {(j, lower) for j in range(form.n) for lower in (True, False)}
-        steps = derive_limits(form, search.readings, known, wanted)
-        if known.crossed({}):
-            parts = {"curvature": search.curvature, "cones": search.cones, "steps": steps}
-            return {name: part for name, part in parts.items() if part}
-        conic = conic_form(form, classification)
-        z, nowhere = conic_multipliers(conic, duals), np.zeros(form.n)
-        search.offer(numbers_of(form, conic, search.readings, known, nowhere, z, mu=0.0))
-    except ProofError as error:
-        raise NotProvenError(str(error)) from None
-    return {} if search.best is None else search.best.parts
+        Raises NotProvenError: the kinds of evidence that no file holds, or what is proven in exact
+            arithmetic is less than a bound.
+        """
+        try:
+            if self.absence is not None:
+                return self._of_absence(self.absence)
+            if isinstance(self.bound, OfTangents):
+                return self._with_terms(self.bound)
+            if isinstance(self.bound, TreeProof):
+                return self._of_tree(self.bound)
+            return self._of_multipliers()
+        except ProofError as error:
+            raise NotProvenError(str(error)) from None
 
-
-def unbounded_document(
-    form: StandardForm, x: Sequence[float | Fraction], ray: Sequence[float | Fraction]
-) -> dict[str, Any]:
-    """The proof that the objective falls without end along a ray from a feasible point."""
-    document = begun(form)
-    document["claim"] = {"kind": "unbounded"}
-    document["point"] = [text(value) for value in x]
-    document["ray"] = [text(value) for value in ray]
-    return document
-
-
-def document_of(case: Case, result: SolveResult) -> dict[str, Any]:
-    """The proof of what a result says of its model.
-
-    Raises NotProvenError: there is none, and the message says what is missing.
-    """
-    form, kind = case.form, case.classification
-    read = read_for_file(case)
-    if read is not None:
-        return _with_terms(case, result, read)
-    if result.status is Status.INFEASIBLE:
-        # Farkas multipliers are those of the least violation, whatever the sense.
-        duals = multipliers_by_name(result.duals, replace(form, sense=1), kind)
-        return infeasible_document(form, kind, duals)
-    if not result.values:
-        raise NotProvenError(f"the result is {result.status}, and holds no point")
-    x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
-    if result.status is Status.UNBOUNDED:
-        ray = point_with(case.model, form, np.zeros(form.n), result.ray, ray=True)
-        return unbounded_document(form, x.tolist(), ray.tolist())
-    if not kind.relaxes_to_convex:
-        raise NotProvenError(f"proof files are for convex models, and {kind.reason}")
-    facts = result.certificate.facts
-    duals = multipliers_by_name(result.duals or facts.get(BOUND_DUALS, {}), form, kind)
-    at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
-    gap = case.limits.absolute_gap
-    return optimum_document(form, kind, x, duals, at=at, absolute_gap=gap)
-
-
-def _with_terms(case: Case, result: SolveResult, read: ExponentialForm) -> dict[str, Any]:
-    """The same of a model with exp and log in convex places."""
-    form = case.form
-    if form.integer.any():
-        raise NotProvenError("files of models with exp and log are for continuous variables")
-    if result.status is Status.INFEASIBLE:
-        found = empty_of_exponentials(case)
+    def _of_multipliers(self) -> Document:
+        if self.form.nonlinear and self.form.integer.any():
+            raise NotProvenError("files of models with exp and log are for continuous variables")
+        if not self.kind.relaxes_to_convex:
+            raise NotProvenError(f"proof files are for convex models, and {self.kind.reason}")
+        document = begun(self.form)
+        model = Model(document["model"])
+        upper = None if self.point is None else self._upper(model, self.point)
+        root = Root.of(self.form, self.kind, model, upper)
+        match self.bound:
+            case SparseMultipliers():
+                found = root.bound(self.bound, upper)
+            case RationalMultipliers(x=x, y=y):
+                numbers = Numbers(1.0, dict(x), dict(y))
+                value, _, endless = evaluated(root.readings, root.known, numbers, {})
+                found = None if endless else (value, numbers.document(root.readings))
+            case _:
+                raise NotProvenError("no multipliers and no tree prove the bound")
         if found is None:
-            raise NotProvenError("no multipliers are found that prove it in the file's terms")
-        proof, inner, empty = found
-        duals = farkas_of(inner, empty)
-        document = infeasible_document(inner.form, inner.classification, duals)
-        return document_with_terms(document, read, proof.tangents)
-    if not result.values:
-        raise NotProvenError(f"the result is {result.status}, and holds no point")
-    x = point_with(case.model, form, np.nan_to_num(form.point()), result.values)
-    if result.status is not Status.UNBOUNDED:
-        return exponential_document(case, read, x)
-    ray = completed_ray(read, point_with(case.model, form, np.zeros(form.n), result.ray, ray=True))
-    if ray is None:
-        raise NotProvenError("the ray leaves a term")
-    document = unbounded_document(read.form, completed_point(read, x), ray)
-    return document_with_terms(document, read, ())
+            raise NotProvenError(
+                "no bound is proven: a residual is left on a column without a limit"
+            )
+        value, entry = found
+        claim = self._claim(model, value, upper)
+        if claim["claim"]["kind"] != "optimum":
+            raise NotProvenError("the gap is not closed")
+        return document | root.parts() | {"bound": entry} | claim
 
+    def _of_tree(self, proof: TreeProof) -> Document:
+        document = begun(self.form)
+        model = Model(document["model"])
+        cutoff = Fraction(proof.cutoff) if math.isfinite(proof.cutoff) else None
+        root = Root.of(self.form, self.kind, model, cutoff)
+        if cutoff is not None:
+            document["cutoff"] = text(cutoff)
+        root.derive(range(self.form.n), EVERY_LIMIT)
+        for step in (step for steps_of_round in proof.rounds for step in steps_of_round):
+            root.add(step)
+        tree = _tree(root, proof)
+        ends = [end for end in (_least(root.known, tree), cutoff) if end is not None]
+        document |= root.parts() | {"tree": tree}
+        if not ends:
+            return document | {"claim": {"kind": "infeasible"}}
+        upper = None if self.point is None else self._upper(model, self.point)
+        return document | self._claim(model, min(ends), upper)
 
-def write_tree(path: Path | str, case: Case, point: FeasiblePoint | None, tree: TreeProof) -> Proof:
-    """Write the proof that a branch and bound has found; what the checker says of it.
+    def write(self, path: Path, result: object) -> Proof:
+        """Check the proof and put it in place.
 
-    path: ends in .json or .json.gz.
-    point, tree: the point and the proof of a TreeSearch.
-    Raises NotProvenError: the tree proves nothing in exact arithmetic.
-    """
-    gap = case.limits.absolute_gap
-    document = tree_document(case.form, case.classification, point, tree, absolute_gap=gap)
-    return write_document(document, Path(path))
+        Raises NotProvenError: as `document`.
+        """
+        return write_document(self.document(), path)
 
+    def _upper(self, model: Model, point: Coordinates) -> Fraction:
+        return rounded_end(model, model.objective.value(model.feasible(point.numbers)), 1)
 
-def refuse_bad_path(path: Path | str | None) -> None:
-    """Refuse a file that cannot be written, before any work is done.
+    def _claim(self, model: Model, lower: Fraction, upper: Fraction | None) -> Document:
+        """The claim, and the point where there is one."""
+        if upper is None or self.point is None:
+            return {"claim": {"kind": "bounds", "lower": text(rounded_end(model, lower, -1))}}
+        claim = claim_between(model, lower, upper, self.absolute_gap)
+        return {"claim": claim, "point": [text(value) for value in self.point.numbers]}
 
-    Raises ValueError: another suffix, a folder that is missing, or a folder in the place of a file.
-    """
-    if path is None:
-        return
-    path = Path(path)
-    if not path.name.endswith(SUFFIXES):
-        raise ValueError(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: name a file")
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")
+    def _with_terms(self, told: OfTangents) -> Document:
+        """The same of a model with exp and log in convex places."""
+        read, proof = told.read, told.proof
+        inner = told.statement
+        assert isinstance(inner, LowerBound)
+        kind = Subject(proof.form).classification
+        point = None if self.point is None else _completed(read, self.point)
+        whole = ModelWithTerms(_with_terms(begun(read.form), read, ())["model"])
+        found = Evidence(proof.form, kind, None, inner.evidence, None, self.absolute_gap)
+        # The point need not meet the tangents' own rows in doubles, but it has terms that do.
+        upper = None if point is None else found._upper(whole, point)
+        model = Model(begun(proof.form)["model"])
+        root = Root.of(proof.form, kind, model, upper)
+        if not isinstance(inner.evidence, SparseMultipliers):
+            raise NotProvenError("no multipliers prove the bound")
+        bound = root.bound(inner.evidence, upper)
+        if bound is None:
+            raise NotProvenError(
+                "no bound is proven: a residual is left on a column without a limit"
+            )
+        value, entry = bound
+        document = begun(proof.form) | root.parts() | {"bound": entry}
+        claim = replace(found, point=point)._claim(whole, value, upper)
+        if claim["claim"]["kind"] != "optimum":
+            raise NotProvenError("the gap is not closed")
+        return _with_terms(document | claim, read, proof.tangents)
+
+    def _of_absence(self, absence: Infeasible | Unbounded) -> Document:
+        if isinstance(absence, Unbounded):
+            return self._of_ray(absence)
+        if isinstance(absence.evidence, TreeProof):
+            return self._of_tree(absence.evidence)
+        if isinstance(absence.evidence, OfTangents):
+            told = absence.evidence
+            assert isinstance(told.statement, Infeasible)
+            kind = Subject(told.proof.form).classification
+            inner = Evidence(told.proof.form, kind, absence=told.statement)
+            return _with_terms(inner.document(), told.read, told.proof.tangents)
+        document = begun(self.form) | {"claim": {"kind": "infeasible"}}
+        model = Model(document["model"])
+        if absence.z is None:
+            return document | self._of_rows(model, absence)
+        root = Root.of(self.form, self.kind, model, None)
+        whole = conic_form(self.form, self.kind)
+        z = without_own_bounds(whole, absence.z)[1]
+        none = np.zeros(self.form.n)
+        root.derive(range(self.form.n))
+        if root.known.crossed({}):
+            return document | root.parts()
+        found = root.bound(SparseMultipliers.of(0.0, none, z), None)
+        return document | root.parts() | ({} if found is None else {"bound": found[1]})
+
+    def _of_rows(self, model: Model, absence: Infeasible) -> Document:
+        """A Farkas vector over the linear rows, whatever else there is."""
+        n = self.form.n
+        nothing = Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0)
+        lines = replace(self.form, objective=nothing, quadratic=(), psd=(), nonlinear=())
+        conic = conic_form(lines, Subject(lines).classification)
+        y = np.zeros(len(lines.rows)) if absence.multipliers is None else absence.multipliers
+        conic, z = without_own_bounds(
+            conic, conic_multipliers(conic, Multipliers(y, np.zeros(n), {}))
+        )
+        root = Root(lines, conic, [], Tree(model, None), [], [])
+        found = root.bound(SparseMultipliers.of(0.0, np.zeros(n), z), None)
+        return root.parts() | ({} if found is None else {"bound": found[1]})
+
+    def _of_ray(self, absence: Unbounded) -> Document:
+        point = Coordinates(absence.x)
+        form, read = self.form, None
+        ray: Sequence[float | Fraction] = absence.ray.tolist()
+        if isinstance(absence.evidence, ExponentialForm):
+            read = absence.evidence
+            form, point = read.form, _completed(read, point)
+            along = completed_ray(read, absence.ray)
+            if along is None:
+                raise NotProvenError("the ray leaves a term")
+            ray = along
+        document = begun(form) | {
+            "claim": {"kind": "unbounded"},
+            "point": [text(value) for value in point.numbers],
+            "ray": [text(value) for value in ray],
+        }
+        return document if read is None else _with_terms(document, read, ())
 
 
 def write_document(document: dict[str, Any], path: Path) -> Proof:

@@ -182,7 +182,7 @@ def judged_search(case: Case, search: TreeSearch, before: Outcome | None, took: 
         "nodes": search.nodes,
         "stop": str(search.stop),
     }
-    found = replace(found, certificate=replace(found.certificate, facts=facts), tree=search.proof)
+    found = replace(found, certificate=replace(found.certificate, facts=facts), searched=True)
     words = _words(found, search, took)
     said = claim.message if before is not None else ""
     message = "; ".join(part for part in (said, words) if part)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from tightmargin.solvers.kernel.cones import Caps, ConeProblem, Conflict, proven
 from tightmargin.solvers.kernel.conflicts import KEPT, PACKING, REST, Evidence, packed_masks
 from tightmargin.solvers.kernel.conflicts import WORDS as CONFLICTS
 from tightmargin.solvers.kernel.signed_points import SideRows
-from tightmargin.solvers.model.names import point_with
+from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.proof_files.checker import Model, Packings
 from tightmargin.solvers.proof_files.write import (
     NotProvenError,
@@ -34,10 +35,9 @@ from tightmargin.solvers.proof_files.write import (
     claim_between,
     rounded_end,
     text,
-    upper_point,
 )
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.result_proof import register_document
+from tightmargin.solvers.result_proof import coordinates, register_document
 from tightmargin.solvers.zero_one.cones import RAMP, ConeSearch, by_cones, cones_of, suits
 from tightmargin.solvers.zero_one.conflict_tree import FEWEST, Tree, larger_splits
 from tightmargin.solvers.zero_one.conflict_tree import POINTS as POINTS_OF_A_PART
@@ -68,36 +68,41 @@ def hyperplane_of(result: SolveResult) -> tuple[Array, float]:
     return result.values["w"], 0.0 if b is None else float(b)
 
 
+def _numbered_names(names: Sequence[str], component: str) -> list[int]:
+    """Places of the elements 0, 1, ... of a component; of a single one its own."""
+    places = {name: k for k, name in enumerate(names)}
+    if component in places:
+        return [places[component]]
+    return list(takewhile(lambda k: k >= 0, (places.get(f"{component}[{i}]", -1) for i in count())))
+
+
 def columns_of(case: Case) -> tuple[list[int], int | None]:
     """The columns whose squares are priced, and that of an intercept that is not."""
-    form, model = case.form, case.model
-    columns = form.columns.of(model.find_component("w"))[0].tolist()
-    of_b = model.find_component("b")
-    if of_b is None:
+    names = case.form.columns.names()
+    columns, of_b = _numbered_names(names, "w"), _numbered_names(names, "b")
+    if not of_b:
         return columns, None
-    b = int(form.columns.of(of_b)[0][0])
     if origin_of(case).parameters["intercept"] == "free":
-        return columns, b
-    return [*columns, b], None
+        return columns, of_b[0]
+    return [*columns, of_b[0]], None
 
 
-def point_rows(case: Case, origin: Origin) -> list[list[Any]]:
+def point_rows(form: StandardForm, origin: Origin) -> list[list[Any]]:
     """For each point its row, its z, and the side of the row where it is a quadratic one.
 
     Raises NotProvenError: some point has no row.
     """
-    form, name = case.form, ROWS[origin.entry]
-    z = form.columns.of(case.model.find_component("z"))[0].tolist()
-    found: dict[Any, list[Any]] = {}
-    for k, (component, i) in enumerate(form.rows.locations()):
-        if component.name == name:  # a bilinear one too, of a point at 0 without an intercept
-            found[i] = [k, z[i]]
-    for k, row in enumerate(form.quadratic):
-        if row.data.parent_component().name == name:
-            found[row.data.index()] = [k, z[row.data.index()], "upper"]
-    if sorted(found) != list(range(len(z))):
-        raise NotProvenError("some point has no row in the model")
-    return [found[i] for i in range(len(z))]
+    z, lines = _numbered_names(form.columns.names(), "z"), form.rows.names()
+    places = {name: [k] for k, name in enumerate(lines)}  # a bilinear one too, of a point at 0
+    curved = {row.data.name: k for k, row in enumerate(form.quadratic)}
+    found = []
+    for i, column in enumerate(z):
+        name = f"{ROWS[origin.entry]}[{i}]"
+        if name not in places and name not in curved:
+            raise NotProvenError("some point has no row in the model")
+        own = [*places[name], column] if name in places else [curved[name], column, "upper"]
+        found.append(own)
+    return found
 
 
 def with_claim(
@@ -107,13 +112,10 @@ def with_claim(
 
     lower: without the constant of the objective.
     """
-    form = case.form
-    x = upper_point(
-        form, case.classification, point_with(case.model, form, form.point(), result.values)
-    )
-    if x is None:
+    point = coordinates(case, result)
+    if point is None:
         return document | {"claim": {"kind": "bounds", "lower": text(lower)}}
-    model = Model(document["model"])
+    model, x = Model(document["model"]), point.numbers
     upper = rounded_end(model, model.objective.value(model.feasible(x)), 1)
     return document | {
         "claim": claim_between(model, lower, upper, case.limits.absolute_gap),
@@ -171,13 +173,12 @@ def directed(
     case: Case, origin: Origin, problem: ConeProblem, found: ConeSearch, beside: Beside | None
 ) -> dict[str, Any]:
     """The cover with what names its points, and the rows beside them, in the model."""
-    form, model = case.form, case.model
-    columns = form.columns.of(model.find_component("w"))[0].tolist()
-    of_b = model.find_component("b")
-    b = None if of_b is None else int(form.columns.of(of_b)[0][0])
-    if problem.k > len(columns):
+    form, names = case.form, case.form.columns.names()
+    columns, of_b = _numbered_names(names, "w"), _numbered_names(names, "b")
+    b = of_b[0] if of_b else None
+    if problem.k > len(columns) and b is not None:
         columns.append(b)
-    rows = point_rows(case, origin)
+    rows = point_rows(form, origin)
     centre = np.r_[problem.centre, np.zeros(len(columns) - len(problem.centre))]
     order = problem.order.tolist()
     document = {
@@ -197,8 +198,8 @@ def directed(
     if beside is not None:
         document["beside"] = _sides(case, beside.statements)
     if origin.entry == RAMP:
-        slacks = form.columns.of(model.find_component("xi"))[0]
-        document["slacks"] = [int(slacks[i]) for i in order]
+        slacks = _numbered_names(names, "xi")
+        document["slacks"] = [slacks[i] for i in order]
         document["caps"] = [
             {**_known(part), "capped": part.capped.tolist()}
             for part in found.cover.known
@@ -221,7 +222,7 @@ def _sides(case: Case, statements: Statements) -> list[list[Any]]:
     form = case.form
     upper: list[list[Any]] = []
     lower: list[list[Any]] = []
-    rows = {form.rows.name(k): k for k in range(len(form.rows))}
+    rows = {name: k for k, name in enumerate(form.rows.names())}
     columns = {name: j for j, name in enumerate(form.columns.names())}
     for part in statements:
         assert part.statement is not None
@@ -650,7 +651,7 @@ def _in_parts(case: Case, result: SolveResult, parts: list[Part]) -> dict[str, A
 
 def _begun(case: Case) -> dict[str, Any]:
     columns, b = columns_of(case)
-    points = point_rows(case, origin_of(case))
+    points = point_rows(case.form, origin_of(case))
     return {"columns": columns, "intercept": b, "points": points}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -310,8 +310,9 @@ def _document(case: Case, result: SolveResult, seconds: float | None) -> dict[st
 
 def _edited_document(case: Case) -> Writer | None:
     """Who writes the proof of an edited model that cones take, all of its columns being there."""
-    priced = (case.model.find_component(name) for name in ("w", "b"))
-    if any((case.form.columns.of(v)[0] < 0).any() for v in priced if v is not None):
+    found = (case.model.find_component(name) for name in ("w", "b"))
+    priced = [v for v in found if v is not None and v.ctype is pyo.Var]
+    if any((case.form.columns.of(v)[0] < 0).any() for v in priced):
         return None  # fixed, at 0 perhaps
     try:
         read = read_edit(case.model, case.form, CONE_SEARCH)
@@ -320,12 +321,18 @@ def _edited_document(case: Case) -> Writer | None:
     side = None if read is None else side_rows(read.origin, read.statements)
     if read is None or isinstance(side, str) or not cones_suit_a_file(read.origin, side):
         return None
-    origin, beside = read.origin, None if side is None else Beside(side, read.statements)
+    return _Edited(read.origin, None if side is None else Beside(side, read.statements))
 
-    def write(case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
-        return cone_document(case, origin, result, seconds, beside)
 
-    return write
+@dataclass(frozen=True, eq=False)
+class _Edited:
+    """The writer of an edited model."""
+
+    origin: Origin
+    beside: Beside | None
+
+    def __call__(self, case: Case, result: SolveResult, seconds: float | None) -> dict[str, Any]:
+        return cone_document(case, self.origin, result, seconds, self.beside)
 
 
 register_document(tuple(ROWS), _document, when=cones_suit_a_file, proves=CONES)

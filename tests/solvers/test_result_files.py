@@ -40,8 +40,10 @@ def large() -> SolveResult:
 
 
 def assert_same(a: SolveResult, b: SolveResult) -> None:
-    """Bit for bit, arrays with their shapes, every field."""
+    """Bit for bit, arrays with their shapes, every field but what only the solve keeps."""
     for field in fields(SolveResult):
+        if field.name[0] == "_":
+            continue
         mine, theirs = getattr(a, field.name), getattr(b, field.name)
         if field.name in ("values", "duals"):
             mine, theirs = ({k: (v.shape, v.tolist()) for k, v in part.items()}

@@ -22,6 +22,7 @@ from tests.soundness.judge import Case, Kind, Truth, infeasible, optimum, unboun
 from tests.soundness.questions import NoWitnessError, again
 from tests.soundness.searches import Instance, some_instance
 
+STUCK = 120.0  # seconds; a run takes a few at most
 ERROR = 2e-5  # of SCIP at its tolerances, relative to max(1, |value|)
 
 
@@ -35,6 +36,7 @@ def scip_run(model: pyo.ConcreteModel, nodes: int = 1000) -> Any:
         scip.hideOutput()
         scip.readProblem(str(path))
     scip.setParam("limits/nodes", nodes)  # no clock: a case is the same on a busy machine
+    scip.setParam("limits/time", STUCK)  # but for one: a node of 0.1 seconds may never end
     scip.setParam("numerics/feastol", 1e-8)
     try:
         scip.optimize()

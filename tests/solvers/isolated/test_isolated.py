@@ -56,6 +56,8 @@ def test_the_result_and_the_values_of_the_model_are_those_of_solve() -> None:
     expected, found = tm.solve(here, "highs", seed=1), solve_isolated(there, "highs", seed=1)
     for a, b in ((expected, found), (expected.certificate, found.certificate)):
         for name in {item.name for item in fields(a)} - {"seconds", "log", "certificate", "facts"}:
+            if name[0] == "_":
+                continue
             assert same(getattr(b, name), getattr(a, name)), name
     assert expected.objective is not None
     for a, b in zip(*(m.component_data_objects(pyo.Var) for m in (here, there)), strict=True):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -26,6 +27,7 @@ from tests.inside.experiments import outlier_data
 from tests.inside.solvers import (
     Branch,
     Case,
+    FileEvidence,
     Leaf,
     Limits,
     NotProvenError,
@@ -33,14 +35,15 @@ from tests.inside.solvers import (
     TreeSearch,
     checker,
     classify,
+    conic_form,
+    conic_multipliers,
     dispatch,
-    infeasible_document,
+    evidence_of_search,
     multipliers_by_name,
     standard_form,
     tree_search,
     write,
     write_document,
-    write_tree,
 )
 from tests.references.multiclass import class_points
 from tests.solvers.proof_files import tiny_trees
@@ -81,8 +84,7 @@ def searched(
 
 def tree(model: pyo.ConcreteModel, path: Path, **limits: Any) -> Proven:
     """The proof of a search of our own, and its document."""
-    case, search = searched(model, **limits)
-    kind = write_tree(path, case, search.point, search.proof).kind
+    kind = write_document(evidence_of_search(*searched(model, **limits)).document(), path).kind
     proof, document = proven(path)
     assert proof.kind == kind
     return proof, document
@@ -210,7 +212,8 @@ def test_what_is_so_in_the_limit_alone_is_not_certified() -> None:
 
 def test_a_bound_is_written_without_a_point(tmp_path: Path) -> None:
     case, search = searched(tiny_trees.miqp())
-    assert write_tree(tmp_path / "proof.json", case, None, search.proof).upper is None
+    document = evidence_of_search(case, replace(search, point=None)).document()
+    assert write_document(document, tmp_path / "proof.json").upper is None
     proof, document = proven(tmp_path / "proof.json")
     assert (proof.kind, proof.upper) == ("bounds", None)
     assert proof.lower <= tiny_trees.enumerated(document["model"])
@@ -230,8 +233,9 @@ def test_an_open_leaf_proves_nothing(tmp_path: Path) -> None:
         ((Branch(0, 0.0, 1, 2), search.proof.nodes[-1], Leaf(-1)), "no such index"),
         ((Branch(0, 0.0, 1, 1), Leaf(0)), "stands twice"),
     ):
+        forged = evidence_of_search(case, replace(search, proof=replace(search.proof, nodes=nodes)))
         with pytest.raises(NotProvenError, match=why):
-            write_tree(tmp_path / "proof.json", case, None, replace(search.proof, nodes=nodes))
+            forged.write(tmp_path / "proof.json", None)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -327,7 +331,7 @@ def test_a_document_that_does_not_check_is_never_put_in_place(
     honest = write.rounded_end
 
     def dishonest(model: checker.Model, value: Fraction, way: int) -> Fraction:
-        return honest(model, value, way) + (1 if way > 0 else Fraction(1, 10**5))
+        return honest(model, value, way) + Fraction(2 if way > 0 else 1, 10**9)
 
     monkeypatch.setattr(write, "rounded_end", dishonest)
     result = solve(BY_NAME["lp_maximised"].build(), proof=tmp_path / "proof.json")
@@ -352,7 +356,9 @@ def test_the_word_of_a_solver_is_no_proof_of_infeasibility(tmp_path: Path) -> No
     ):  # fmt: skip
         form = standard_form(model)
         kind = classify(form)
-        document = infeasible_document(form, kind, multipliers_by_name(duals, form, kind))
+        z = conic_multipliers(conic_form(form, kind), multipliers_by_name(duals, form, kind))
+        claimed: Any = SimpleNamespace(z=z, multipliers=None, evidence=None)
+        document = FileEvidence(form, kind, absence=claimed).document()
         if empty:
             assert write_document(document, tmp_path / "proof.json").kind == "infeasible"
         else:
