@@ -86,6 +86,15 @@ def is_disjunctive(model: pyo.ConcreteModel) -> bool:
     return any(True for _ in model.component_data_objects(Disjunction, active=True))
 
 
+def without_disjunctions(
+    model: pyo.ConcreteModel, transformation: str | None = None
+) -> pyo.ConcreteModel:
+    """The model, or a copy after the transformation that is given, or that it was built for."""
+    if not is_disjunctive(model):
+        return model
+    return transformed(model, transformation or transformation_of(model))
+
+
 def transformation_of(model: pyo.ConcreteModel) -> str:
     """How the disjunctions of a model are to be replaced: as its builder was told, or by big-M."""
     origin = getattr(model, "origin", None)

@@ -68,24 +68,3 @@ def write_atomically(path: Path, write: Any) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-SUFFIXES = (".json", ".json.gz")  # of proof files
-
-
-def refuse_bad_path(path: Path | str | None) -> None:
-    """Refuse a file that cannot be written, before any work is done.
-
-    Raises ValueError: another suffix, a folder that is missing, or a folder in the place of a file.
-    """
-    if path is None:
-        return
-    path = Path(path)
-    if not path.name.endswith(SUFFIXES):
-        raise ValueError(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: name a file")
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")

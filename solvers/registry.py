@@ -32,8 +32,7 @@ from tightmargin.formulations.data.training_data import has_sparse_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import did_you_mean, refuse_misspelt
 from tightmargin.printing import Printed
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import Limits, clock, deriving_time
+from tightmargin.solvers.engines.running import Limits, clock, deriving_time, live_line
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.reader import StandardForm
 

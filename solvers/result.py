@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import platform
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,6 @@ from tightmargin.solvers.plain_json import (
     checksum,
     companion_arrays,
     plain,
-    refuse_bad_path,
     write_atomically,
 )
 
@@ -797,3 +797,24 @@ def _versions() -> tuple[tuple[str, str], ...]:
 def versions() -> dict[str, str]:
     """Versions of tightmargin, Python and the packages between the data and the solver."""
     return dict(_versions())
+
+
+SUFFIXES = (".json", ".json.gz")  # of proof files
+
+
+def refuse_bad_path(path: Path | str | None) -> None:
+    """Refuse a file that cannot be written, before any work is done.
+
+    Raises ValueError: another suffix, a folder that is missing, or a folder in the place of a file.
+    """
+    if path is None:
+        return
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        raise ValueError(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{path}: the folder {path.parent} cannot be written to")

@@ -26,34 +26,41 @@ from tightmargin.solvers.attempts import (
     with_second_opinion,
 )
 from tightmargin.solvers.certify.case import Case
-from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
+from tightmargin.solvers.disjunctive import is_disjunctive, without_disjunctions
 from tightmargin.solvers.edits.derived import (
     Edit,
+    Rederived,
     about_the_problem,
     by_a_copy,
     edit_of,
+    is_rederived,
+    rederived,
     stands_for_itself,
+    with_room_for,
 )
 from tightmargin.solvers.edits.identity import as_edit_of_its_base, unedited_origin
-from tightmargin.solvers.edits.rederive import Rederived, is_rederived, rederived, with_room_for
 from tightmargin.solvers.edits.searches import read_edit
 from tightmargin.solvers.engines.choice import ChosenSolver, choose
-from tightmargin.solvers.engines.live_line import hidden
 from tightmargin.solvers.engines.running import (
     Deadline,
     Limits,
     checked_limits,
     clock,
     ends_within,
+    hidden,
     uninterrupted,
     within_limit,
 )
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.findings import (
+    LEFT_TO_A_METHOD,
     by_method,
+    by_model_method,
     describe,
     found_automatically,
+    gone_on,
     load,
+    refuse_unknown_words,
     remarks_on,
     result_of,
     result_of_finding,
@@ -78,13 +85,6 @@ from tightmargin.solvers.model.rewrites import (
     without_quotients,
     words_on,
 )
-from tightmargin.solvers.model_methods import (
-    LEFT_TO_A_METHOD,
-    by_model_method,
-    gone_on,
-    refuse_unknown_words,
-)
-from tightmargin.solvers.plain_json import refuse_bad_path
 from tightmargin.solvers.registry import (
     AUTO,
     BRANCH_AND_BOUND,
@@ -99,7 +99,7 @@ from tightmargin.solvers.registry import (
     refuse_solver_beside,
     remark_on,
 )
-from tightmargin.solvers.result import SolveResult, versions
+from tightmargin.solvers.result import SolveResult, refuse_bad_path, versions
 from tightmargin.solvers.result_proof import with_proof
 from tightmargin.solvers.tree.method import (
     budget,
@@ -422,10 +422,9 @@ def _solved(
     """Solve a model by what its origin says of it, all words being known."""
     named = solver != AUTO
     load_start(model, start_values(model, warm_start))
-    disjunctive = is_disjunctive(model)
-    if disjunctive:
+    if is_disjunctive(model):
         refuse_bad_params(model)
-    target = transformed(model, transformation_of(model)) if disjunctive else model
+    target = without_disjunctions(model)
     with uninterrupted("reading the model"):
         plain = without_quotients(without_gaps(target))
         written = as_written(without_norms(plain))

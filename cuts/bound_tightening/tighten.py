@@ -29,7 +29,7 @@ from tightmargin.formulations.zero_one.slack_bounds import (
     SlackBounds,
     closed_slack_bounds,
 )
-from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 
 __all__ = [

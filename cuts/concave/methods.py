@@ -17,7 +17,7 @@ from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.attempts import Outcome
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.engines.running import Limits
-from tightmargin.solvers.model_methods import ModelMethod, register_model_method
+from tightmargin.solvers.findings import ModelMethod, register_model_method
 
 NODE_LIMIT, CUT_LIMIT, STRATEGY = "node_limit", "cut_limit", "strategy"
 STRATEGIES = ("concavity", "literal")

@@ -45,8 +45,7 @@ from tightmargin.formulations.nu.extended_robust import (
     window,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import StopReason, live_line
 from tightmargin.solvers.exact import rounded_up
 from tightmargin.solvers.zero_one.conflict_tree import TracePoint
 

@@ -47,8 +47,7 @@ from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
 from tightmargin.formulations.nu.support_function import support_value
 from tightmargin.formulations.nu.weights import checked_nu
-from tightmargin.solvers.engines.live_line import telling
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import StopReason, telling
 from tightmargin.solvers.kernel.statement import CLOSED
 from tightmargin.solvers.solve import solve
 

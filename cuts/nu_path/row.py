@@ -29,8 +29,12 @@ from tightmargin.formulations.nu.support_function import (
 )
 from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged
 from tightmargin.solvers.path_result import Proven
 

@@ -28,8 +28,7 @@ from tightmargin.cuts.search.result import Incumbent, StopError
 from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.slope_bound import proven_slope
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import CtrlC, StopReason
+from tightmargin.solvers.engines.running import CtrlC, StopReason, live_line
 
 SAME_LENGTH = 1e-12
 LOCAL_STEPS = 200

@@ -24,10 +24,15 @@ from tightmargin.solvers.certify.case import Case, onto_bounds
 from tightmargin.solvers.certify.multipliers import model_bound
 from tightmargin.solvers.certify.no_optimum import find_infeasibility
 from tightmargin.solvers.engines.running import SHORTEST, Limits, StopReason
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.points import proven_point
-from tightmargin.solvers.kernel.statement import FeasiblePoint, Infeasible, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    Infeasible,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.kernel.verdict import Verdict, judged, judged_without_optimum
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.reader import StandardForm

@@ -99,8 +99,7 @@ def solvers_command(
         if find_spec("numba") is None:
             raise ValueError('--compile needs the package numba: pip install "tightmargin[numba]"')
         # numba is optional.
-        from tightmargin.solvers.zero_one.compiled import compile_nodes
-        from tightmargin.solvers.zero_one.compiled_levels import compile_levels
+        from tightmargin.solvers.zero_one.compiled import compile_levels, compile_nodes
 
         with working("compiling the searches of the 0-1 loss"):
             compile_levels()

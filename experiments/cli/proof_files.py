@@ -15,10 +15,9 @@ from tightmargin.experiments.saved_results.training_data import training_data
 from tightmargin.experiments.saved_results.verification import rebuilt_case
 from tightmargin.experiments.saved_results.verification_verdict import asked_gap
 from tightmargin.solvers.engines.running import checked_limits
-from tightmargin.solvers.plain_json import refuse_bad_path
 from tightmargin.solvers.proof_files import checker
 from tightmargin.solvers.proof_files.write import NotProvenError
-from tightmargin.solvers.result import SCHEMA, SolveResult
+from tightmargin.solvers.result import SCHEMA, SolveResult, refuse_bad_path
 from tightmargin.solvers.result_proof import write_proof
 
 Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Written by solve --proof or prove.")]

@@ -30,9 +30,8 @@ from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.solvers.engines.running import SHORTEST, ends_within, limit_left
 from tightmargin.solvers.isolated import solve_isolated
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.plain_json import refuse_bad_path
 from tightmargin.solvers.registry import AUTO, SCHEDULER, WORKERS, build, methods, refuse_method
-from tightmargin.solvers.result import SolveResult, was_interrupted
+from tightmargin.solvers.result import SolveResult, refuse_bad_path, was_interrupted
 from tightmargin.solvers.result_proof import NO_FILE
 from tightmargin.solvers.solve import solve
 

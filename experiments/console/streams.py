@@ -56,7 +56,7 @@ def working(text: str, *, log: bool = False, every: float | None = None) -> Iter
             yield (lambda text: None) if every is None else _now_and_then(every)
             return
         # What works is loaded by now; --version and --help load none of it.
-        from tightmargin.solvers.engines.live_line import shown_by
+        from tightmargin.solvers.engines.running import shown_by
 
         with (
             console.status(text) as status,

@@ -16,16 +16,17 @@ from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.edits.derived import (
     EditFunction,
     Side,
     edited_copy,
+    is_derived,
+    put_again,
     stands_for_itself,
     why_no_gap,
 )
 from tightmargin.solvers.edits.identity import unedited_origin
-from tightmargin.solvers.edits.rederive import is_derived, put_again
 from tightmargin.solvers.engines.registry import CLOCKLESS, SOLVERS, solver_named
 from tightmargin.solvers.engines.running import SHORTEST, Limits, checked_limits, clock, ends_within
 from tightmargin.solvers.errors import (
@@ -204,9 +205,7 @@ def _takers(known: Model) -> list[str]:
 
 def _examined(label: str, model: pyo.ConcreteModel) -> Model:
     """Class and sense of a model; raises here for what no solver could mend."""
-    if is_disjunctive(model):
-        model = transformed(model, transformation_of(model))
-    model = without_norms(without_quotients(model))
+    model = without_norms(without_quotients(without_disjunctions(model)))
     _, form = representable(model)
     origin = unedited_origin(model, form)
     remark_on(origin)

@@ -48,9 +48,8 @@ from tightmargin.solvers.certify.rays import ray_proof
 from tightmargin.solvers.edits.identity import built
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel.exact_bounds import proven_infeasible
-from tightmargin.solvers.kernel.lemma import by_lemma
 from tightmargin.solvers.kernel.limits import Subject
-from tightmargin.solvers.kernel.statement import Infeasible, LowerBound, Unbounded
+from tightmargin.solvers.kernel.statement import Infeasible, LowerBound, Unbounded, by_lemma
 from tightmargin.solvers.kernel.verdict import Verdict, judged_without_optimum
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.names import multipliers_by_name, point_with

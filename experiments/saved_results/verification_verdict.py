@@ -25,8 +25,13 @@ from tightmargin.solvers.certify.case import (
     onto_bounds,
 )
 from tightmargin.solvers.certify.certify import upper_end
-from tightmargin.solvers.kernel.lemma import point_by_formula
-from tightmargin.solvers.kernel.statement import CLOSED, FeasiblePoint, LowerBound, unit
+from tightmargin.solvers.kernel.statement import (
+    CLOSED,
+    FeasiblePoint,
+    LowerBound,
+    point_by_formula,
+    unit,
+)
 from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged, weakest
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.names import is_triangle, point_with, variables

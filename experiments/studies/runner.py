@@ -124,7 +124,7 @@ def run_study(
         twice = next(task for task in tasks if tasks.count(task) > 1)
         raise ValueError(f"the task {twice} is asked for twice")
     # Worker processes import this module too, and need no solvers for that.
-    from tightmargin.solvers.engines.live_line import telling
+    from tightmargin.solvers.engines.running import telling
 
     sources = sources_digest(work) if jobs > 1 or scheduler else ""
     run = _Run(work, tasks, stopped, report or progress or (lambda text: None), sources)

@@ -32,8 +32,12 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.hinge.batch import hinge_machines
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.path_result import Proven
 from tightmargin.solvers.result import Certificate

@@ -18,8 +18,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.solvers.conic.low_rank import LOW_RANK
 from tightmargin.solvers.conic.path import ConicRow, conic_path
-from tightmargin.solvers.engines.live_line import telling
-from tightmargin.solvers.engines.running import checked_limits
+from tightmargin.solvers.engines.running import checked_limits, telling
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.result import Certificate, SolveResult

@@ -38,10 +38,14 @@ from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel import statement as gap
 from tightmargin.solvers.kernel.exact_bounds import exact_qp_bound
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.points import near_point, proven_point
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.kernel.verdict import Judgement, Verdict
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.names import named_values, point_with

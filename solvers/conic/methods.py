@@ -27,9 +27,8 @@ from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.conic.low_rank import LOW_RANK, ConicOptimum, closed, conic_optimum
 from tightmargin.solvers.conic.path import INTERIOR, by_interior_point
 from tightmargin.solvers.engines import clarabel
-from tightmargin.solvers.engines.live_line import live_line
 from tightmargin.solvers.engines.registry import SOLVERS
-from tightmargin.solvers.engines.running import Limits, is_over, seconds_left
+from tightmargin.solvers.engines.running import Limits, is_over, live_line, seconds_left
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.statement import LowerBound
 from tightmargin.solvers.model.claim import Claim, Status

@@ -52,12 +52,17 @@ from tightmargin.solvers.conic.low_rank import (
     proven_minimum,
     refined,
 )
-from tightmargin.solvers.engines.live_line import telling
 from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.exact import rounded_down
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import CLOSED, FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    CLOSED,
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.path_result import PathResult, Proven
 from tightmargin.solvers.solve import solve

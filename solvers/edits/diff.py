@@ -23,7 +23,7 @@ from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.mathematics import Term, between_text, sum_text
 from tightmargin.number_words import number_text
-from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.edits.decided import Decision, Ground
 from tightmargin.solvers.edits.difference import (
     RowChange,
@@ -151,9 +151,7 @@ class Sides:
 
 def _flat(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Without disjunctions and quotients."""
-    if is_disjunctive(model):
-        model = transformed(model, transformation_of(model))
-    return without_quotients(model)
+    return without_quotients(without_disjunctions(model))
 
 
 def form_changes(before: Sides, after: Sides) -> list[Change]:

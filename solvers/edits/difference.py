@@ -23,7 +23,7 @@ from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
-from tightmargin.solvers.disjunctive import is_disjunctive, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.model.columns import row_name
 from tightmargin.solvers.model.polynomial import Key, LocalQuadratic, Quadratic, QuadraticRow
 from tightmargin.solvers.model.reader import PsdRow, StandardForm
@@ -442,9 +442,7 @@ def difference(
     transformation: for disjunctions of `fresh`.
     """
     loosened, added = mirrored(model, fresh)
-    if is_disjunctive(fresh):
-        fresh = transformed(fresh, transformation)
-    _, other = representable(without_quotients(fresh))
+    _, other = representable(without_quotients(without_disjunctions(fresh, transformation)))
     names, theirs = column_names(form), column_names(other)
     at = {name: k for k, name in enumerate(names) if name is not None}
     gone = [name for name in theirs if name is None or name not in at]

@@ -26,7 +26,7 @@ from tightmargin.solvers.certify.no_optimum import (
     feasible_point,
     find_infeasibility,
 )
-from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.edits.diff import bound_text, row_text
 from tightmargin.solvers.edits.difference import RowKind
 from tightmargin.solvers.engines.running import SHORTEST, Limits, checked_limits
@@ -443,5 +443,4 @@ class _Filter:
 
 def _plain(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Without disjunctions, gaps in domains and quotients."""
-    target = transformed(model, transformation_of(model)) if is_disjunctive(model) else model
-    return without_quotients(without_gaps(target))
+    return without_quotients(without_gaps(without_disjunctions(model)))

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
-from tightmargin.solvers.disjunctive import is_disjunctive, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.model.columns import Columns
 from tightmargin.solvers.model.exponential import exponential_form
 from tightmargin.solvers.model.polynomial import LocalQuadratic, Quadratic
@@ -42,9 +42,7 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
 def built(origin: Origin) -> tuple[pyo.ConcreteModel, StandardForm]:
     """The model of an origin, as a solver gets it."""
     model = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
-    if is_disjunctive(model):
-        model = transformed(model, origin.parameters["transformation"])
-    return representable(without_quotients(model))
+    return representable(without_quotients(without_disjunctions(model)))
 
 
 def same_form(a: StandardForm, b: StandardForm) -> bool:

@@ -26,8 +26,7 @@ from tightmargin.solvers.edits.difference import Difference, column_names, compo
 from tightmargin.solvers.edits.model_difference import Answer
 from tightmargin.solvers.edits.searches import bound_beside
 from tightmargin.solvers.engines.running import seconds_left
-from tightmargin.solvers.kernel.lemma import by_lemma
-from tightmargin.solvers.kernel.statement import LowerBound
+from tightmargin.solvers.kernel.statement import LowerBound, by_lemma
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.names import named_values
 from tightmargin.solvers.model.reader import StandardForm

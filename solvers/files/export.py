@@ -16,6 +16,7 @@ from pyomo.opt import ProblemFormat
 from pyomo.repn import generate_standard_repn
 
 from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.engines.mosek import FORMATS, export_conic
 from tightmargin.solvers.files import sdpa as sdpa_format
 from tightmargin.solvers.files.lp_format import begins_section
@@ -28,7 +29,6 @@ from tightmargin.solvers.files.same_model import (
     goal_of,
     line_of,
     prepared,
-    without_disjunctions,
 )
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.polynomial import QuadraticRow

@@ -18,7 +18,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.modeling.mathematics import between_text, sum_text
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import WIDTH, Page, Printed
-from tightmargin.solvers.disjunctive import is_disjunctive, transformation_of, transformed
+from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.engines.mosek import EPIGRAPH
 from tightmargin.solvers.model.polynomial import QuadraticRow
 from tightmargin.solvers.model.reader import (
@@ -32,11 +32,6 @@ from tightmargin.solvers.model.restated import representable
 from tightmargin.solvers.model.rewrites import without_norms, without_quotients
 
 # --- A model as a file states it: without disjunctions, quotients, absolute values and norms -----
-
-
-def without_disjunctions(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
-    """The model, or a copy after the transformation it was built for; big-M where there is none."""
-    return transformed(model, transformation_of(model)) if is_disjunctive(model) else model
 
 
 def prepared(model: pyo.ConcreteModel) -> pyo.ConcreteModel:

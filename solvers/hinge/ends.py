@@ -20,8 +20,12 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.exact import rounded_down, rounded_up, scaled
 from tightmargin.solvers.hinge.problem import NU, SQUARED, PricedProblem
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 
 # --- Multipliers that meet their box and their sums exactly: whole numbers times one power of two
 # The grid is 2^-51 of their sum. Sums of whole numbers below 2^53 are exact in whatever order, so

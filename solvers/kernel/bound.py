@@ -48,8 +48,15 @@ from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_down, rounded_up, scaled
 from tightmargin.solvers.kernel.limits import Reach, Subject, excess_of
 from tightmargin.solvers.kernel.statement import SEAL, Infeasible, LowerBound, relaxed
-from tightmargin.solvers.kernel.sums import Residuals, exact_residuals, near_residuals
-from tightmargin.solvers.kernel.systems import ENCLOSED_LIMIT, FREE_LIMIT, Step, step_of
+from tightmargin.solvers.kernel.systems import (
+    ENCLOSED_LIMIT,
+    FREE_LIMIT,
+    Residuals,
+    Step,
+    exact_residuals,
+    near_residuals,
+    step_of,
+)
 from tightmargin.solvers.model.conic import ConicForm, triangle_scale, unpack, without_own_bounds
 from tightmargin.solvers.model.convexity import Reading, proven_at_least
 from tightmargin.solvers.model.scaling import Factors, scaled_conic

@@ -33,7 +33,7 @@ from tightmargin.solvers.exact import (
     shortened_up,
 )
 from tightmargin.solvers.kernel.statement import SEAL, FeasiblePoint, Unbounded
-from tightmargin.solvers.kernel.sums import (
+from tightmargin.solvers.kernel.systems import (
     double_sums,
     exact_products,
     hold_clearly,

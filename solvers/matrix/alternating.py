@@ -30,8 +30,7 @@ from tightmargin.formulations.matrix.shapes import (
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import StopReason, deriving_time
+from tightmargin.solvers.engines.running import StopReason, deriving_time, live_line
 from tightmargin.solvers.hinge.batch import hinge_machines
 from tightmargin.solvers.result import search_page
 from tightmargin.solvers.tables import Framed

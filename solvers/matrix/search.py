@@ -36,8 +36,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.engines.clarabel import is_panic
-from tightmargin.solvers.engines.live_line import LiveLine, live_line
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import LiveLine, StopReason, live_line
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
 from tightmargin.solvers.result import search_page
 

@@ -30,8 +30,7 @@ from tightmargin.formulations.multiclass.hinge import class_costs
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import checked_limits
+from tightmargin.solvers.engines.running import checked_limits, live_line
 from tightmargin.solvers.hinge.batch_multiclass import Space, hinge_batch, machine_space, slope_of
 from tightmargin.solvers.result import search_page
 from tightmargin.solvers.tables import Framed, record_of

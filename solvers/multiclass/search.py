@@ -31,8 +31,7 @@ from tightmargin.formulations.multiclass.truncated_hinge import checked_machine,
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.engines.live_line import LiveLine, live_line
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import LiveLine, StopReason, live_line
 from tightmargin.solvers.hinge.batch_multiclass import (
     Space,
     hinge_multipliers,

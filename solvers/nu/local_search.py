@@ -38,7 +38,7 @@ from tightmargin.formulations.nu.support_function import (
 from tightmargin.formulations.parameters import one_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
-from tightmargin.solvers.engines.live_line import live_line
+from tightmargin.solvers.engines.running import live_line
 from tightmargin.solvers.live_lp import LiveLP
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.nu.nu_range import LINEAR, nu_range

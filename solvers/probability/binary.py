@@ -22,7 +22,7 @@ from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.printing import Drawn, Printed
-from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.path_result import PathResult
 from tightmargin.solvers.probability.weighted_machines import (

@@ -40,8 +40,7 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 )
 from tightmargin.formulations.parameters import one_of
 from tightmargin.printing import Printed
-from tightmargin.solvers.engines.live_line import telling
-from tightmargin.solvers.engines.running import StopReason, checked_limits
+from tightmargin.solvers.engines.running import StopReason, checked_limits, telling
 from tightmargin.solvers.hinge.batch_multiclass import Space, hinge_batch, machine_space
 from tightmargin.solvers.multiclass.dca import DcaBatch
 from tightmargin.solvers.multiclass.search import truncated_search

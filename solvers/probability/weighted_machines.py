@@ -36,8 +36,13 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.svc.soft_margin import weighted_svc
 from tightmargin.solvers.hinge.batch import bounding_lemmas, hinge_machines
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound, closes
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    closes,
+    point_by_formula,
+)
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.path_result import Proven

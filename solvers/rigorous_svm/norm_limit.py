@@ -49,8 +49,8 @@ from tightmargin.solvers.exact import (
     solve_exactly,
 )
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_value
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.kernel.statement import by_lemma, point_by_formula
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.model.names import named_values

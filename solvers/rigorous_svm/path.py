@@ -25,7 +25,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
 from tightmargin.printing import Drawn, Printed
-from tightmargin.solvers.engines.live_line import telling
+from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status

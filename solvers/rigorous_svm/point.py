@@ -29,8 +29,12 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
 from tightmargin.solvers.kernel import statement as gaps
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
-from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
+from tightmargin.solvers.kernel.statement import (
+    FeasiblePoint,
+    LowerBound,
+    by_lemma,
+    point_by_formula,
+)
 from tightmargin.solvers.path_result import Proven
 
 GAP = 1e-8  # of the loss: what a certified point may leave open

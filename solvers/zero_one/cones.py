@@ -26,8 +26,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page
 from tightmargin.solvers.certify.case import GAP_TOLERANCE
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import StopReason, live_line
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel.cones import (
     LARGEST,
@@ -186,7 +185,7 @@ class CellTree:
         if products < self.compiled_after or not self.problem.band or self.problem.price is None:
             return None
         # numba is optional.
-        from tightmargin.solvers.zero_one.compiled_levels import cheapest_levels
+        from tightmargin.solvers.zero_one.compiled import cheapest_levels
 
         return cheapest_levels
 
@@ -301,7 +300,7 @@ def checked_run(
         raise ValueError('compiled=True needs the package numba: pip install "tightmargin[numba]"')
     if compiled:
         # numba is optional.
-        from tightmargin.solvers.zero_one.compiled_levels import compile_levels
+        from tightmargin.solvers.zero_one.compiled import compile_levels
 
         compile_levels()
     after = {True: 0.0, False: np.inf, None: COMPILED_AFTER if there else np.inf}[compiled]

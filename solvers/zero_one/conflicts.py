@@ -25,8 +25,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
-from tightmargin.solvers.engines.live_line import live_line
-from tightmargin.solvers.engines.running import StopReason
+from tightmargin.solvers.engines.running import StopReason, live_line
 from tightmargin.solvers.kernel.conflicts import OpenNode, Remainder
 from tightmargin.solvers.kernel.signed_points import SideRows
 from tightmargin.solvers.zero_one.conflict_tree import (

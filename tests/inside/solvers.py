@@ -39,8 +39,8 @@ from tightmargin.experiments.validation.cost_grid import block_size, hinge_block
 from tightmargin.solvers import attempts, doctor
 from tightmargin.solvers import attempts as outer_approximation
 from tightmargin.solvers import disjunctive as hull_cuts
+from tightmargin.solvers import findings as model_methods_registry
 from tightmargin.solvers import live_lp as highs_handle
-from tightmargin.solvers import model_methods as model_methods_registry
 from tightmargin.solvers.attempts import _joined
 from tightmargin.solvers.certify import certify as certify_point
 from tightmargin.solvers.certify import multipliers as normal_matrix
@@ -64,10 +64,10 @@ from tightmargin.solvers.conic import path as conic_path_rows
 from tightmargin.solvers.conic.path import ConicRows
 from tightmargin.solvers.disjunctive import is_disjunctive, transformed
 from tightmargin.solvers.doctor import TRIALS, attempt, examine
+from tightmargin.solvers.edits.derived import completed
 from tightmargin.solvers.edits.identity import unedited_origin
 from tightmargin.solvers.edits.model_difference import Answer as ModelDifferenceAnswer
 from tightmargin.solvers.edits.model_difference import Effect
-from tightmargin.solvers.edits.rederive import completed
 from tightmargin.solvers.edits.show import expression_node, of_text, relation_node
 from tightmargin.solvers.edits.switched_rows import switched_rows
 from tightmargin.solvers.engines import (
@@ -81,14 +81,12 @@ from tightmargin.solvers.engines import (
     scs,
 )
 from tightmargin.solvers.engines import highs as quiet_highs
-from tightmargin.solvers.engines import live_line as execution_live_line
 from tightmargin.solvers.engines import registry as backends_registry
 from tightmargin.solvers.engines import running as deadline
 from tightmargin.solvers.engines import running as execution_interrupts
+from tightmargin.solvers.engines import running as execution_live_line
 from tightmargin.solvers.engines.choice import choose
 from tightmargin.solvers.engines.clarabel import PANIC
-from tightmargin.solvers.engines.live_line import hidden, shown_by, telling
-from tightmargin.solvers.engines.live_line import live_line as live_line_live_line
 from tightmargin.solvers.engines.registry import (
     ORDER,
     PIQP_SIZE,
@@ -104,17 +102,21 @@ from tightmargin.solvers.engines.running import (
     Limits,
     StopReason,
     ends_within,
+    hidden,
     is_over,
     limit_left,
     reported,
     seconds_left,
+    shown_by,
     silenced,
     supervised,
+    telling,
     uninterrupted,
     within_deadline,
     within_limit,
     without_lines,
 )
+from tightmargin.solvers.engines.running import live_line as live_line_live_line
 from tightmargin.solvers.engines.scip import NOISE, TIGHTENED
 from tightmargin.solvers.exact import (
     dot_integers,
@@ -192,7 +194,6 @@ from tightmargin.solvers.kernel.exponential import (
     proven_exponential_ray,
     value_above,
 )
-from tightmargin.solvers.kernel.lemma import by_lemma, point_by_formula
 from tightmargin.solvers.kernel.limits import Subject, limits_of_variables
 from tightmargin.solvers.kernel.points import (
     Coordinates,
@@ -213,19 +214,21 @@ from tightmargin.solvers.kernel.statement import (
     Infeasible,
     LowerBound,
     Unbounded,
+    by_lemma,
     closes,
+    point_by_formula,
     unit,
 )
 from tightmargin.solvers.kernel.statement import Proof as StatementProof
-from tightmargin.solvers.kernel.sums import (
+from tightmargin.solvers.kernel.systems import (
     MOST_LIMBS,
     double_sums,
+    enclosed_solution,
     exact_products,
     stacked,
     sums_outside,
     two_products,
 )
-from tightmargin.solvers.kernel.systems import enclosed_solution
 from tightmargin.solvers.kernel.tree import (
     Branch,
     DerivedLimit,

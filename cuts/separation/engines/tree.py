@@ -19,9 +19,15 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.solvers.engines.live_line import LiveLine, live_line
 from tightmargin.solvers.engines.registry import unknown_option
-from tightmargin.solvers.engines.running import MEMORY, CtrlC, Limits, StopReason
+from tightmargin.solvers.engines.running import (
+    MEMORY,
+    CtrlC,
+    Limits,
+    LiveLine,
+    StopReason,
+    live_line,
+)
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.kernel.tree import first_rows, lattice, tree_bound
 from tightmargin.solvers.model.claim import Status

@@ -87,8 +87,8 @@ data = tm.data.outlier_data("clustered", n=40, d=4, sigma=0.5, seed=1)
 for search, effort in ((tm.search.conflict_search, "steps"), (tm.search.cone_search, "cells")):
     own, numpy = (search(data, penalty=1.0, intercept="free", compiled=c) for c in (None, False))
     assert (own.bound, getattr(own, effort)) == (numpy.bound, getattr(numpy, effort))
-from tightmargin.solvers.zero_one import compiled, compiled_levels  # which both have asked
-assert not compiled.bounded_nodes.signatures and not compiled_levels._cheapest.signatures
+from tightmargin.solvers.zero_one import compiled  # which both have asked
+assert not compiled.bounded_nodes.signatures and not compiled._cheapest.signatures
 """
 
 
