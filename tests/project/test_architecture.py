@@ -12,20 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import tightmargin as tm
-from tests.support.long_runs import ROOT
-from tightmargin.experiments.cli.app import app
+from tests.support.command_line import ROOT, run
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
 STEP = re.compile(r"^\d+\. `([^:`]+): (\w+)`", re.MULTILINE)
-
-
-def command(*words: str) -> None:
-    answer = CliRunner().invoke(app, list(words))
-    assert answer.exit_code == 0, answer.output
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
@@ -40,9 +33,8 @@ def nu_svc(folder: Path) -> None:
 
 def penalty(folder: Path) -> None:
     data = "synthetic:clustered,n=30,d=7,sigma=0.5,seed=1"
-    command(
-        "solve", "zero_one_big_m", "--data", data, "--set", "penalty=1", "--set", "big_m=derived"
-    )
+    words = ["--set", "penalty=1", "--set", "big_m=derived"]
+    assert run("solve", "zero_one_big_m", "--data", data, *words).code == 0
 
 
 def cut(folder: Path) -> None:
@@ -55,7 +47,7 @@ def spec(folder: Path) -> None:
     np.savetxt(
         folder / "points.csv", np.column_stack([X, y]), delimiter=",", header="a,b,y", comments=""
     )
-    command("solve", "c_svc", "--data", str(folder / "points.csv"), "--set", "C=1")
+    assert run("solve", "c_svc", "--data", str(folder / "points.csv"), "--set", "C=1").code == 0
 
 
 def first_calls(action: Callable[[Path], None], folder: Path) -> dict[tuple[str, str], int]:
