@@ -1381,41 +1381,44 @@ class Cones:
         reach = 1 if self.intercept is None else 2
         near = [[min((U[i] for i in own if i in group), default=None) for group in map(set, groups)]
                 for own, _, _ in self.conflicts]  # fmt: skip
-        first, *rest = [self.thresholds(U, group, square) for group in groups]
+        # Prices are whole multiples of 1 / of_prices, what is left of `lower` one of 1 / unit.
+        over = self.lower.denominator
+        unit, asked = self.of_prices * over, self.lower.numerator * self.of_prices
+        by_square, far = floor(square * unit), ceil((self.lower - square) * self.of_prices)
+        known = [(at, floor(kept * unit), None if price is None else int(price * unit))
+                 for at, (_, kept, price) in zip(near, self.conflicts, strict=True)]  # fmt: skip
+        first, *rest = [self.thresholds(U, group, far) for group in groups]
 
-        def costs(width: int, left: Fraction) -> bool:
+        def costs(width: int, left: int) -> bool:
             """Whether the square costs at least what is left, at so wide a margin."""
-            enough = m * reach**2 * left.denominator >= left.numerator * self.of_m * width * width
-            return enough or square >= left
+            return left <= by_square or m * reach**2 * unit >= left * self.of_m * width * width
 
         for g, paid in first:
-            for h, more in rest[0] if rest else [(0, ZERO)]:
-                lost, width = paid + more, g + h
-                if lost + square >= self.lower:
+            for h, more in rest[0] if rest else [(0, 0)]:
+                left, width = asked - (paid + more) * over, g + h
+                if left <= by_square:
                     break
                 if width <= 0 or (high is not None and reach > high * width):
                     continue
-                if costs(width, self.lower - lost):
+                if costs(width, left):
                     continue
                 if not any(
                     all(v is None or e <= v for e, v in zip((g, h), at, strict=False))
-                    and lost + kept >= self.lower
-                    and (price is None or costs(width, self.lower - lost - price))
-                    for at, (_, kept, price) in zip(near, self.conflicts, strict=True)
+                    and left <= kept
+                    and (price is None or costs(width, left - price))
+                    for at, kept, price in known
                 ):
                     return False
         return True
 
-    def thresholds(
-        self, U: list[int], group: list[int], square: Fraction
-    ) -> list[tuple[int, Fraction]]:
+    def thresholds(self, U: list[int], group: list[int], most: int) -> list[tuple[int, int]]:
         """What the points of a group are kept from on, and the prices of those below."""
-        found, paid = [], ZERO
+        found, paid = [], 0
         for i in sorted(group, key=U.__getitem__):
-            if paid + square >= self.lower:
+            if paid >= most:
                 break
             found.append((U[i], paid))
-            paid += self.prices[i]
+            paid += self.whole_prices[i]
         return found
 
     def cheap_factors(
