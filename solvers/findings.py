@@ -43,7 +43,7 @@ from tightmargin.solvers.model.names import (
 )
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.plain_json import plain
-from tightmargin.solvers.proof_files.write import Coordinates, Evidence
+from tightmargin.solvers.proof_files.write import Evidence
 from tightmargin.solvers.registry import (
     AUTO,
     BRANCH_AND_BOUND,
@@ -104,11 +104,10 @@ def result_of(
 
 def evidence_of(form: StandardForm, classification: Classification, found: Certified) -> Evidence:
     """What of a claim is proven, for a file."""
-    bound = None if found.written is None else found.written.evidence
     gap = found.certificate.facts.get("absolute_gap", 0.0)
-    point = Coordinates.of(found.point)
     assert isinstance(gap, float)
-    return Evidence(form, classification, point, bound, found.absence, gap)
+    proof = found.written if found.absence is None else found.absence
+    return Evidence.of(form, classification, found.point, proof, gap)
 
 
 def _farkas(form: StandardForm, found: Certified) -> dict[str, Any]:

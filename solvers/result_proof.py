@@ -185,7 +185,7 @@ def write_proof(
 def searched(case: Case, found: TreeSearch) -> Evidence:
     """What a tree search has proven."""
     point, gap = Coordinates.of(found.point), case.limits.absolute_gap
-    return Evidence(case.form, case.classification, point, found.proof, None, gap)
+    return Evidence(case.form, case.classification, point, found.proof, absolute_gap=gap)
 
 
 def proven_again(case: Case, result: SolveResult) -> Evidence:
@@ -208,9 +208,8 @@ def proven_again(case: Case, result: SolveResult) -> Evidence:
     duals = multipliers_by_name(result.duals or facts.get(BOUND_DUALS, {}), form, kind)
     at = point_with(case.model, form, x, facts.get(BOUND_POINT, {}))
     bound = model_bound(case, Claim(Status.OPTIMAL, at, duals)).proof
-    point = Coordinates.of(exact_point(form, kind, x, Limits()))
-    proof = None if bound is None else bound.evidence
-    return Evidence(form, kind, point, proof, None, case.limits.absolute_gap)
+    point = exact_point(form, kind, x, Limits())
+    return Evidence.of(form, kind, point, bound, case.limits.absolute_gap)
 
 
 def with_proof(

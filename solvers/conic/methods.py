@@ -288,8 +288,8 @@ def sdp_document(case: Case, result: SolveResult, seconds: float | None) -> dict
     if x is None or point is None:
         raise NotProvenError("no point near the result is feasible in exact arithmetic")
     bound = model_bound(case, Claim(Status.OPTIMAL, x, duals)).proof
-    proof, gap = None if bound is None else bound.evidence, case.limits.absolute_gap
-    return Evidence(case.form, case.classification, point, proof, None, gap).document()
+    proven = Evidence.of(case.form, case.classification, None, bound, case.limits.absolute_gap)
+    return replace(proven, point=point).document()
 
 
 def _duals(origin: Origin, found: ConicOptimum, *, eliminated: bool) -> dict[str, Array]:

@@ -621,6 +621,10 @@ class Labels(Sequence[Label]):
         start = int(self._ends[part - 1]) if part else 0
         return words + str(names.name(int(positions[k - start])))
 
+    def labels(self) -> Labels:
+        """The same names, made now."""
+        return Labels(("", Listed(self.names()), np.arange(len(self))))
+
     def names(self) -> list[str]:
         """All of them."""
         return [words + str(names.name(k)) for words, names, at in self.parts for k in at.tolist()]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 from scipy.sparse.csgraph import connected_components
@@ -59,7 +60,6 @@ from tightmargin.solvers.proof_files.checker import (
     Certificate,
     Derivation,
     Model,
-    ModelWithTerms,
     Proof,
     ProofError,
     Tree,
@@ -1374,6 +1374,46 @@ class Coordinates:
 
 
 @dataclass(frozen=True, eq=False)
+class Absence:
+    """What proves that there is no point, or with a ray that there is no least value.
+
+    multipliers, z, tree: of an Infeasible; of an Unbounded none.
+    x, ray (n,): of an Unbounded.
+    """
+
+    multipliers: Array | None = None
+    z: Array | None = None
+    tree: TreeProof | None = None
+    x: Coordinates | None = None
+    ray: Sequence[float | Fraction] | None = None
+
+    @classmethod
+    def of(cls, proof: Infeasible | Unbounded) -> Absence:
+        """The same without the model."""
+        if isinstance(proof, Unbounded):
+            return cls(x=Coordinates(proof.x), ray=proof.ray.tolist())
+        tree = proof.evidence if isinstance(proof.evidence, TreeProof) else None
+        return cls(proof.multipliers, proof.z, tree)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A model with exp and log as a file has it, and the one that was proven in its place.
+
+    form: with tangents, its last rows, for the terms.
+    """
+
+    read: ExponentialForm
+    form: StandardForm
+    tangents: Sequence[Tangent] = ()
+
+    def alone(self) -> Terms:
+        """The same without Pyomo's objects."""
+        read = replace(self.read, model=pyo.ConcreteModel(), form=self.read.form.alone())
+        return Terms(read, self.form.alone(), self.tangents)
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """What is proven of a model, and by what.
 
@@ -1382,14 +1422,35 @@ class Evidence:
     bound: what proves the lower end: the evidence of a LowerBound.
     absence: that there is no point, or no least value.
     absolute_gap: a gap of so much is closed too.
+    terms: of a model with exp and log, of whose tangents bound and absence speak.
     """
 
     form: StandardForm
     kind: Classification
     point: Coordinates | None = None
     bound: object = None
-    absence: Infeasible | Unbounded | None = None
+    absence: Absence | None = None
     absolute_gap: float = 0.0
+    terms: Terms | None = None
+
+    @classmethod
+    def of(
+        cls,
+        form: StandardForm,
+        kind: Classification,
+        point: FeasiblePoint | None,
+        proof: LowerBound | Infeasible | Unbounded | None,
+        absolute_gap: float = 0.0,
+    ) -> Evidence:
+        """From what the kernel has stated of a model."""
+        terms, told = None, None if proof is None else proof.evidence
+        if isinstance(told, OfTangents):
+            terms, proof = Terms(told.read, told.proof.form, told.proof.tangents), told.statement
+        elif isinstance(told, ExponentialForm):
+            terms = Terms(told, told.form)
+        bound = proof.evidence if isinstance(proof, LowerBound) else None
+        absence = Absence.of(proof) if isinstance(proof, Infeasible | Unbounded) else None
+        return cls(form, kind, Coordinates.of(point), bound, absence, absolute_gap, terms)
 
     @property
     def proves(self) -> bool:
@@ -1398,7 +1459,8 @@ class Evidence:
 
     def alone(self) -> Evidence:
         """The same without Pyomo's objects, so that the model may change or go."""
-        return replace(self, form=self.form.alone())
+        terms = None if self.terms is None else self.terms.alone()
+        return replace(self, form=self.form.alone(), terms=terms)
 
     def document(self) -> Document:
         """The proof as a file has it.
@@ -1407,15 +1469,35 @@ class Evidence:
             arithmetic is less than a bound.
         """
         try:
+            if self.terms is not None:
+                return self._with_terms(self.terms)
             if self.absence is not None:
                 return self._of_absence(self.absence)
-            if isinstance(self.bound, OfTangents):
-                return self._with_terms(self.bound)
             if isinstance(self.bound, TreeProof):
                 return self._of_tree(self.bound)
             return self._of_multipliers()
         except ProofError as error:
             raise NotProvenError(str(error)) from None
+
+    def write(self, path: Path, result: object) -> Proof:
+        """Check the proof and put it in place.
+
+        Raises NotProvenError: as `document`.
+        """
+        return write_document(self.document(), path)
+
+    def _with_terms(self, terms: Terms) -> Document:
+        """That of the model with tangents, of which the point with its terms is one, too."""
+        read, form, absence = terms.read, terms.form, self.absence
+        point = None if self.point is None else _completed(read, self.point)
+        if absence is not None and absence.x is not None and absence.ray is not None:
+            ray = completed_ray(read, np.array(absence.ray, dtype=np.float64))
+            if ray is None:
+                raise NotProvenError("the ray leaves a term")
+            absence = Absence(x=_completed(read, absence.x), ray=ray)
+        kind = Subject(form).classification
+        inner = replace(self, form=form, kind=kind, point=point, absence=absence, terms=None)
+        return _with_terms(inner.document(), read, terms.tangents)
 
     def _of_multipliers(self) -> Document:
         if self.form.nonlinear and self.form.integer.any():
@@ -1424,7 +1506,7 @@ class Evidence:
             raise NotProvenError(f"proof files are for convex models, and {self.kind.reason}")
         document = begun(self.form)
         model = Model(document["model"])
-        upper = None if self.point is None else self._upper(model, self.point)
+        upper = self._upper(model)
         root = Root.of(self.form, self.kind, model, upper)
         match self.bound:
             case SparseMultipliers():
@@ -1460,18 +1542,13 @@ class Evidence:
         document |= root.parts() | {"tree": tree}
         if not ends:
             return document | {"claim": {"kind": "infeasible"}}
-        upper = None if self.point is None else self._upper(model, self.point)
-        return document | self._claim(model, min(ends), upper)
+        return document | self._claim(model, min(ends), self._upper(model))
 
-    def write(self, path: Path, result: object) -> Proof:
-        """Check the proof and put it in place.
-
-        Raises NotProvenError: as `document`.
-        """
-        return write_document(self.document(), path)
-
-    def _upper(self, model: Model, point: Coordinates) -> Fraction:
-        return rounded_end(model, model.objective.value(model.feasible(point.numbers)), 1)
+    def _upper(self, model: Model) -> Fraction | None:
+        """The objective at the point, rounded up; None without one."""
+        if self.point is None:
+            return None
+        return rounded_end(model, model.objective.value(model.feasible(self.point.numbers)), 1)
 
     def _claim(self, model: Model, lower: Fraction, upper: Fraction | None) -> Document:
         """The claim, and the point where there is one."""
@@ -1480,89 +1557,36 @@ class Evidence:
         claim = claim_between(model, lower, upper, self.absolute_gap)
         return {"claim": claim, "point": [text(value) for value in self.point.numbers]}
 
-    def _with_terms(self, told: OfTangents) -> Document:
-        """The same of a model with exp and log in convex places."""
-        read, proof = told.read, told.proof
-        inner = told.statement
-        assert isinstance(inner, LowerBound)
-        kind = Subject(proof.form).classification
-        point = None if self.point is None else _completed(read, self.point)
-        whole = ModelWithTerms(_with_terms(begun(read.form), read, ())["model"])
-        found = Evidence(proof.form, kind, None, inner.evidence, None, self.absolute_gap)
-        # The point need not meet the tangents' own rows in doubles, but it has terms that do.
-        upper = None if point is None else found._upper(whole, point)
-        model = Model(begun(proof.form)["model"])
-        root = Root.of(proof.form, kind, model, upper)
-        if not isinstance(inner.evidence, SparseMultipliers):
-            raise NotProvenError("no multipliers prove the bound")
-        bound = root.bound(inner.evidence, upper)
-        if bound is None:
-            raise NotProvenError(
-                "no bound is proven: a residual is left on a column without a limit"
+    def _of_absence(self, absence: Absence) -> Document:
+        if absence.tree is not None:
+            return self._of_tree(absence.tree)
+        document = begun(self.form)
+        if absence.x is not None and absence.ray is not None:
+            return document | {
+                "claim": {"kind": "unbounded"},
+                "point": [text(value) for value in absence.x.numbers],
+                "ray": [text(value) for value in absence.ray],
+            }
+        n, claim = self.form.n, {"claim": {"kind": "infeasible"}}
+        model, z = Model(document["model"]), absence.z
+        if z is None:  # a Farkas vector over the linear rows, whatever else there is
+            nothing = Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0)
+            form = replace(self.form, objective=nothing, quadratic=(), psd=(), nonlinear=())
+            whole = conic_form(form, Subject(form).classification)
+            y = np.zeros(len(form.rows)) if absence.multipliers is None else absence.multipliers
+            conic, z = without_own_bounds(
+                whole, conic_multipliers(whole, Multipliers(y, np.zeros(n), {}))
             )
-        value, entry = bound
-        document = begun(proof.form) | root.parts() | {"bound": entry}
-        claim = replace(found, point=point)._claim(whole, value, upper)
-        if claim["claim"]["kind"] != "optimum":
-            raise NotProvenError("the gap is not closed")
-        return _with_terms(document | claim, read, proof.tangents)
-
-    def _of_absence(self, absence: Infeasible | Unbounded) -> Document:
-        if isinstance(absence, Unbounded):
-            return self._of_ray(absence)
-        if isinstance(absence.evidence, TreeProof):
-            return self._of_tree(absence.evidence)
-        if isinstance(absence.evidence, OfTangents):
-            told = absence.evidence
-            assert isinstance(told.statement, Infeasible)
-            kind = Subject(told.proof.form).classification
-            inner = Evidence(told.proof.form, kind, absence=told.statement)
-            return _with_terms(inner.document(), told.read, told.proof.tangents)
-        document = begun(self.form) | {"claim": {"kind": "infeasible"}}
-        model = Model(document["model"])
-        if absence.z is None:
-            return document | self._of_rows(model, absence)
-        root = Root.of(self.form, self.kind, model, None)
-        whole = conic_form(self.form, self.kind)
-        z = without_own_bounds(whole, absence.z)[1]
-        none = np.zeros(self.form.n)
-        root.derive(range(self.form.n))
-        if root.known.crossed({}):
-            return document | root.parts()
-        found = root.bound(SparseMultipliers.of(0.0, none, z), None)
-        return document | root.parts() | ({} if found is None else {"bound": found[1]})
-
-    def _of_rows(self, model: Model, absence: Infeasible) -> Document:
-        """A Farkas vector over the linear rows, whatever else there is."""
-        n = self.form.n
-        nothing = Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0)
-        lines = replace(self.form, objective=nothing, quadratic=(), psd=(), nonlinear=())
-        conic = conic_form(lines, Subject(lines).classification)
-        y = np.zeros(len(lines.rows)) if absence.multipliers is None else absence.multipliers
-        conic, z = without_own_bounds(
-            conic, conic_multipliers(conic, Multipliers(y, np.zeros(n), {}))
-        )
-        root = Root(lines, conic, [], Tree(model, None), [], [])
+            root = Root(form, conic, [], Tree(model, None), [], [])
+        else:
+            root = Root.of(self.form, self.kind, model, None)
+            z = without_own_bounds(conic_form(self.form, self.kind), z)[1]
+            root.derive(range(n))
+            if root.known.crossed({}):
+                return document | claim | root.parts()
         found = root.bound(SparseMultipliers.of(0.0, np.zeros(n), z), None)
-        return root.parts() | ({} if found is None else {"bound": found[1]})
-
-    def _of_ray(self, absence: Unbounded) -> Document:
-        point = Coordinates(absence.x)
-        form, read = self.form, None
-        ray: Sequence[float | Fraction] = absence.ray.tolist()
-        if isinstance(absence.evidence, ExponentialForm):
-            read = absence.evidence
-            form, point = read.form, _completed(read, point)
-            along = completed_ray(read, absence.ray)
-            if along is None:
-                raise NotProvenError("the ray leaves a term")
-            ray = along
-        document = begun(form) | {
-            "claim": {"kind": "unbounded"},
-            "point": [text(value) for value in point.numbers],
-            "ray": [text(value) for value in ray],
-        }
-        return document if read is None else _with_terms(document, read, ())
+        proven = {} if found is None else {"bound": found[1]}
+        return document | claim | root.parts() | proven
 
 
 def write_document(document: dict[str, Any], path: Path) -> Proof:

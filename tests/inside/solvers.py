@@ -328,8 +328,8 @@ from tightmargin.solvers.proof_files import checker, write
 from tightmargin.solvers.proof_files.checker import Proof as CheckerProof
 from tightmargin.solvers.proof_files.checker import ProofError, check
 from tightmargin.solvers.proof_files.checker import read as checker_read
+from tightmargin.solvers.proof_files.write import Absence, NotProvenError, write_document
 from tightmargin.solvers.proof_files.write import Evidence as FileEvidence
-from tightmargin.solvers.proof_files.write import NotProvenError, write_document
 from tightmargin.solvers.registry import automatic_method
 from tightmargin.solvers.result import DERIVED, FACTS, INLINE_LIMIT, SCHEMA, is_tiny
 from tightmargin.solvers.result_proof import searched as evidence_of_search

@@ -12,6 +12,7 @@ import pytest
 
 import tightmargin as tm
 from tests.cases import CASES
+from tests.conformance.exponential_problems import INFEASIBLE, UNBOUNDED
 from tests.conformance.problems import PROBLEMS
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import checker, dispatch
@@ -73,15 +74,24 @@ def test_the_model_that_was_solved_is_written_and_not_the_live_one(
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "proof.json").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["milp_odd_sum", "sdp_below_its_trace", "socp_disc_and_line_apart", "lp_called_infeasible"],
-)
+NO_OPTIMUM: dict[str, Build] = {
+    name: BY_NAME[name].build
+    for name in (
+        "milp_odd_sum", "sdp_below_its_trace", "socp_disc_and_line_apart", "lp_called_infeasible",
+    )
+}  # fmt: skip
+NO_OPTIMUM |= {"exp infeasible": INFEASIBLE["exp"], "exp unbounded": UNBOUNDED["exp"]}
+
+
+@pytest.mark.parametrize("name", NO_OPTIMUM)
 def test_no_optimum_is_kept_as_well(name: str, tmp_path: Path) -> None:
-    model = BY_NAME[name].build()
+    model = NO_OPTIMUM[name]()
     result = tm.solve(model)
     wrecked(model)
-    assert saved(result, tmp_path / "proof.json").kind == str(result.status)
+    other = pickle.loads(pickle.dumps(result))
+    del model
+    for each in (result, other):
+        assert saved(each, tmp_path / "proof.json").kind == str(result.status)
 
 
 def test_an_optimum_of_0_is_kept(tmp_path: Path) -> None:

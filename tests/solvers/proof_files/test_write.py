@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -25,6 +24,7 @@ from tests.conformance.exponential_problems import INFEASIBLE, OPTIMA, UNBOUNDED
 from tests.conformance.problems import PROBLEMS
 from tests.inside.experiments import outlier_data
 from tests.inside.solvers import (
+    Absence,
     Branch,
     Case,
     FileEvidence,
@@ -357,8 +357,7 @@ def test_the_word_of_a_solver_is_no_proof_of_infeasibility(tmp_path: Path) -> No
         form = standard_form(model)
         kind = classify(form)
         z = conic_multipliers(conic_form(form, kind), multipliers_by_name(duals, form, kind))
-        claimed: Any = SimpleNamespace(z=z, multipliers=None, evidence=None)
-        document = FileEvidence(form, kind, absence=claimed).document()
+        document = FileEvidence(form, kind, absence=Absence(z=z)).document()
         if empty:
             assert write_document(document, tmp_path / "proof.json").kind == "infeasible"
         else:
