@@ -490,11 +490,6 @@ def register_model_method(method: ModelMethod) -> None:
     _METHODS[method.name] = method
 
 
-def model_methods() -> tuple[ModelMethod, ...]:
-    """Every registered one."""
-    return tuple(_METHODS.values())
-
-
 def refuse_unknown_words(solvers: Iterable[Any], method: str) -> None:
     """Raise ValueError for a name that is none, before anything is sought for an edited model."""
     for name in solvers:

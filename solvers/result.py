@@ -9,7 +9,7 @@ import os
 import platform
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -570,10 +570,6 @@ class SolveResult(Printed, Drawn):
             ray=group("ray") if "ray" in document else {},  # earlier files have none
             versions=document.get("versions", {}),
         )
-
-    def with_data(self, **entries: Any) -> SolveResult:
-        """Copy with more said about the data."""
-        return replace(self, data=dict(self.data) | entries)
 
 
 _NUMBER, _TEXT = (int, float, type(None)), (str,)

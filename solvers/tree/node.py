@@ -41,11 +41,6 @@ class NodeScaling:
     columns: Array
     rows: Array
 
-    @property
-    def is_one(self) -> bool:
-        """Whether nothing is moved."""
-        return bool((self.columns == 1).all() and (self.rows == 1).all())
-
 
 def node_scaling(
     A: sp.csr_matrix, parts: NDArray[np.intp], integer: NDArray[np.bool_]

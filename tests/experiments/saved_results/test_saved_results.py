@@ -167,7 +167,8 @@ def test_a_result_with_neither_point_nor_proof_is_refused(tmp_path: Path) -> Non
 def test_an_edited_model_cannot_be_built_again(tmp_path: Path) -> None:
     model = tm.c_svc(OVERLAPPING, C=1.0)
     model.w[0].fix(0.0)
-    result = tm.solve(model).with_data(sha256=OVERLAPPING.sha256)
+    result = tm.solve(model)
+    assert result.data["sha256"] == OVERLAPPING.sha256
     out = result.save(tmp_path / "fit.json")
     file = write_csv(tmp_path / "train.csv", OVERLAPPING)
     assert "edited" in run("certify", out, "--data", file).complaint
