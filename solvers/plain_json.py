@@ -21,7 +21,8 @@ from tightmargin.formulations.data.arrays import Array
 def plain(value: Any) -> Any:
     """JSON-ready copy: arrays as lists, infinities and missing numbers as null."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
+        names = [part.name for part in fields(value) if part.name[0] != "_"]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
