@@ -1,70 +1,59 @@
-"""What tests need from inside cuts/."""
+"""What tests need from inside cuts/: names by module, new=old where two are alike."""
 
-from tightmargin.cuts import methods as cuts_methods
-from tightmargin.cuts import saved_bounds
-from tightmargin.cuts.bound_tightening import conflicts, linear_minima, rounds, tighten
-from tightmargin.cuts.bound_tightening.conflicts import separated
-from tightmargin.cuts.bound_tightening.deductions import (
-    below_count,
-    forced_by_conflicts,
-    open_conflicts,
-    within_ball,
-)
-from tightmargin.cuts.bound_tightening.linear_minima import ProvenMinimum
-from tightmargin.cuts.bound_tightening.result import Tightened as ResultTightened
-from tightmargin.cuts.bound_tightening.result import TighteningRound
-from tightmargin.cuts.bound_tightening.tighten import Tightened as TightenTightened
-from tightmargin.cuts.bound_tightening.tighten import sdp_pays, tightened_big_m
-from tightmargin.cuts.concave.assumed_concave import ConcaveClaim
-from tightmargin.cuts.concave.box_search import BoxSearch
-from tightmargin.cuts.concave.cut_loop.cutting_plane import CutLoop
-from tightmargin.cuts.concave.cut_loop.explicit_rows import ExplicitRows
-from tightmargin.cuts.concave.inner_hull import enumerate_image
-from tightmargin.cuts.concave.methods import BRANCH_AND_CUT
-from tightmargin.cuts.concave.outcome import closed_root
-from tightmargin.cuts.concave.reading import read_concave
-from tightmargin.cuts.concave.root_box import root_box as root_box_root_box
-from tightmargin.cuts.conical.robust_search import _problem
-from tightmargin.cuts.cut.cut import Kind
-from tightmargin.cuts.cut.origin import CutOrigin
-from tightmargin.cuts.cut.polar_problem import PolarProblem, polar_problem
-from tightmargin.cuts.cut.scaling import scaled_cut
-from tightmargin.cuts.generation import concavity, facial, lifted_concavity, separation
-from tightmargin.cuts.generation.remaining_faces import weight_on_a_face
-from tightmargin.cuts.inner_hull import hull_search
-from tightmargin.cuts.inner_hull.enclosure import enclosed_radius
-from tightmargin.cuts.inner_hull.surface import Surface
-from tightmargin.cuts.nu_path import nu_path
-from tightmargin.cuts.nu_path.engines import METHODS, ProvingEngine, Search, search_engine
-from tightmargin.cuts.nu_path.result import ExtendedNuPath
-from tightmargin.cuts.nu_path.row import PathRow
-from tightmargin.cuts.outer_loop import emptiness, run
-from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
-from tightmargin.cuts.outer_loop.run import BOX
-from tightmargin.cuts.problem import cut_at, local_vertex
-from tightmargin.cuts.proof_files import document
-from tightmargin.cuts.relaxation.faces import FaceProgram, face_through
-from tightmargin.cuts.relaxation.pool import Pool
-from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
-from tightmargin.cuts.saved_bounds import search_again
-from tightmargin.cuts.search.run import in_unit
-from tightmargin.cuts.separators.combinatorial_benders import CombinatorialBenders
-from tightmargin.cuts.separators.polar_cuts import StalledError
-from tightmargin.cuts.separators.proven_row import ProvenRow
-from tightmargin.cuts.spatial_branching import (
-    active_points,
-    branch_and_cut,
-    node_program,
-    sphere_cuts,
-)
-from tightmargin.cuts.spatial_branching.active_points import BAND
-from tightmargin.cuts.spatial_branching.boxes import on_sphere
-from tightmargin.cuts.spatial_branching.node_bound import (
-    Bound,
-    Multipliers,
-    Rows,
-    largest_entry,
-    proven_bound,
-)
-from tightmargin.cuts.spatial_branching.node_program import BoxLP
-from tightmargin.cuts.spatial_branching.sphere_cuts import sphere_cut
+from tests.inside import names_of
+
+_NAMES = {
+    "cuts": "cuts_methods=methods saved_bounds",
+    "cuts.bound_tightening": "conflicts linear_minima rounds tighten",
+    "cuts.bound_tightening.conflicts": "separated",
+    "cuts.bound_tightening.deductions": (
+        "below_count forced_by_conflicts open_conflicts within_ball"
+    ),
+    "cuts.bound_tightening.linear_minima": "ProvenMinimum",
+    "cuts.bound_tightening.result": "ResultTightened=Tightened TighteningRound",
+    "cuts.bound_tightening.tighten": "TightenTightened=Tightened sdp_pays tightened_big_m",
+    "cuts.concave.assumed_concave": "ConcaveClaim",
+    "cuts.concave.box_search": "BoxSearch",
+    "cuts.concave.cut_loop.cutting_plane": "CutLoop",
+    "cuts.concave.cut_loop.explicit_rows": "ExplicitRows",
+    "cuts.concave.inner_hull": "enumerate_image",
+    "cuts.concave.methods": "BRANCH_AND_CUT",
+    "cuts.concave.outcome": "closed_root",
+    "cuts.concave.reading": "read_concave",
+    "cuts.concave.root_box": "root_box_root_box=root_box",
+    "cuts.conical.robust_search": "_problem",
+    "cuts.cut.cut": "Kind",
+    "cuts.cut.origin": "CutOrigin",
+    "cuts.cut.polar_problem": "PolarProblem polar_problem",
+    "cuts.cut.scaling": "scaled_cut",
+    "cuts.generation": "concavity facial lifted_concavity separation",
+    "cuts.generation.remaining_faces": "weight_on_a_face",
+    "cuts.inner_hull": "hull_search",
+    "cuts.inner_hull.enclosure": "enclosed_radius",
+    "cuts.inner_hull.surface": "Surface",
+    "cuts.nu_path": "nu_path",
+    "cuts.nu_path.engines": "METHODS ProvingEngine Search search_engine",
+    "cuts.nu_path.result": "ExtendedNuPath",
+    "cuts.nu_path.row": "PathRow",
+    "cuts.outer_loop": "emptiness run",
+    "cuts.outer_loop.result": "CuttingPlaneResult",
+    "cuts.outer_loop.run": "BOX",
+    "cuts.problem": "cut_at local_vertex",
+    "cuts.proof_files": "document",
+    "cuts.relaxation.faces": "FaceProgram face_through",
+    "cuts.relaxation.pool": "Pool",
+    "cuts.relaxation.relaxation": "Found LostNumbersError Relaxation",
+    "cuts.saved_bounds": "search_again",
+    "cuts.search.run": "in_unit",
+    "cuts.separators.combinatorial_benders": "CombinatorialBenders",
+    "cuts.separators.polar_cuts": "StalledError",
+    "cuts.separators.proven_row": "ProvenRow",
+    "cuts.spatial_branching": "active_points branch_and_cut node_program sphere_cuts",
+    "cuts.spatial_branching.active_points": "BAND",
+    "cuts.spatial_branching.boxes": "on_sphere",
+    "cuts.spatial_branching.node_bound": "Bound Multipliers Rows largest_entry proven_bound",
+    "cuts.spatial_branching.node_program": "BoxLP",
+    "cuts.spatial_branching.sphere_cuts": "sphere_cut",
+}
+
+__getattr__ = names_of(_NAMES)

@@ -1,221 +1,135 @@
-"""What tests need from inside experiments/."""
+"""What tests need from inside experiments/: names by module, new=old where two are alike."""
 
-from tightmargin.experiments.cli import compare, compare_solvers, options, reproduce, solve
-from tightmargin.experiments.cli.app import app
-from tightmargin.experiments.cli.options import recorded
-from tightmargin.experiments.cli.predict import decision_values, new_points
-from tightmargin.experiments.cli.settings import parse_row, parse_value
-from tightmargin.experiments.cli.solve import explain
-from tightmargin.experiments.console import tables
-from tightmargin.experiments.console.documents import emit
-from tightmargin.experiments.console.streams import working
-from tightmargin.experiments.console.tables import show
-from tightmargin.experiments.data.gaussian_classes import (
-    clusters,
-    gaussian_class_data,
-    gaussian_class_means,
-    gaussian_class_probabilities,
-)
-from tightmargin.experiments.data.labels import named
-from tightmargin.experiments.data.outlier_generators import (
-    OUTLIERS,
-    label_flip_data,
-    label_flip_hyperplane,
-    outlier_data,
-    outlier_direction,
-)
-from tightmargin.experiments.data.preparation import prepare, restore
-from tightmargin.experiments.data.prepared import Prepared, origin_of
-from tightmargin.experiments.data.specs import data_folder, load, load_classes
-from tightmargin.experiments.estimators import classifier, fitted, fitting
-from tightmargin.experiments.estimators.certification import judge
-from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilities, fit
-from tightmargin.experiments.estimators.proven_fit import percent as proven_fit_percent
-from tightmargin.experiments.gap_study import ladder, study
-from tightmargin.experiments.gap_study.bound_order import _stated, is_weaker, order_violations
-from tightmargin.experiments.gap_study.ladder import LADDER, whole_ladder
-from tightmargin.experiments.gap_study.rungs import GapEffort, Rung
-from tightmargin.experiments.gap_study.study import (
-    EXACT,
-    LADDER_INSTANCES,
-    RELAXATIONS,
-    GapStudy,
-    Instance,
-)
-from tightmargin.experiments.gap_study.table import percent as table_percent
-from tightmargin.experiments.gap_study.table import seconds_text, to_frame, to_markdown
-from tightmargin.experiments.gap_study.table import to_json as table_to_json
-from tightmargin.experiments.gap_study.table import to_latex as table_to_latex
-from tightmargin.experiments.paths import rigorous_svm
-from tightmargin.experiments.plots import gaps, losses
-from tightmargin.experiments.plots.bounds import BoundTrace, bound_trace, draw_bounds
-from tightmargin.experiments.plots.cutting_planes import cut_figure as cutting_planes_cut_figure
-from tightmargin.experiments.plots.decision_boundary import draw_boundary, draw_regions
-from tightmargin.experiments.plots.gaps import gap_figure
-from tightmargin.experiments.plots.losses import draw_losses
-from tightmargin.experiments.plots.machine import machine_figure
-from tightmargin.experiments.plots.paths import conic_path_figure, profile_figure, rsvm_path_figure
-from tightmargin.experiments.plots.performance_profile import performance_profile, times_of
-from tightmargin.experiments.plots.pictures import picture
-from tightmargin.experiments.plots.plane_polygons import plane_run
-from tightmargin.experiments.plots.polygon_pictures.cuts import PolygonCuts
-from tightmargin.experiments.plots.probability_plots.binary import probability_figure
-from tightmargin.experiments.plots.probability_plots.simplex import save_simplex, simplex_figure
-from tightmargin.experiments.plots.sgd import sgd_study
-from tightmargin.experiments.plots.style import COLUMN, LOOKS, new_figure, shared_legend
-from tightmargin.experiments.plots.timings import draw_timings, timing
-from tightmargin.experiments.reproduce.bi_vapnik import figure1 as bi_vapnik_figure1
-from tightmargin.experiments.reproduce.bi_vapnik import published as bi_vapnik_published
-from tightmargin.experiments.reproduce.bi_vapnik import table2 as bi_vapnik_table2
-from tightmargin.experiments.reproduce.bi_vapnik import table3 as bi_vapnik_table3
-from tightmargin.experiments.reproduce.bi_vapnik.figure1 import risk_figure
-from tightmargin.experiments.reproduce.bi_vapnik.measured import Curve, Measured, Rates, Run, as_run
-from tightmargin.experiments.reproduce.bi_vapnik.proven_cost import least_cost, proven_costs
-from tightmargin.experiments.reproduce.bi_vapnik.samples import DIGITS, split
-from tightmargin.experiments.reproduce.bi_vapnik.table3 import misfit
-from tightmargin.experiments.reproduce.cepeda_gomez_han import figure1 as cepeda_gomez_han_figure1
-from tightmargin.experiments.reproduce.cepeda_gomez_han import (
-    published as cepeda_gomez_han_published,
-)
-from tightmargin.experiments.reproduce.cepeda_gomez_han import replications, table4
-from tightmargin.experiments.reproduce.cepeda_gomez_han import samples as cepeda_gomez_han_samples
-from tightmargin.experiments.reproduce.cepeda_gomez_han import table1 as cepeda_gomez_han_table1
-from tightmargin.experiments.reproduce.cepeda_gomez_han import table2 as cepeda_gomez_han_table2
-from tightmargin.experiments.reproduce.cepeda_gomez_han import table3 as cepeda_gomez_han_table3
-from tightmargin.experiments.reproduce.cepeda_gomez_han.replications import (
-    both_losses,
-    cells,
-    outlier_run,
-    spread,
-)
-from tightmargin.experiments.reproduce.cepeda_gomez_han.samples import (
-    clustered_points,
-    noisy_split,
-    outlier_samples,
-    sum_points_away,
-)
-from tightmargin.experiments.reproduce.framework import runs
-from tightmargin.experiments.reproduce.framework.comparison import (
-    Cell,
-    Column,
-    Row,
-    Table,
-    interval,
-    ours_text,
-    reaches,
-    within,
-)
-from tightmargin.experiments.reproduce.framework.files import save
-from tightmargin.experiments.reproduce.framework.printed import printed
-from tightmargin.experiments.reproduce.framework.registry import Effort as RegistryEffort
-from tightmargin.experiments.reproduce.framework.registry import reproduction
-from tightmargin.experiments.reproduce.framework.report import Report
-from tightmargin.experiments.reproduce.framework.report import to_json as report_to_json
-from tightmargin.experiments.reproduce.framework.runs import Done, run_tasks
-from tightmargin.experiments.reproduce.lee import (
-    matrix,
-    matrix_runs,
-    multiclass,
-    multiclass_runs,
-    probabilities,
-    probability_runs,
-    sgd,
-    sgd_runs,
-)
-from tightmargin.experiments.reproduce.lee.published import BINARY, LINEAR, MATRIX
-from tightmargin.experiments.reproduce.lee.published import CLASSES as PUBLISHED_CLASSES
-from tightmargin.experiments.reproduce.lee.statements import linear, soft_margin
-from tightmargin.experiments.reproduce.lee.statements.statements import (
-    FAILS,
-    HOLDS,
-    MISPRINT,
-    NOT_CHECKABLE,
-    Finding,
-    Statement,
-    finding,
-    statement_claim,
-    statement_table,
-    verdict_of,
-)
-from tightmargin.experiments.reproduce.papers import chosen, everything
-from tightmargin.experiments.reproduce.perez_cruz import figure2 as perez_cruz_figure2
-from tightmargin.experiments.reproduce.perez_cruz import figure3 as perez_cruz_figure3
-from tightmargin.experiments.reproduce.perez_cruz import (
-    figure4,
-    print_laws,
-    section6_error,
-    solved,
-    table3_notes,
-)
-from tightmargin.experiments.reproduce.perez_cruz import published as perez_cruz_published
-from tightmargin.experiments.reproduce.perez_cruz import samples as perez_cruz_samples
-from tightmargin.experiments.reproduce.perez_cruz import sharp_dual as perez_cruz_sharp_dual
-from tightmargin.experiments.reproduce.perez_cruz import table1 as perez_cruz_table1
-from tightmargin.experiments.reproduce.perez_cruz import table3 as perez_cruz_table3
-from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import (
-    sharp_dual as sharp_dual_sharp_dual,
-)
-from tightmargin.experiments.reproduce.takeda_sugiyama import figure1 as takeda_sugiyama_figure1
-from tightmargin.experiments.reproduce.takeda_sugiyama import figure2 as takeda_sugiyama_figure2
-from tightmargin.experiments.reproduce.takeda_sugiyama import figure3 as takeda_sugiyama_figure3
-from tightmargin.experiments.reproduce.takeda_sugiyama import machines, theorems
-from tightmargin.experiments.reproduce.takeda_sugiyama.machines import points
-from tightmargin.experiments.reproduce.takeda_sugiyama.outer_loop_runs import faces_left, rebuilt
-from tightmargin.experiments.reproduce.takeda_sugiyama.theorems import (
-    clopper_pearson,
-    largest_constant,
-    least_constant,
-    without_capacity,
-)
-from tightmargin.experiments.saved_results.training_data import certify
-from tightmargin.experiments.saved_results.verification_facts import same_fact
-from tightmargin.experiments.saved_results.verification_verdict import Verification
-from tightmargin.experiments.statistics.capacity_report import PAPER_RATIOS, rsvm_report
-from tightmargin.experiments.statistics.margin_errors import (
-    conditional_value_at_risk,
-    margin_errors,
-    value_at_risk,
-)
-from tightmargin.experiments.statistics.risk_bounds import (
-    RiskBound,
-    deviation,
-    risk_bound,
-    theorem_3,
-    theorem_4,
-    theorem_5,
-)
-from tightmargin.experiments.statistics.sample_complexity import FORMS as SAMPLE_COMPLEXITY_FORMS
-from tightmargin.experiments.statistics.sample_complexity import (
-    chosen_ridge,
-    hard_margin_bound,
-    hard_margin_points,
-    norm_ball_bound,
-    norm_ball_points,
-    soft_margin_bound,
-)
-from tightmargin.experiments.statistics.structural_risk import ERROR_RATE, MEAN_HINGE, risk_table
-from tightmargin.experiments.statistics.vc_bound import FORMS as VC_BOUND_FORMS
-from tightmargin.experiments.statistics.vc_bound import vc_bound
-from tightmargin.experiments.studies import code_digest as studies_code_digest
-from tightmargin.experiments.studies import runner
-from tightmargin.experiments.studies.code_digest import code_digest as code_digest_code_digest
-from tightmargin.experiments.studies.code_digest import sources_digest
-from tightmargin.experiments.studies.result_store import (
-    Found,
-    Key,
-    ResultStore,
-    opened,
-    stored_frame,
-)
-from tightmargin.experiments.studies.runner import StudyError, StudyProgress, run_study, time_text
-from tightmargin.experiments.studies.task import Step as TaskStep
-from tightmargin.experiments.studies.task import ctrl_c, encoded, task_text
-from tightmargin.experiments.validation import cross_validation, loss_grids
-from tightmargin.experiments.validation.cross_validation import (
-    cross_validate,
-    cross_validate_folds,
-    fold_numbers,
-)
-from tightmargin.experiments.validation.error_rates import Samples, mistakes, synthetic_samples
-from tightmargin.experiments.validation.loss_grids import Fit, fits, hinge_grid
-from tightmargin.experiments.validation.result import TIES, choose
+from tests.inside import names_of
+
+_NAMES = {
+    "experiments.cli": "compare compare_solvers options reproduce solve",
+    "experiments.cli.app": "app",
+    "experiments.cli.options": "recorded",
+    "experiments.cli.predict": "decision_values new_points",
+    "experiments.cli.settings": "parse_row parse_value",
+    "experiments.cli.solve": "explain",
+    "experiments.console": "tables",
+    "experiments.console.documents": "emit",
+    "experiments.console.streams": "working",
+    "experiments.console.tables": "show",
+    "experiments.data.gaussian_classes": (
+        "clusters gaussian_class_data gaussian_class_means gaussian_class_probabilities"
+    ),
+    "experiments.data.labels": "named",
+    "experiments.data.outlier_generators": (
+        "OUTLIERS label_flip_data label_flip_hyperplane outlier_data outlier_direction"
+    ),
+    "experiments.data.preparation": "prepare restore",
+    "experiments.data.prepared": "Prepared origin_of",
+    "experiments.data.specs": "data_folder load load_classes",
+    "experiments.estimators": "classifier fitted fitting",
+    "experiments.estimators.certification": "judge",
+    "experiments.estimators.fitted": "Fitted FittedProbabilities fit",
+    "experiments.estimators.proven_fit": "proven_fit_percent=percent",
+    "experiments.gap_study": "ladder study",
+    "experiments.gap_study.bound_order": "_stated is_weaker order_violations",
+    "experiments.gap_study.ladder": "LADDER whole_ladder",
+    "experiments.gap_study.rungs": "GapEffort Rung",
+    "experiments.gap_study.study": "EXACT LADDER_INSTANCES RELAXATIONS GapStudy Instance",
+    "experiments.gap_study.table": (
+        "table_percent=percent seconds_text to_frame to_markdown table_to_json=to_json "
+        "table_to_latex=to_latex"
+    ),
+    "experiments.paths": "rigorous_svm",
+    "experiments.plots": "gaps losses",
+    "experiments.plots.bounds": "BoundTrace bound_trace draw_bounds",
+    "experiments.plots.cutting_planes": "cutting_planes_cut_figure=cut_figure",
+    "experiments.plots.decision_boundary": "draw_boundary draw_regions",
+    "experiments.plots.gaps": "gap_figure",
+    "experiments.plots.losses": "draw_losses",
+    "experiments.plots.machine": "machine_figure",
+    "experiments.plots.paths": "conic_path_figure profile_figure rsvm_path_figure",
+    "experiments.plots.performance_profile": "performance_profile times_of",
+    "experiments.plots.pictures": "picture",
+    "experiments.plots.plane_polygons": "plane_run",
+    "experiments.plots.polygon_pictures.cuts": "PolygonCuts",
+    "experiments.plots.probability_plots.binary": "probability_figure",
+    "experiments.plots.probability_plots.simplex": "save_simplex simplex_figure",
+    "experiments.plots.sgd": "sgd_study",
+    "experiments.plots.style": "COLUMN LOOKS new_figure shared_legend",
+    "experiments.plots.timings": "draw_timings timing",
+    "experiments.reproduce.bi_vapnik": (
+        "bi_vapnik_figure1=figure1 bi_vapnik_published=published bi_vapnik_table2=table2 "
+        "bi_vapnik_table3=table3"
+    ),
+    "experiments.reproduce.bi_vapnik.figure1": "risk_figure",
+    "experiments.reproduce.bi_vapnik.measured": "Curve Measured Rates Run as_run",
+    "experiments.reproduce.bi_vapnik.proven_cost": "least_cost proven_costs",
+    "experiments.reproduce.bi_vapnik.samples": "DIGITS split",
+    "experiments.reproduce.bi_vapnik.table3": "misfit",
+    "experiments.reproduce.cepeda_gomez_han": (
+        "cepeda_gomez_han_figure1=figure1 cepeda_gomez_han_published=published replications table4 "
+        "cepeda_gomez_han_samples=samples cepeda_gomez_han_table1=table1 "
+        "cepeda_gomez_han_table2=table2 cepeda_gomez_han_table3=table3"
+    ),
+    "experiments.reproduce.cepeda_gomez_han.replications": "both_losses cells outlier_run spread",
+    "experiments.reproduce.cepeda_gomez_han.samples": (
+        "clustered_points noisy_split outlier_samples sum_points_away"
+    ),
+    "experiments.reproduce.framework": "runs",
+    "experiments.reproduce.framework.comparison": (
+        "Cell Column Row Table interval ours_text reaches within"
+    ),
+    "experiments.reproduce.framework.files": "save",
+    "experiments.reproduce.framework.printed": "printed",
+    "experiments.reproduce.framework.registry": "RegistryEffort=Effort reproduction",
+    "experiments.reproduce.framework.report": "Report report_to_json=to_json",
+    "experiments.reproduce.framework.runs": "Done run_tasks",
+    "experiments.reproduce.lee": (
+        "matrix matrix_runs multiclass multiclass_runs probabilities probability_runs sgd sgd_runs"
+    ),
+    "experiments.reproduce.lee.published": "BINARY LINEAR MATRIX PUBLISHED_CLASSES=CLASSES",
+    "experiments.reproduce.lee.statements": "linear soft_margin",
+    "experiments.reproduce.lee.statements.statements": (
+        "FAILS HOLDS MISPRINT NOT_CHECKABLE Finding Statement finding statement_claim "
+        "statement_table verdict_of"
+    ),
+    "experiments.reproduce.papers": "chosen everything",
+    "experiments.reproduce.perez_cruz": (
+        "perez_cruz_figure2=figure2 perez_cruz_figure3=figure3 figure4 print_laws section6_error "
+        "solved table3_notes perez_cruz_published=published perez_cruz_samples=samples "
+        "perez_cruz_sharp_dual=sharp_dual perez_cruz_table1=table1 perez_cruz_table3=table3"
+    ),
+    "experiments.reproduce.perez_cruz.sharp_dual": "sharp_dual_sharp_dual=sharp_dual",
+    "experiments.reproduce.takeda_sugiyama": (
+        "takeda_sugiyama_figure1=figure1 takeda_sugiyama_figure2=figure2 "
+        "takeda_sugiyama_figure3=figure3 machines theorems"
+    ),
+    "experiments.reproduce.takeda_sugiyama.machines": "points",
+    "experiments.reproduce.takeda_sugiyama.outer_loop_runs": "faces_left rebuilt",
+    "experiments.reproduce.takeda_sugiyama.theorems": (
+        "clopper_pearson largest_constant least_constant without_capacity"
+    ),
+    "experiments.saved_results.training_data": "certify",
+    "experiments.saved_results.verification_facts": "same_fact",
+    "experiments.saved_results.verification_verdict": "Verification",
+    "experiments.statistics.capacity_report": "PAPER_RATIOS rsvm_report",
+    "experiments.statistics.margin_errors": "conditional_value_at_risk margin_errors value_at_risk",
+    "experiments.statistics.risk_bounds": (
+        "RiskBound deviation risk_bound theorem_3 theorem_4 theorem_5"
+    ),
+    "experiments.statistics.sample_complexity": (
+        "SAMPLE_COMPLEXITY_FORMS=FORMS chosen_ridge hard_margin_bound hard_margin_points "
+        "norm_ball_bound norm_ball_points soft_margin_bound"
+    ),
+    "experiments.statistics.structural_risk": "ERROR_RATE MEAN_HINGE risk_table",
+    "experiments.statistics.vc_bound": "VC_BOUND_FORMS=FORMS vc_bound",
+    "experiments.studies": "studies_code_digest=code_digest runner",
+    "experiments.studies.code_digest": "code_digest_code_digest=code_digest sources_digest",
+    "experiments.studies.result_store": "Found Key ResultStore opened stored_frame",
+    "experiments.studies.runner": "StudyError StudyProgress run_study time_text",
+    "experiments.studies.task": "TaskStep=Step ctrl_c encoded task_text",
+    "experiments.validation": "cross_validation loss_grids",
+    "experiments.validation.cross_validation": "cross_validate cross_validate_folds fold_numbers",
+    "experiments.validation.error_rates": "Samples mistakes synthetic_samples",
+    "experiments.validation.loss_grids": "Fit fits hinge_grid",
+    "experiments.validation.result": "TIES choose",
+}
+
+__getattr__ = names_of(_NAMES)
