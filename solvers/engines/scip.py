@@ -22,6 +22,7 @@ from tightmargin.solvers.engines.registry import (
     unknown_option,
 )
 from tightmargin.solvers.engines.running import (
+    Finished,
     Limits,
     State,
     reported,
@@ -89,16 +90,38 @@ def run(
         progress.nodes = model.getNNodes()  # a counter; no event tells of every node
         return progress.state(form.sense)
 
-    solve, stop = model.optimizeNogil, model.interruptSolve
+    finished, broken = _supervised(model, limits, state)
+    if broken and not finished.interrupted:
+        return Claim(Status.ERROR, message=broken, version=_version(model))
+    claim = replace(_claim(model, form, x), trace=progress.rows)
+    return reported(replace(claim, message=broken) if broken else claim, finished)
+
+
+def _supervised(
+    model: Any, limits: Limits, state: Callable[[], State]
+) -> tuple[Finished[Any], str]:
+    """A run that Ctrl-C ends, and how SCIP broke down; where it was asked to end, that is an end.
+
+    Between two of its stages SCIP does not listen, and is asked again.
+    """
+    asked = list[bool]()
+
+    def stop() -> None:
+        asked.append(True)
+        try:
+            model.interruptSolve()
+        except Exception as error:
+            if not is_breakdown(error):
+                raise
+
+    solve = model.optimizeNogil
     try:
         with without_lines(NOISE):
-            finished = supervised(solve, stop, log=limits.log, name="scip", state=state)
+            return supervised(solve, stop, log=limits.log, name="scip", state=state), ""
     except Exception as error:
         if not is_breakdown(error):
             raise
-        return Claim(Status.ERROR, message=f"broke down: {error}", version=_version(model))
-    claim = replace(_claim(model, form, x), trace=progress.rows)
-    return reported(claim, finished)
+        return Finished(None, interrupted=bool(asked)), f"broke down: {error}"
 
 
 def is_breakdown(error: Exception) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import tightmargin as tm
@@ -78,6 +79,39 @@ def test_a_solver_keeps_its_last_iterate(solver: str, monkeypatch: pytest.Monkey
     else:
         assert np.isfinite(claim.x).all()
         assert claim.bound is None, "the dual objective of an iterate is no bound"
+
+
+@pytest.mark.parametrize("broken", ["deaf at first", "breaks down at the end"])
+def test_a_scip_that_is_between_two_stages_keeps_its_point(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine SCIP said that a method cannot be called at this time."""
+    pyscipopt = pytest.importorskip("pyscipopt")
+    refusal = Exception("SCIP: method cannot be called at this time in solution process!")
+    asked = threading.Event()
+
+    class Busy(pyscipopt.Model):
+        def optimizeNogil(self) -> None:  # noqa: N802
+            super().optimizeNogil()
+            interrupt_this_process()
+            asked.wait(30)
+            if broken != "deaf at first":
+                raise refusal
+
+        def interruptSolve(self) -> None:  # noqa: N802
+            asked.set()
+            raise refusal
+
+    monkeypatch.setattr(pyscipopt, "Model", Busy)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([0, 1], within=pyo.Integers, bounds=(0, 9))
+    model.row = pyo.Constraint(expr=3 * model.x[0] + 5 * model.x[1] <= 17)
+    model.goal = pyo.Objective(expr=2 * model.x[0] + 3 * model.x[1], sense=pyo.maximize)
+    claim, _ = claim_of("scip", model, Limits())
+    assert claim.status is Status.OPTIMAL, "it had ended before it was asked"
+    assert claim.message.startswith("interrupted, ")
+    assert claim.x is not None
+    assert claim.objective == -11
 
 
 def test_the_second_press_raises_and_gives_the_handler_back() -> None:
