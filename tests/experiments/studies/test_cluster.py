@@ -86,11 +86,13 @@ def test_a_killed_worker_costs_one_task(address: str, tmp_path: Path) -> None:
     study = run_study(marked, asked, progress=kill_a_worker, **words)
     assert killed
     assert [value["square"] for value in study.complete().values()] == [k * k for k in range(16)]
-    assert sum(marks(tmp_path, "begun").values()) <= 17
+    # The task that it ran, and on a busy machine one that it had ended and not yet handed over.
+    begun = sum(marks(tmp_path, "begun").values())
+    assert begun <= 18
     assert sum(marks(tmp_path, "ended").values()) <= 17
     # What a cluster has finished no other engine runs again.
     run_study(marked, asked, name="n", store=store)
-    assert sum(marks(tmp_path, "begun").values()) <= 17
+    assert sum(marks(tmp_path, "begun").values()) == begun
 
 
 def test_a_worker_with_other_sources_is_refused(
