@@ -891,7 +891,7 @@ def _by_cones(readings: Sequence[RowReading], derivation: Derivation, found: Int
 # apart.
 
 
-FREE_LIMIT = 150  # equations of that many unknowns take some seconds
+QUICK_LIMIT, FREE_LIMIT = 24, 150  # equations of that many unknowns take some seconds
 REPAIR_ROUNDS = 4
 TIGHT = 1e-8  # of a gap that may be 1e-6
 
@@ -990,9 +990,10 @@ class Root:
         upper: of the objective; limits are derived where less than that is proven.
         """
         best: tuple[Fraction, Document] | None = None
-        # Beside an optimum of 0 nothing may be left on columns that bend, either.
-        for deriving, everywhere in ((False, False), (True, False), (False, True)):
-            found = self._entry(multipliers, {}, everywhere=everywhere)
+        # Limits are dearer than a few equations, and cheaper than many. Beside an optimum of 0
+        # nothing may be left on columns that bend, either.
+        for most, everywhere in ((QUICK_LIMIT, False), (FREE_LIMIT, False), (FREE_LIMIT, True)):
+            found = self._entry(multipliers, {}, most, everywhere=everywhere)
             if found is None:
                 break
             value, entry, endless = found
@@ -1000,7 +1001,7 @@ class Root:
                 best = value, entry
             if best is not None and self._is_enough(best[0], multipliers.mu, upper):
                 break
-            if not deriving and not everywhere:
+            if most == QUICK_LIMIT:
                 self.derive(endless)
         return best
 
@@ -1093,14 +1094,20 @@ class Root:
         self._longer = None
 
     def _entry(
-        self, multipliers: SparseMultipliers, goal: Vector, *, everywhere: bool = False
+        self,
+        multipliers: SparseMultipliers,
+        goal: Vector,
+        most: int = FREE_LIMIT,
+        *,
+        everywhere: bool = False,
     ) -> tuple[Fraction | None, Document, list[int]] | None:
         """What multipliers prove of mu f + g'x, their certificate, and what had to be moved for it.
 
         Those are the columns without a finite term before multipliers were moved. None where these
         are none.
 
-        everywhere: whether multipliers are moved for every column without a limit that bends, too.
+        most: so many columns they are moved for.
+        everywhere: whether for every column without a limit, those that bend too.
         """
         found = self._numbers(multipliers, goal)
         if found is None:
@@ -1114,10 +1121,10 @@ class Root:
             endless = sorted({*first, *wrong})
         for _ in range(REPAIR_ROUNDS):
             wrong |= set(endless)
-            if not endless or len(wrong) > FREE_LIMIT:
+            if not endless or len(wrong) > most:
                 break
             rest = {j: certificate.r.get(j, Fraction(0)) for j in sorted(wrong)}
-            step = moves(conic, z, rest, self._reach(), FREE_LIMIT)
+            step = moves(conic, z, rest, self._reach(), most)
             if step is None:
                 break
             numbers = self._moved(start, step)
@@ -1504,19 +1511,19 @@ class Evidence:
             raise NotProvenError("files of models with exp and log are for continuous variables")
         if not self.kind.relaxes_to_convex:
             raise NotProvenError(f"proof files are for convex models, and {self.kind.reason}")
+        bound = self.bound
+        if not isinstance(bound, SparseMultipliers | RationalMultipliers):
+            raise NotProvenError("no multipliers and no tree prove the bound")
         document = begun(self.form)
         model = Model(document["model"])
         upper = self._upper(model)
         root = Root.of(self.form, self.kind, model, upper)
-        match self.bound:
-            case SparseMultipliers():
-                found = root.bound(self.bound, upper)
-            case RationalMultipliers(x=x, y=y):
-                numbers = Numbers(1.0, dict(x), dict(y))
-                value, _, endless = evaluated(root.readings, root.known, numbers, {})
-                found = None if endless else (value, numbers.document(root.readings))
-            case _:
-                raise NotProvenError("no multipliers and no tree prove the bound")
+        if isinstance(bound, SparseMultipliers):
+            found = root.bound(bound, upper)
+        else:
+            numbers = Numbers(1.0, dict(bound.x), dict(bound.y))
+            value, _, endless = evaluated(root.readings, root.known, numbers, {})
+            found = None if endless else (value, numbers.document(root.readings))
         if found is None:
             raise NotProvenError(
                 "no bound is proven: a residual is left on a column without a limit"
