@@ -23,6 +23,7 @@ from tightmargin.solvers.edits.identity import built
 from tightmargin.solvers.engines.running import SHORTEST, Limits
 from tightmargin.solvers.findings import evidence_of
 from tightmargin.solvers.kernel.limits import Subject
+from tightmargin.solvers.kernel.tree import TreeProof
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.proof_files.checker import Proof
@@ -221,7 +222,8 @@ def with_proof(
     """
     found = kept_of(result)
     assert found is not None
-    again = result.certificate.verdict.closed and not (found.proves and case.classification.convex)
+    whole = found.proves and (case.classification.convex or isinstance(found.bound, TreeProof))
+    again = result.certificate.verdict.closed and not whole
     writers = _ways(case, result) if again and case.origin is None else ()
     kept = Kept(found.alone(), case.limits, case.origin if again else None, writers)
     result = replace(result, _evidence=kept)
