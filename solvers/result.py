@@ -31,12 +31,7 @@ from tightmargin.printing import Drawn, Page, Printed, value_text
 from tightmargin.solvers.exact import rounded_down, rounded_up
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.plain_json import (
-    checksum,
-    companion_arrays,
-    plain,
-    write_atomically,
-)
+from tightmargin.solvers.plain_json import checksum, companion_arrays, plain, write_atomically
 
 # --- What a solved model prints: five lines, from what it is to what to look at next -------------
 
@@ -497,8 +492,8 @@ class SolveResult(Printed, Drawn):
         refuse_bad_path(path)
         if self._evidence is None:
             raise ValueError(
-                "this result was loaded, or holds no solve: a proof is kept by the process that "
-                "solved; `tightmargin prove` proves a saved result again"
+                "this result was loaded from a file, or nothing was solved for it: "
+                "`tightmargin prove` writes the proof of a saved result"
             )
         self._evidence.write(Path(path), self)
         return Path(path)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyomo.environ as pyo
@@ -29,6 +29,7 @@ from tightmargin.solvers.model.names import multipliers_by_name, point_with
 from tightmargin.solvers.proof_files.checker import Proof
 from tightmargin.solvers.proof_files.write import (
     Coordinates,
+    Document,
     Evidence,
     NotProvenError,
     model_document,
@@ -43,7 +44,7 @@ NO_FILE = "no proof file was written"
 FOR_A_TREE, LEAST_NODES = 12_000_000, 1_000
 
 
-Writer: TypeAlias = Callable[[Case, SolveResult, float | None], dict[str, Any]]
+Writer: TypeAlias = Callable[[Case, SolveResult, float | None], Document]
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,14 @@ def _ways(case: Case, result: SolveResult) -> list[Writer]:
 class Kept:
     """What a solve has kept of its proof, without the model, which may change or go.
 
-    origin: of a model as it is built: what its family proves in a way of its own is proven again.
+    again: whether the result is proven in a way that no file holds: another is then looked for.
+    origin: of a model as it is built, for its family's own ways.
     writers: of an edited one.
     """
 
     evidence: Evidence
     limits: Limits
+    again: bool = False
     origin: Origin | None = None
     writers: Sequence[Writer] = ()
 
@@ -111,24 +114,28 @@ class Kept:
 
         Raises NotProvenError: nothing is proven in exact arithmetic.
         """
+        case = Case(pyo.ConcreteModel(), Subject(self.evidence.form), None, self.limits)
         try:
-            return write_document(self.evidence.document(), path)
+            return write_document(_of_copy(self.evidence.document(), result), path)
         except NotProvenError:
-            if self.evidence.form.nonlinear or not (self.origin or self.writers):
+            others = self.origin is not None or self.writers or not refusal(case)
+            if not self.again or self.evidence.form.nonlinear or not others:
                 raise
         if self.origin is not None:
             model, form = built(self.origin)
             if model_document(form) != model_document(self.evidence.form):
                 raise NotProvenError("the model is no longer what its builder writes")
-            case = Case(model, Subject(form), self.origin, self.limits)
-            return write_proof(path, case, result)
-        case = Case(pyo.ConcreteModel(), Subject(self.evidence.form), None, self.limits)
-        for write in self.writers[:-1]:
-            try:
-                return write_document(write(case, result, None), path)
-            except NotProvenError:
-                continue
-        return write_document(self.writers[-1](case, result, None), path)
+            return write_proof(path, Case(model, Subject(form), self.origin, self.limits), result)
+        start = None if self.evidence.point is None else self.evidence.point.x
+        return _proven_otherwise(path, case, result, self.writers, start, None)
+
+
+def _of_copy(document: Document, result: SolveResult) -> Document:
+    """The document, saying so where the model in it is not the user's but a copy of it."""
+    copied = result.certificate.facts.get(COPY)
+    if not copied:
+        return document
+    return document | {"about": f"{document['about']}; it is a copy of the model, with {copied}"}
 
 
 def kept_of(result: SolveResult) -> Evidence | None:
@@ -155,19 +162,31 @@ def write_proof(
         evidence = kept_of(result)
         if evidence is None or not evidence.proves:
             evidence = proven_again(case, result)
-        return write_document(evidence.document(), Path(path))
+        return write_document(_of_copy(evidence.document(), result), Path(path))
     except NotProvenError:  # a tree may prove what multipliers of the relaxation do not
-        ways, no_tree = _ways(case, result), bool(refusal(case))
-        if seconds == 0 or (not ways and no_tree):
+        ways = _ways(case, result)
+        if seconds == 0 or (not ways and refusal(case)):
             raise
-    left = math.inf if seconds is None else seconds
+    return _proven_otherwise(Path(path), case, result, ways, point_of(case, result), seconds)
+
+
+def _proven_otherwise(
+    path: Path,
+    case: Case,
+    result: SolveResult,
+    ways: Sequence[Writer],
+    start: Array | None,
+    seconds: float | None,
+) -> Proof:
+    """By the ways of the family, then by a tree that is grown from a point."""
+    left, no_tree = math.inf if seconds is None else seconds, bool(refusal(case))
     end = time.monotonic() + left
     for k, write in enumerate(ways):
         last = no_tree and k == len(ways) - 1
         share = left if last else left / 2  # the rest is for what comes after it
         try:
             document = write(case, result, None if math.isinf(share) else share)
-            return write_document(document, Path(path))
+            return write_document(_of_copy(document, result), path)
         except NotProvenError:
             if last:
                 raise
@@ -175,12 +194,12 @@ def write_proof(
     timed = not math.isinf(left)
     limits = replace(case.limits, time_limit=left if timed else None, options={})
     nodes = None if timed else max(LEAST_NODES, FOR_A_TREE // relaxation_size(case.form))
-    found = tree_search(replace(case, limits=limits), point_of(case, result), node_limit=nodes)
+    found = tree_search(replace(case, limits=limits), start, node_limit=nodes)
     if found.bound is None:
         raise NotProvenError(
             f"branch and bound proves no bound within {found.nodes} nodes; give it more time"
         )
-    return write_document(searched(case, found).document(), Path(path))
+    return write_document(_of_copy(searched(case, found).document(), result), path)
 
 
 def searched(case: Case, found: TreeSearch) -> Evidence:
@@ -225,7 +244,7 @@ def with_proof(
     whole = found.proves and (case.classification.convex or isinstance(found.bound, TreeProof))
     again = result.certificate.verdict.closed and not whole
     writers = _ways(case, result) if again and case.origin is None else ()
-    kept = Kept(found.alone(), case.limits, case.origin if again else None, writers)
+    kept = Kept(found.alone(), case.limits, again, case.origin if again else None, writers)
     result = replace(result, _evidence=kept)
     if path is None:
         return result
@@ -258,8 +277,6 @@ def coordinates(case: Case, result: SolveResult) -> Coordinates | None:
     if found is not None and found.point is not None:
         return found.point
     x = point_of(case, result)
-    return (
-        None
-        if x is None
-        else Coordinates.of(exact_point(case.form, case.classification, x, Limits()))
-    )
+    if x is None:
+        return None
+    return Coordinates.of(exact_point(case.form, case.classification, x, Limits()))

@@ -299,8 +299,7 @@ def _proven_bound(
         bound = Bound()
     else:
         early = None if of_family is None else _early(case, objective, of_family)
-        if closes:
-            early = lambda: (searched, True)  # noqa: E731
+        early = (lambda: (searched, True)) if closes else early
         bound = Bound() if closed else _of_model(case, claim, early)
     bound = bound.better(claim.proof)
     if check is not None:

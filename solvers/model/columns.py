@@ -360,14 +360,7 @@ class Columns(Sequence[Any], Readable):
 
     def names(self) -> list[str]:
         """Names of all columns."""
-        names = []
-        for (_, free), part in zip(self._owner, self.parts, strict=True):
-            if part.component.is_indexed():
-                prefix, keys = part.component.name, list(part.component.keys())
-                names += [prefix + index_repr(keys[k]) for k in free.tolist()]
-            elif len(free):
-                names.append(part.component.name)
-        return names + [variable.name for variable in self.foreign]
+        return self.labels().names()
 
     def labels(self) -> Labels:
         """The names without the variables."""

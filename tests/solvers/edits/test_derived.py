@@ -5,6 +5,7 @@ Elsewhere there is no bound. The truth is SCIP's with M = 500, or a brute force.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -369,7 +370,7 @@ def test_m_of_another_price_is_derived_again(factor: float, intercept: str) -> N
     "optimum", [{"penalty": 0.05}, {"penalty": 0.6, "most": 2}], ids=["price", "row"]
 )
 def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
-    optimum: dict[str, Any],
+    optimum: dict[str, Any], tmp_path: Path
 ) -> None:
     bounds = closed_slack_bounds(DATA, penalty=0.6, intercept="penalised")
     model = build("zero_one_big_m", penalty=0.6, big_m="derived", slack_bounds=bounds)
@@ -383,6 +384,9 @@ def test_an_exact_model_with_slack_bounds_is_solved_without_them_after_an_edit(
     assert result.certificate.unproven == ""
     assert result.objective == pytest.approx(truth, rel=1e-5)
     assert result.certificate.facts["solved_copy"].endswith("slack_bounds left out")
+    about = json.loads(result.save_proof(tmp_path / "proof.json").read_text())["about"]
+    assert "it is a copy of the model, with" in about
+    assert about.endswith("slack_bounds left out")
 
 
 def test_a_saved_one_is_proven_again_and_an_edited_one_is_refused(tmp_path: Path) -> None:
