@@ -43,8 +43,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION, weight_of
-from tightmargin.solvers.certify.case import GAP_TOLERANCE
-from tightmargin.solvers.engines.running import STAGE, Limits, StopReason, deriving_time
+from tightmargin.solvers.certify.case import SEARCH_GAP
+from tightmargin.solvers.engines.running import STAGE, Limits, deriving_time
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.nu.local_search import extended_nu_local
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE
@@ -58,14 +58,13 @@ from tightmargin.solvers.registry import (
     register_word,
 )
 from tightmargin.solvers.result_proof import register_document
+from tightmargin.solvers.searches import register_finding, status_of
 from tightmargin.solvers.solve import solve
 
 Searched: TypeAlias = SearchResult | CuttingPlaneResult
 
 SEARCHED = ("extended_nu_svc", REVERSE, POLAR, CVAR)
 CUTTING_PLANE, HULL, LOCAL = "cutting-plane", "hull", "local"
-TOLERANCE = GAP_TOLERANCE / 2  # the other half is for what a change of units rounds away
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 NU_BAR = "nu_bar from below in exact arithmetic, and the largest slope of the optimum in nu"
 TIGHTENED = "tightened"
 
@@ -82,7 +81,7 @@ def _search(method: str) -> Callable[[Origin, Limits], Finding]:
         if method == LOCAL:
             return _local(origin, problem, start, limits)
         # The polar objective is a square, in which a relative gap counts twice.
-        tolerance = TOLERANCE / 2 if origin.entry == POLAR else TOLERANCE
+        tolerance = SEARCH_GAP / 2 if origin.entry == POLAR else SEARCH_GAP
         common = problem | {"tolerance": tolerance, "time_limit": limits.time_limit, "seed": start}
         if method == CUTTING_PLANE:
             return _told(cutting_plane(data, **common), origin)
@@ -109,13 +108,17 @@ def _told(found: Searched, origin: Origin) -> Finding:
     return _finding(
         origin,
         found.best.weight,
-        STATUS.get(found.stop, Status.FEASIBLE),
+        status_of(found.stop),
         engine,
         lower=found.bound,
         proof=proof,
         message=found.message,
         facts={"stop": str(found.stop), "trace": _trace(found, origin)} | counts,
     )
+
+
+register_finding(SearchResult, lambda origin, found: _told(found, origin))
+register_finding(CuttingPlaneResult, lambda origin, found: _told(found, origin))
 
 
 def _trace(found: Searched, origin: Origin) -> list[list[float | None]]:

@@ -98,7 +98,8 @@ def _ways(case: Case, result: SolveResult) -> list[Writer]:
 class Kept:
     """What a solve has kept of its proof, without the model, which may change or go.
 
-    again: whether the result is proven in a way that no file holds: another is then looked for.
+    again: whether no file holds what proves the result, if anything does: another way is then
+        looked for, within the seconds of the solve where it has left a gap open.
     origin: of a model as it is built, for its family's own ways.
     writers: of an edited one.
     """
@@ -125,9 +126,14 @@ class Kept:
             model, form = built(self.origin)
             if model_document(form) != model_document(self.evidence.form):
                 raise NotProvenError("the model is no longer what its builder writes")
-            return write_proof(path, Case(model, Subject(form), self.origin, self.limits), result)
+            case = Case(model, Subject(form), self.origin, self.limits)
+            return write_proof(path, case, result, self._seconds(result))
         start = None if self.evidence.point is None else self.evidence.point.x
-        return _proven_otherwise(path, case, result, self.writers, start, None)
+        return _proven_otherwise(path, case, result, self.writers, start, self._seconds(result))
+
+    def _seconds(self, result: SolveResult) -> float | None:
+        proven = result.certificate.verdict.closed or result.status is Status.OPTIMAL
+        return None if proven else max(result.seconds, SHORTEST)
 
 
 def _of_copy(document: Document, result: SolveResult) -> Document:
@@ -242,7 +248,7 @@ def with_proof(
     found = kept_of(result)
     assert found is not None
     whole = found.proves and (case.classification.convex or isinstance(found.bound, TreeProof))
-    again = result.certificate.verdict.closed and not whole
+    again = not whole and result.status is not Status.UNBOUNDED
     writers = _ways(case, result) if again and case.origin is None else ()
     kept = Kept(found.alone(), case.limits, again, case.origin if again else None, writers)
     result = replace(result, _evidence=kept)

@@ -112,8 +112,10 @@ def frame_of(
 
 
 def field_names(thing: Any) -> list[str]:
-    """Names of the public fields of a dataclass; of another object none."""
-    return [f.name for f in fields(thing) if f.name[0] != "_"] if is_dataclass(thing) else []
+    """Names of the public fields of a dataclass that are shown; of another object none."""
+    if not is_dataclass(thing):
+        return []
+    return [f.name for f in fields(thing) if f.repr and f.name[0] != "_"]
 
 
 def plain_part(part: Any) -> Any:

@@ -18,7 +18,7 @@ from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.certify.case import GAP_TOLERANCE
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.running import Limits, StopReason, is_over, seconds_left
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.model.claim import Status
@@ -31,14 +31,13 @@ from tightmargin.solvers.registry import (
     register_closing_bounds,
     register_method,
 )
+from tightmargin.solvers.searches import finding_of, register_finding
 
 ENTRY = "extended_robust_svc"
 ROBUST_SEARCH, DCA = "robust-search", "dca"
 STARTS = 20
-GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 DIMENSIONS, POINTS = 7, 1000  # up to which the search takes seconds to minutes
 CELLS = 1000  # of a short search: a few seconds
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
 def dimensions(origin: Origin) -> int:
@@ -67,33 +66,29 @@ def lemma_of(origin: Origin, found: RobustSearch) -> Lemma | None:
 
 def _by_search(origin: Origin, limits: Limits) -> Finding:
     found = robust_search(
-        origin.data.points, **_words(origin), gap=GAP, time_limit=limits.time_limit
+        origin.data.points, **_words(origin), gap=SEARCH_GAP, time_limit=limits.time_limit
     )
-    return Finding(
+    return _finding(origin, found)
+
+
+def _finding(origin: Origin, found: RobustSearch) -> Finding:
+    return finding_of(
+        found,
         _machine(found.w, found.b),
-        STATUS.get(found.stop, Status.FEASIBLE),
         ROBUST_SEARCH,
-        bound=lemma_of(origin, found),
-        facts={
-            "no_duals": "no multipliers: a search over cones has none of the model's rows",
-            "stop": str(found.stop),
-            "cells": found.cells,
-            "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
-        },
-        message=_message(found),
+        lemma_of(origin, found),
+        over="cones",
+        effort=f"{found.cells:,} cones",
+        cells=found.cells,
     )
+
+
+register_finding(RobustSearch, _finding)
 
 
 def _machine(w: Array, b: float) -> dict[str, Array]:
     """What fixes a point; the entry's check gives the best levels and outliers for it."""
     return {"w": w, "b": np.asarray(b)}
-
-
-def _message(found: RobustSearch) -> str:
-    if found.stop is StopReason.PROVEN:
-        return ""
-    ended = found.stop.replace("_", " ")
-    return f"{ended}: the gap is {found.risk - found.bound:.3g} after {found.cells:,} cones"
 
 
 def short_search(origin: Origin, values: Values | None) -> RobustSearch | None:
@@ -104,7 +99,7 @@ def short_search(origin: Origin, values: Values | None) -> RobustSearch | None:
     if values is not None:
         known = np.asarray(values["w"]), float(values["b"]) if "b" in values else 0.0
     return robust_search(
-        origin.data.points, **_words(origin), incumbent=known, gap=GAP,
+        origin.data.points, **_words(origin), incumbent=known, gap=SEARCH_GAP,
         time_limit=seconds_left(), cell_limit=CELLS,
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +46,16 @@ from tightmargin.formulations.nu.extended_robust import (
     window,
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
-from tightmargin.solvers.engines.running import StopReason, live_line
+from tightmargin.solvers.certify.case import SEARCH_GAP
+from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.exact import rounded_up
-from tightmargin.solvers.zero_one.conflict_tree import TracePoint
+from tightmargin.solvers.searches import Progress, Stated, Trace
 
-GAP = 1e-6
 PROVING = 0.1  # of the search's seconds, which the kernel takes at most to do it again
 LOST = 32  # times the error of a sum of all entries of a column
 LONGEST = 8  # levels after which the longest edge is halved, so that no cone stays long
 MIXED = 1e-9  # of a minimiser's coefficients
-TRACED = 400
 LARGEST = 2.0**200  # of a feature
-
-Progress = Callable[[TracePoint], None]
 
 
 @unweighted
@@ -69,7 +67,7 @@ def robust_search(
     mu: Share,
     intercept: str = "penalised",
     incumbent: tuple[Array, float] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     time_limit: float | None = None,
     cell_limit: int | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -112,45 +110,28 @@ def robust_search(
     started = clock()
     _check(intercept, {"gap": gap, "time_limit": time_limit, "cell_limit": cell_limit})
     problem, unit = _problem(data, nu, mu, intercept)
-    search = _Search(problem, unit, gap)
+    search = _Search(problem, unit, gap, Trace(progress), lambda: clock() - started)
+    search.time_limit, search.cell_limit = time_limit, cell_limit
     if incumbent is not None:
         w, b = finite_hyperplane("incumbent", incumbent, data.d)
         search.offer(np.asarray(w) if intercept == "none" else np.append(w, b))
-
-    def limit_met() -> StopReason | None:
-        late = (clock() - started) * (1 + PROVING)
-        if time_limit is not None and late >= time_limit:
-            return StopReason.TIME_LIMIT
-        return StopReason.CELL_LIMIT if cell_limit and search.cells >= cell_limit else None
-
-    trace: list[TracePoint] = []
-    stop: StopReason | None = None
-    try:
-        with live_line("robust search") as line:
-            stop = search.begin(limit_met)
-            while search.tree.open and stop is None:
-                _note(trace, progress, clock() - started, search)
-                if line.is_due:
-                    line.show(search.bound, search.risk, f"{search.cells:,} cones")
-                stop = limit_met()
-                if stop is None:
-                    search.halve()
-    except KeyboardInterrupt:
-        stop = StopReason.INTERRUPTED
+    stop = drive("robust search", search)
     cover = search.tree.cover(search.exponents, search.programs.directions)
     lemma = cover_lemma(problem, cover, unit)
     bound = search.floor if lemma is None else min(lemma.value, search.risk)
-    if stop is None:
-        closed = bound >= float(Fraction(search.target) * unit) - 1e-9 * abs(search.risk)
-        stop = StopReason.PROVEN if closed else StopReason.NUMERICAL
+    aim = float(Fraction(search.target) * unit) - 1e-9 * abs(search.risk)
+    if stop is StopReason.PROVEN and bound < aim:
+        stop = StopReason.NUMERICAL
     seconds = clock() - started
-    trace.append(TracePoint(seconds, search.cells, bound, search.risk))
-    progress(trace[-1])
+    search.trace.note(seconds, search.cells, bound, search.risk, last=True)
     w, b = search.best[: data.d], 0.0 if intercept == "none" else float(search.best[-1])
-    outliers = np.flatnonzero(robust_risk(data, w, b, nu=nu, mu=mu)[1])
+    words: dict[str, Any] = {"nu": nu, "mu": mu, "intercept": intercept}
     return RobustSearch(
-        w, b, search.risk, bound, outliers, search.cells, seconds, stop, tuple(trace), cover, lemma
-    )
+        objective=search.risk, bound=bound, stop=stop, seconds=seconds,
+        trace=tuple(search.trace.points), w=w, b=b,
+        outliers=np.flatnonzero(robust_risk(data, w, b, nu=nu, mu=mu)[1]), cells=search.cells,
+        cover=cover, lemma=lemma, stated=Stated("extended_robust_svc", data, words),
+    )  # fmt: skip
 
 
 def _check(intercept: str, limits: Mapping[str, float | None]) -> None:
@@ -185,23 +166,23 @@ def _problem(
     return problem, Fraction(2) ** exponent / data.n
 
 
-def _note(trace: list[TracePoint], progress: Progress, seconds: float, search: _Search) -> None:
-    """Add to the trace when the bound or the best machine moved."""
-    now = TracePoint(seconds, search.cells, search.bound, search.risk)
-    if trace:
-        last = trace[-1]
-        moved = now.bound - last.bound > abs(now.objective) / TRACED
-        if not moved and now.objective == last.objective:
-            return
-    trace.append(now)
-    progress(now)
-
-
 class _Search:
     """The tree, its programs and the best machine, in the units of the kernel's problem."""
 
-    def __init__(self, problem: TailDifference, unit: Fraction, gap: float) -> None:
+    time_limit: float | None = None
+    cell_limit: int | None = None
+    met: StopReason | None = None
+
+    def __init__(
+        self,
+        problem: TailDifference,
+        unit: Fraction,
+        gap: float,
+        trace: Trace,
+        elapsed: Callable[[], float],
+    ) -> None:
         self.problem, self.unit, self.gap = problem, unit, gap
+        self.trace, self.elapsed = trace, elapsed
         self.programs, self.tree = ConePrograms(problem), OrthantTree()
         self.best, self.value = np.zeros(problem.dimensions), 0.0
         self.cells = 0
@@ -246,17 +227,38 @@ class _Search:
             if value < self.value:
                 self.best, self.value = machine, value
 
-    def begin(self, limit_met: Callable[[], StopReason | None]) -> StopReason | None:
+    def begin(self) -> None:
         """Bound the orthants; when a limit is met, those that are left by one program each."""
-        width, stop = self.problem.dimensions, None
-        for generators in orthants(width):
-            stop = stop or limit_met()
-            cone = self._cone(generators, 0, np.empty(0, dtype=np.intp), stop)
+        for generators in orthants(self.problem.dimensions):
+            self.met = self.met or self._limit()
+            cone = self._cone(generators, 0, np.empty(0, dtype=np.intp), self.met)
             self.tree.roots.append(cone)
             self.tree.add(cone, self.target)
-        return stop
 
-    def halve(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether a cone is left, or a limit was met before all were there."""
+        return bool(self.tree.open) or self.met is not None
+
+    def limit(self) -> StopReason | None:
+        """The limit that is met."""
+        if self.met is None:
+            self.trace.note(self.elapsed(), self.cells, self.bound, self.risk)
+            self.met = self._limit()
+        return self.met
+
+    def _limit(self) -> StopReason | None:
+        late = self.elapsed() * (1 + PROVING)
+        if self.time_limit is not None and late >= self.time_limit:
+            return StopReason.TIME_LIMIT
+        most = self.cell_limit
+        return StopReason.CELL_LIMIT if most is not None and self.cells >= most else None
+
+    def standing(self) -> tuple[float, float, str]:
+        """For the live line."""
+        return self.bound, self.risk, f"{self.cells:,} cones"
+
+    def step(self) -> None:
         """Halve the cone with the least bound."""
         cone = self.tree.take()
         if cone.found.value >= self.target:

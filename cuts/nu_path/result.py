@@ -14,7 +14,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.printing import Drawn
 from tightmargin.solvers.nu.nu_range import NuRange
-from tightmargin.solvers.path_result import PathResult
+from tightmargin.solvers.searches import PathResult
 
 ROUNDING = 1e-15  # of both ends: more than the formula of a chord loses
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -36,7 +36,7 @@ from tightmargin.solvers.kernel.statement import (
     point_by_formula,
 )
 from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged
-from tightmargin.solvers.path_result import Proven
+from tightmargin.solvers.searches import Proven, Stated
 
 FEASIBLE = "w scaled onto its sphere, rho and b from the sort, slacks from their formula"
 ZERO = Fraction()
@@ -84,6 +84,8 @@ class PathRow(Proven):
     errors : int
         Training points on the wrong side or on the hyperplane.
     seconds : float
+    stated : Stated or None
+        The model of the row.
     """
 
     nu: float
@@ -108,6 +110,7 @@ class PathRow(Proven):
     margin_error_share: float
     errors: int
     seconds: float
+    stated: Stated | None = field(default=None, repr=False)
 
     @property
     def allowed(self) -> float:
@@ -176,6 +179,11 @@ def path_row(
         margin_error_share=float(family.caps[xi > slack].sum()),
         errors=int((scores <= 0).sum()),
         seconds=seconds,
+        stated=Stated(
+            "extended_nu_svc",
+            data,
+            {"nu": nu, "class_balance": family.class_balance, "intercept": family.intercept},
+        ),
     )
 
 

@@ -10,16 +10,17 @@ import numpy as np
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.remaining_faces import FaceSeen
-from tightmargin.cuts.search.result import Incumbent
+from tightmargin.cuts.search.result import Incumbent, model_of
 from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.engines.running import StopReason
 from tightmargin.solvers.result import search_page
+from tightmargin.solvers.searches import Searched, Stated
 from tightmargin.solvers.tables import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CuttingPlaneResult(Framed, Drawn):
+class CuttingPlaneResult(Searched, Framed, Drawn):
     """How an outer loop ended.
 
     Attributes
@@ -74,6 +75,11 @@ class CuttingPlaneResult(Framed, Drawn):
             effort=f"{cuts}, {self.lp_solves} LPs, {self.seconds:.2g} s",
             parts=".best.values, .cuts, .trace, .to_frame()",
         )
+
+    @property
+    def stated(self) -> Stated:
+        """The model of extended_nu_svc."""
+        return model_of(self.problem)
 
     @property
     def proven(self) -> bool:

@@ -15,6 +15,7 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.engines.running import StopReason
 from tightmargin.solvers.result import search_page
+from tightmargin.solvers.searches import Searched, Stated
 from tightmargin.solvers.tables import Framed
 
 
@@ -41,7 +42,7 @@ class SearchState(Printed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchResult(Framed, Drawn):
+class SearchResult(Searched, Framed, Drawn):
     """How a search ended; best point and bound hold whatever ended it.
 
     Attributes
@@ -97,6 +98,11 @@ class SearchResult(Framed, Drawn):
         )
 
     @property
+    def stated(self) -> Stated:
+        """The model of extended_nu_svc."""
+        return model_of(self.problem)
+
+    @property
     def proven(self) -> bool:
         """Whether the proof of optimality is complete."""
         return self.stop is StopReason.PROVEN
@@ -139,6 +145,12 @@ class SearchResult(Framed, Drawn):
             "trace": [asdict(state) for state in self.trace],
             "cuts": [cut.to_json() for cut in self.cuts],
         }
+
+
+def model_of(problem: PolarProblem) -> Stated:
+    """The model of the catalogue that a problem over directions is."""
+    words = {"nu": problem.nu, "intercept": problem.intercept}
+    return Stated("extended_nu_svc", problem.data, words | {"class_balance": problem.class_balance})
 
 
 def closed_below(value: float, tolerance: float, absolute: float) -> float:

@@ -12,7 +12,7 @@ from tightmargin.experiments.progress import Say
 from tightmargin.formulations.conic.budget import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import ConicPath, conic_path
-from tightmargin.solvers.path_result import row_numbers
+from tightmargin.solvers.searches import row_numbers
 
 PENALTY, BUDGET = "conic_sdp", "conic_sdp_budget"
 METHODS = ("auto",)

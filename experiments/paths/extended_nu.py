@@ -18,7 +18,7 @@ from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.path_result import row_numbers
+from tightmargin.solvers.searches import row_numbers
 
 ENTRY = "extended_nu_svc"
 SHARED = ("class_balance", "intercept")

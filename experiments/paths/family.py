@@ -14,9 +14,9 @@ from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.progress import Say
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.path_result import PathResult, RowT
 from tightmargin.solvers.plain_json import checksum
 from tightmargin.solvers.result import SCHEMA, versions
+from tightmargin.solvers.searches import PathResult, RowT
 
 # Of a row, left out of the table of numbers.
 ARRAYS = ("w", "alpha", "z", "strengthening", "factor", "coefficients")

@@ -39,8 +39,8 @@ from tightmargin.solvers.kernel.statement import (
     point_by_formula,
 )
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.path_result import Proven
 from tightmargin.solvers.result import Certificate
+from tightmargin.solvers.searches import Proven
 
 WORK = 2e7  # multiplications of one step of a block: a fraction of a second, and so is Ctrl-C
 LARGEST = 1e8  # of one machine

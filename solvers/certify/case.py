@@ -40,6 +40,7 @@ from tightmargin.solvers.result import Certificate
 
 FEASIBILITY_TOLERANCE = 1e-6
 GAP_TOLERANCE = gap.CLOSED
+SEARCH_GAP = GAP_TOLERANCE / 2  # at which a search ends: the other half is for rounding
 CLAIM_TOLERANCE = 1e-4
 
 

@@ -64,7 +64,7 @@ from tightmargin.solvers.kernel.statement import (
     point_by_formula,
 )
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.path_result import PathResult, Proven
+from tightmargin.solvers.searches import PathResult, Proven, Stated
 from tightmargin.solvers.solve import solve
 
 # --- The penalty at which the conic SDP spends a given sum of z ----------------------------------
@@ -166,6 +166,7 @@ class ConicRow(Proven):
     rank: of W - w~ w~': eigenvalues above 1e-6 of the trace of W.
     errors: training points on the wrong side or on the hyperplane.
     lemma: what proves the bound.
+    stated: the model of the row.
     """
 
     penalty: float
@@ -186,6 +187,7 @@ class ConicRow(Proven):
     errors: int
     seconds: float
     lemma: Lemma | None
+    stated: Stated | None = field(default=None, repr=False)
 
     @property
     def allowed(self) -> float:
@@ -295,6 +297,7 @@ class ConicRows:
             self.bound, self.multipliers, self.strengthening = -math.inf, None, None
         entry = "conic_sdp_budget" if self.by_budget else "conic_sdp"
         subject = (entry, number, self.data.sha256, self.intercept)
+        given = {"budget" if self.by_budget else "penalty": number, "intercept": self.intercept}
         lemma = Lemma(self.bound, PROOF, self.hypotheses) if math.isfinite(self.bound) else None
         z, weight, n = self.problem.z(F), F[0], self.data.n
         parts = np.linalg.svd(F[1:], compute_uv=False) ** 2
@@ -319,6 +322,7 @@ class ConicRows:
             errors=int((self.problem.signed @ weight <= 0).sum()),
             seconds=time.perf_counter() - started,
             lemma=lemma,
+            stated=Stated(entry, self.data, given),
         )
         self.rows.append(row)
 

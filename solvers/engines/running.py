@@ -29,7 +29,7 @@ from multiprocessing import parent_process
 from numbers import Integral, Real
 from queue import SimpleQueue
 from threading import Lock, Thread, current_thread, get_ident, main_thread
-from typing import Any, Generic, TextIO, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TextIO, TypeAlias, TypeVar
 
 from tightmargin.printing import Printed
 from tightmargin.solvers.model.claim import Claim, Status
@@ -740,3 +740,40 @@ class StopReason(StrEnum):
     MEMORY_LIMIT = "memory_limit"
     CELL_LIMIT = "cell_limit"
     ROUND_LIMIT = "round_limit"
+
+
+class Search(Protocol):
+    """A branch and bound as `drive` takes it; what it has found stays with it however it ends."""
+
+    def begin(self) -> None:
+        """Bound the whole."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part is left that may hold a better point."""
+
+    def limit(self) -> StopReason | None:
+        """The limit that is met, if one is."""
+
+    def standing(self) -> tuple[float, float, str]:
+        """Bound, objective of the incumbent, and how much was done in words."""
+
+    def step(self) -> None:
+        """Split the weakest parts and bound theirs."""
+
+
+def drive(name: str, search: Search) -> StopReason:
+    """Steps of a search until nothing is open, a limit is met or Ctrl-C comes: why it ended."""
+    try:
+        with live_line(name) as line:
+            search.begin()
+            while search.is_open:
+                stop = search.limit()
+                if stop is not None:
+                    return stop
+                if line.is_due:
+                    line.show(*search.standing())
+                search.step()
+    except KeyboardInterrupt:
+        return StopReason.INTERRUPTED
+    return StopReason.PROVEN

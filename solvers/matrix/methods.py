@@ -19,12 +19,12 @@ from tightmargin.formulations.common.multipliers import balanced_alpha
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines import clarabel
 from tightmargin.solvers.engines.registry import SOLVERS
 from tightmargin.solvers.engines.running import Limits, StopReason
 from tightmargin.solvers.matrix.alternating import matrix_alternating, matrix_incumbent
 from tightmargin.solvers.matrix.search import (
-    GAP,
     MatrixSearch,
     is_searchable,
     matrix_search,
@@ -45,6 +45,7 @@ from tightmargin.solvers.registry import (
     register_method,
 )
 from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.searches import finding_of, register_finding
 from tightmargin.solvers.solve import solve
 
 # --- Bounds on the matrix SVM by our own computation: a search over directions, or weak duality --
@@ -82,7 +83,7 @@ def matrix_bound(origin: Origin, values: Mapping[str, Array] | None = None) -> L
         rank=rank,
         intercept=words["intercept"],
         incumbent=known,
-        gap=GAP,
+        gap=SEARCH_GAP,
         cell_limit=CELLS,
     )
     if found.stop is StopReason.INTERRUPTED:
@@ -153,7 +154,6 @@ def _reach(origin: Origin) -> float:
 MATRIX_SEARCH, ALTERNATING = "matrix-search", "alternating"
 PROJECTION = "matrix_svc_projection"
 STARTS = 10
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 WORDS = ("ridge", "shape", "rank", "intercept")
 
 
@@ -167,27 +167,22 @@ def _factors(origin: Origin, w: Array, b: float) -> dict[str, Array]:
 def _by_search(origin: Origin, limits: Limits) -> Finding:
     """Branch and bound over one direction, from the model's incumbent on."""
     words = {word: origin.parameters[word] for word in (*WORDS, "incumbent")}
-    found = matrix_search(origin.data, **words, time_limit=limits.time_limit)
-    return Finding(
+    return _finding(origin, matrix_search(origin.data, **words, time_limit=limits.time_limit))
+
+
+def _finding(origin: Origin, found: MatrixSearch) -> Finding:
+    return finding_of(
+        found,
         _factors(origin, found.w, found.b),
-        STATUS.get(found.stop, Status.FEASIBLE),
         MATRIX_SEARCH,
-        bound=Lemma(found.bound, search_name(found.cells), CELLS_COVER),
-        facts={
-            "no_duals": "no multipliers: a search over directions has none of the rows",
-            "stop": found.stop,
-            "cells": found.cells,
-        },
-        message=_message(found),
+        Lemma(found.bound, search_name(found.cells), CELLS_COVER),
+        over="directions",
+        effort=f"{found.cells:,} cells",
+        cells=found.cells,
     )
 
 
-def _message(found: MatrixSearch) -> str:
-    if found.stop is StopReason.PROVEN:
-        return ""
-    gap = found.objective - found.bound
-    ended = found.stop.replace("_", " ")
-    return f"{ended}: the gap is {gap:.3g} after {found.cells:,} cells"
+register_finding(MatrixSearch, _finding)
 
 
 def _by_alternating(origin: Origin, limits: Limits) -> Finding:

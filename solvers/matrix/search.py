@@ -34,11 +34,11 @@ from tightmargin.formulations.matrix.shapes import (
 )
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.clarabel import is_panic
-from tightmargin.solvers.engines.running import LiveLine, StopReason, live_line
+from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
-from tightmargin.solvers.result import search_page
+from tightmargin.solvers.searches import GlobalSearch, Stated, Trace
 
 # --- The projection SDP of the matrix SVM where one direction lies in a cone, and its proven bound
 # Take predictors with m <= n (transposed if need be). A B of rank 1 has its columns along a unit
@@ -247,38 +247,27 @@ def _block(matrix: list[list[tuple[int, float]]], width: int) -> tuple[Any, Arra
     return sp.csc_matrix((numbers, (rows, columns)), (len(places), width)), np.zeros(len(places))
 
 
-GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 CELL_LIMIT = 20_000
 EVERY, FEW = 50, 10  # points from this many first relaxations, then from one in ten
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MatrixSearch(Printed):
-    """The optimum of matrix_svc_bilinear, enclosed.
+class MatrixSearch(GlobalSearch):
+    """The optimum of matrix_svc_bilinear, enclosed; see GlobalSearch.
 
     w (m n,): B row by row, of the bounded rank.
-    objective: at (w, b).
-    bound: no matrix of that rank has a smaller objective.
     cells: relaxations solved.
-    stop: "proven", "cell_limit", "time_limit" or "interrupted".
     """
 
     w: Array
     b: float
-    objective: float
-    bound: float
     cells: int
-    stop: StopReason
 
-    def _page(self) -> Page:
-        return search_page(
-            f"MatrixSearch: {count_text(len(self.w), 'entry', 'entries')} of bounded rank",
-            self.objective,
-            self.bound,
-            ended=str(self.stop),
-            effort=search_name(self.cells),
-            parts=".w, .b",
-        )
+    def _title(self) -> str:
+        return f"MatrixSearch: {count_text(len(self.w), 'entry', 'entries')} of bounded rank"
+
+    def _effort(self) -> str:
+        return f"{search_name(self.cells)}, {self.seconds:.2g} s"
 
 
 def search_name(cells: int) -> str:
@@ -301,7 +290,7 @@ def matrix_search(
     rank: int,
     intercept: str = "free",
     incumbent: tuple[Array, float] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     cell_limit: int = CELL_LIMIT,
     time_limit: float | None = None,
 ) -> MatrixSearch:
@@ -348,9 +337,9 @@ def matrix_search(
             f"rank {r} of a matrix {m}x{n} is not searched: one direction gives ranks 1 and "
             f"{min(m, n) - 1} alone, if they are below full rank"
         )
-    deadline = None
+    started = time.perf_counter()
     if time_limit is not None:
-        deadline = time.perf_counter() + positive("time_limit", time_limit)
+        positive("time_limit", time_limit)
     if incumbent is None:
         found = matrix_alternating(
             data, ridge=ridge, shape=(m, n), rank=r, starts=3, intercept=intercept,
@@ -360,8 +349,18 @@ def matrix_search(
     w, b = finite_hyperplane("incumbent", incumbent, data.d)
     search = _MatrixSearch(data, ridge, (m, n), r, intercept)
     search.offer(nearest_of_rank(w, m, n, r), 0.0 if intercept == "none" else b)
-    with live_line("branch and bound over directions") as line:
-        return search.run(positive("gap", gap), cell_limit, deadline, line)
+    search.gap, search.cell_limit, search.started = positive("gap", gap), cell_limit, started
+    if time_limit is not None:
+        search.deadline = started + positive("time_limit", time_limit)
+    stop = drive("branch and bound over directions", search)
+    seconds = time.perf_counter() - started
+    search.trace.note(seconds, search.cells, search.bound, search.objective, last=True)
+    words = {"ridge": ridge, "shape": (m, n), "rank": r, "intercept": intercept}
+    return MatrixSearch(
+        objective=search.objective, bound=search.bound, stop=stop, seconds=seconds,
+        trace=tuple(search.trace.points), w=search.w, b=search.b, cells=search.cells,
+        stated=Stated("matrix_svc_bilinear", data, words | {"incumbent": (search.w, search.b)}),
+    )  # fmt: skip
 
 
 class _MatrixSearch:
@@ -384,6 +383,11 @@ class _MatrixSearch:
         self.predictors = np.ascontiguousarray(predictors)
         self.kind = LINE if rank == 1 else COMPLEMENT
         self.w, self.b, self.objective = np.zeros(data.d), 0.0, np.inf
+        self.heap: list[tuple[float, int, Array | None]] = []
+        self.count, self.cells = itertools.count(), 0
+        self.trace = Trace()
+        self.started = time.perf_counter()
+        self.gap, self.cell_limit, self.deadline = SEARCH_GAP, CELL_LIMIT, np.inf
 
     def offer(self, w: Array, b: float) -> None:
         """Keep a point of the bounded rank if it is the best."""
@@ -392,52 +396,56 @@ class _MatrixSearch:
         if value < self.objective:
             self.w, self.b, self.objective = w, matrix_point(self.data, w, b, *words).b, value
 
-    def run(
-        self, gap: float, cell_limit: int, deadline: float | None, line: LiveLine
-    ) -> MatrixSearch:
-        """Halve the cone with the least bound until the best point is proven."""
+    def begin(self) -> None:
+        """Bound all directions at once."""
         longest = float(np.linalg.norm(self.predictors, axis=(1, 2)).max())
         ridge = self.ridge / self.scale**2
         # ridge/2 ||B||^2 is at most the best objective, and some point has u_i = 1 at an optimum.
         reach = 1 + 1e-9 + np.sqrt(2 * self.objective / ridge) * longest
-        problem = CellProblem(self.data, self.predictors, ridge, self.intercept, self.kind, reach)
-        heap: list[tuple[float, int, Array | None]] = []
-        count, cells = itertools.count(), 0
-        stop: StopReason | None = None
-        parts: Iterable[Array | None] = [None]
-        floor = 0.0  # of the cone that is being divided: no part has a smaller value
-        divided = False  # whether every part of it is on the heap
-        try:
-            while stop is None:
-                divided = False
-                for part in parts:
-                    if cells and (stop := _limit(cells, cell_limit, deadline)):
-                        break
-                    found = problem.bound(part)
-                    cells += 1
-                    if line.is_due:
-                        least = min([floor, *(heap[0][:1] if heap else ())])
-                        line.show(least, self.objective, f"{cells:,} cells")
-                    lower = float(np.fmax(found.lower, floor))
-                    if lower < self.objective and (cells <= EVERY or cells % FEW == 0):
-                        self._from_direction(found.direction)
-                    heapq.heappush(heap, (lower, next(count), part))
-                else:
-                    divided = True
-                    if heap[0][0] >= self.objective - gap * max(1.0, abs(self.objective)):
-                        stop = StopReason.PROVEN
-                    else:
-                        stop = _limit(cells, cell_limit, deadline)
-                    if stop is not None:
-                        break
-                    divided = False  # before the cone is off the heap: Ctrl-C must lose none
-                    floor, _, cone = heapq.heappop(heap)
-                    parts = _parts(cone, self.predictors.shape[1])
-        except KeyboardInterrupt:
-            stop = StopReason.INTERRUPTED
-        lower = min(self.objective, *(() if divided else (floor,)), *(heap[0][:1] if heap else ()))
-        assert stop is not None  # the loop ends with a reason
-        return MatrixSearch(self.w, self.b, self.objective, lower, cells, stop)
+        self.problem = CellProblem(
+            self.data, self.predictors, ridge, self.intercept, self.kind, reach
+        )
+        self._add(None, 0.0)
+
+    @property
+    def bound(self) -> float:
+        """What is proven now."""
+        return min(self.objective, self.heap[0][0] if self.heap else 0.0)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a cone may hold a better point."""
+        return self.heap[0][0] < self.objective - self.gap * max(1.0, abs(self.objective))
+
+    def limit(self) -> StopReason | None:
+        """The limit that is reached."""
+        now = time.perf_counter()
+        self.trace.note(now - self.started, self.cells, self.bound, self.objective)
+        if self.cells >= self.cell_limit:
+            return StopReason.CELL_LIMIT
+        return StopReason.TIME_LIMIT if now > self.deadline else None
+
+    def standing(self) -> tuple[float, float, str]:
+        """For the live line."""
+        return self.bound, self.objective, f"{self.cells:,} cells"
+
+    def step(self) -> None:
+        """Halve the cone with the least bound, which stays until all of its parts are there."""
+        floor, _, cone = self.heap[0]
+        for part in _parts(cone, self.predictors.shape[1]):
+            if self.limit():
+                return
+            self._add(part, floor)
+        heapq.heappop(self.heap)  # the cone: no part has a smaller bound, and all were added later
+
+    def _add(self, part: Array | None, floor: float) -> None:
+        """Bound a cone; nothing in it is below `floor`."""
+        found = self.problem.bound(part)
+        self.cells += 1
+        lower = float(np.fmax(found.lower, floor))
+        if lower < self.objective and (self.cells <= EVERY or self.cells % FEW == 0):
+            self._from_direction(found.direction)
+        heapq.heappush(self.heap, (lower, next(self.count), part))
 
     def _from_direction(self, direction: Array) -> None:
         """The best point for a direction that a relaxation points at."""
@@ -450,14 +458,6 @@ class _MatrixSearch:
         B = np.reshape(w / self.scale, self.predictors.shape[1:])
         w = (B.T if self.turned else B).ravel()
         self.offer(w, b - float(self.centre @ w))
-
-
-def _limit(cells: int, cell_limit: int, deadline: float | None) -> StopReason | None:
-    """The limit that is reached, if one is."""
-    if cells >= cell_limit:
-        return StopReason.CELL_LIMIT
-    late = deadline is not None and time.perf_counter() > deadline
-    return StopReason.TIME_LIMIT if late else None
 
 
 def _parts(cone: Array | None, m: int) -> Iterable[Array]:

@@ -24,11 +24,12 @@ from tightmargin.formulations.multiclass.hinge import (
     smallest_leads,
 )
 from tightmargin.formulations.multiclass.truncated_hinge import Machine
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.running import Limits, StopReason, deriving_time
 from tightmargin.solvers.hinge.batch_multiclass import LARGEST
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.multiclass.dca import truncated_dca
-from tightmargin.solvers.multiclass.search import AT_ONCE, GAP, TruncatedSearch, truncated_search
+from tightmargin.solvers.multiclass.search import AT_ONCE, TruncatedSearch, truncated_search
 from tightmargin.solvers.registry import (
     ClosingBounds,
     Finding,
@@ -38,6 +39,7 @@ from tightmargin.solvers.registry import (
     register_incumbents,
     register_method,
 )
+from tightmargin.solvers.searches import finding_of, register_finding
 from tightmargin.solvers.solve import solve
 
 # --- The bound that a certificate of multiclass_truncated asks for, by our own branch and bound --
@@ -72,7 +74,7 @@ def truncated_bound(origin: Origin) -> Lemma | None:
         limit,
     )
     # A machine that was solved badly may leave a gap where no node is left.
-    closed = found.objective - found.bound <= 2 * GAP * found.objective
+    closed = found.objective - found.bound <= 2 * SEARCH_GAP * found.objective
     finished = "" if closed else "unfinished "
     return Lemma(found.bound, f"{finished}{BRANCHES} {found.nodes:,} nodes", TREE)
 
@@ -141,32 +143,27 @@ def start_classes(model: pyo.ConcreteModel, data: MulticlassData, incumbent: Mac
 ENTRY = "multiclass_truncated"
 TRUNCATED_SEARCH, DCA = "truncated-search", "dca"
 STARTS, NODES = 10, 1000
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
 def _by_search(origin: Origin, limits: Limits) -> Finding:
     """Branch and bound over kept and given-up points; a big-M plays no part in it."""
     words = {word: origin.parameters[word] for word in (*WORDS, "incumbent")}
-    found = truncated_search(origin.data, **words, time_limit=limits.time_limit)
-    return Finding(
+    return _finding(origin, truncated_search(origin.data, **words, time_limit=limits.time_limit))
+
+
+def _finding(origin: Origin, found: TruncatedSearch) -> Finding:
+    return finding_of(
+        found,
         {"B": found.B.ravel(), "b": found.b},
-        STATUS.get(found.stop, Status.FEASIBLE),
         TRUNCATED_SEARCH,
-        bound=Lemma(found.bound, f"{BRANCHES} {found.nodes:,} nodes", TREE),
-        facts={
-            "no_duals": "no multipliers: a search over given-up points has none of the rows",
-            "stop": str(found.stop),
-            "nodes": found.nodes,
-        },
-        message=_message(found),
+        Lemma(found.bound, f"{BRANCHES} {found.nodes:,} nodes", TREE),
+        over="given-up points",
+        effort=f"{found.nodes:,} nodes",
+        nodes=found.nodes,
     )
 
 
-def _message(found: TruncatedSearch) -> str:
-    if found.stop is StopReason.PROVEN:
-        return ""
-    gap = found.objective - found.bound
-    return f"{found.stop.replace('_', ' ')}: the gap is {gap:.3g} after {found.nodes:,} nodes"
+register_finding(TruncatedSearch, _finding)
 
 
 def _by_dca(origin: Origin, limits: Limits) -> Finding:

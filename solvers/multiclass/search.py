@@ -30,15 +30,15 @@ from tightmargin.formulations.multiclass.hinge import class_costs, smallest_lead
 from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.number_words import count_text
-from tightmargin.printing import Page, Printed
-from tightmargin.solvers.engines.running import LiveLine, StopReason, live_line
+from tightmargin.solvers.certify.case import SEARCH_GAP
+from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.hinge.batch_multiclass import (
     Space,
     hinge_multipliers,
     machine_space,
     slope_of,
 )
-from tightmargin.solvers.result import search_page
+from tightmargin.solvers.searches import GlobalSearch, Stated, Trace
 
 # --- Lower bounds on hinge machines of several classes by weak duality, from any multipliers -----
 #     min  ridge N + sum_i c_i max(0, max_k 1 - f_{y_i}(x_i) + f_k(x_i)),      N = sum_k ||B_k||^2
@@ -123,35 +123,26 @@ States = NDArray[np.int8]
 OPEN, KEPT, GIVEN_UP = 0, 1, 2
 AT_ONCE = 64  # nodes that are branched together
 NODE_LIMIT = 20_000
-GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TruncatedSearch(Printed):
-    """The optimum of a truncated hinge problem, enclosed.
+class TruncatedSearch(GlobalSearch):
+    """The optimum of a truncated hinge problem, enclosed; see GlobalSearch.
 
-    objective: objective of (B, b).
-    bound: no scores have a smaller objective.
     B, b (K, d) (K,).
     nodes: hinge machines that were solved.
     """
 
-    objective: float
-    bound: float
     B: Array
     b: Array
     nodes: int
-    stop: StopReason
+    _parts = ".B, .b, .trace, .to_frame()"
 
-    def _page(self) -> Page:
-        return search_page(
-            f"TruncatedSearch: {len(self.b)} classes, {count_text(self.B.shape[1], 'feature')}",
-            self.objective,
-            self.bound,
-            ended=str(self.stop),
-            effort=count_text(self.nodes, "node"),
-            parts=".B, .b",
-        )
+    def _title(self) -> str:
+        return f"TruncatedSearch: {len(self.b)} classes, {count_text(self.B.shape[1], 'feature')}"
+
+    def _effort(self) -> str:
+        return f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s"
 
 
 @unweighted_unlike("multiclass_truncated")
@@ -163,7 +154,7 @@ def truncated_search(
     class_weight: ClassWeight = None,
     intercept: str = "free",
     incumbent: tuple[ArrayLike, ArrayLike] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     node_limit: int = NODE_LIMIT,
     time_limit: float | None = None,
 ) -> TruncatedSearch:
@@ -207,14 +198,18 @@ def truncated_search(
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
     space = machine_space(data, ridge, intercept)
-    search = _TruncatedSearch(data, space, words, gap)
+    search = _TruncatedSearch(data, space, words, gap, node_limit, time_limit)
     if incumbent is not None:
         search.offer(*checked_machine("incumbent", incumbent, data))
-    deadline = None if time_limit is None else time.perf_counter() + time_limit
-    with live_line("branch and bound over given-up points") as line:
-        stop = search.run(node_limit, deadline, line)
-    lower = min(search.bound(), search.known)
-    return TruncatedSearch(search.known, lower, search.B, search.b, search.nodes, stop)
+    stop = drive("branch and bound over given-up points", search)
+    seconds, lower = search.elapsed(), min(search.bound(), search.known)
+    search.trace.note(seconds, search.nodes, lower, search.known, last=True)
+    known = words | {"big_m": "derived", "incumbent": (search.B, search.b)}
+    return TruncatedSearch(
+        objective=search.known, bound=lower, stop=stop, seconds=seconds,
+        trace=tuple(search.trace.points), B=search.B, b=search.b, nodes=search.nodes,
+        stated=Stated("multiclass_truncated", data, known),
+    )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -223,12 +218,15 @@ class _TruncatedSearch:
     space: Space
     words: Mapping[str, Any]
     gap: float
+    node_limit: int
+    time_limit: float | None
     nodes: int = 0
     settled: float = np.inf  # least bound of the nodes that are done with
     known: float = field(init=False)
 
     def __post_init__(self) -> None:
         n, K, d = self.data.n, self.data.n_classes, self.data.d
+        self.started, self.trace = time.perf_counter(), Trace()
         self.costs = class_costs(self.data, self.words["class_weight"])
         self.cap = cap_of(self.words["truncation"])
         self.B, self.b = np.zeros((K, d)), np.zeros(K)
@@ -257,25 +255,35 @@ class _TruncatedSearch:
         if value < self.known:
             self.known, self.B, self.b = value, B, b
 
-    def run(self, node_limit: int, deadline: float | None, line: LiveLine) -> StopReason:
-        """Solve the root, then branch where the bound is least."""
-        try:
-            self._solve(self.states, self.bounds, self.centres)
-            self.states, self.bounds = self.states[1:], self.bounds[1:]
-            self.branch, self.centres = self.branch[1:], self.centres[1:]
-            while len(self.states):
-                if self.nodes >= node_limit:
-                    return StopReason.NODE_LIMIT
-                if deadline is not None and time.perf_counter() > deadline:
-                    return StopReason.TIME_LIMIT
-                if line.is_due:
-                    line.show(float(self.bounds.min()), self.known, f"{self.nodes:,} nodes")
-                self._step()
-        except KeyboardInterrupt:
-            return StopReason.INTERRUPTED
-        return StopReason.PROVEN
+    def begin(self) -> None:
+        """Bound the whole."""
+        self._solve(self.states, self.bounds, self.centres)
+        self.states, self.bounds = self.states[1:], self.bounds[1:]
+        self.branch, self.centres = self.branch[1:], self.centres[1:]
 
-    def _step(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether a node is left."""
+        return len(self.states) > 0
+
+    def elapsed(self) -> float:
+        """Seconds since the call."""
+        return time.perf_counter() - self.started
+
+    def limit(self) -> StopReason | None:
+        """The limit that is reached."""
+        seconds = self.elapsed()
+        self.trace.note(seconds, self.nodes, min(self.bound(), self.known), self.known)
+        if self.nodes >= self.node_limit:
+            return StopReason.NODE_LIMIT
+        late = self.time_limit is not None and seconds > self.time_limit
+        return StopReason.TIME_LIMIT if late else None
+
+    def standing(self) -> tuple[float, float, str]:
+        """For the live line."""
+        return float(self.bounds.min()), self.known, f"{self.nodes:,} nodes"
+
+    def step(self) -> None:
         """Branch the nodes with the least bounds."""
         order = np.argsort(self.bounds, kind="stable")[:AT_ONCE]
         taken = self.bounds[order] < self.threshold

@@ -24,7 +24,6 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.printing import Drawn, Printed
 from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.path_result import PathResult
 from tightmargin.solvers.probability.weighted_machines import (
     LIBSVM,
     METHODS,
@@ -32,6 +31,7 @@ from tightmargin.solvers.probability.weighted_machines import (
     WeightedMachine,
     machines,
 )
+from tightmargin.solvers.searches import PathResult
 
 # --- P(Y = 1 | x) read from the signs of machines that are weighted more and more against label +1
 # Lee 2020, section 3.1; Wang, Shen & Liu, Probability estimation for large-margin classifiers,

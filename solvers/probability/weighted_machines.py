@@ -15,7 +15,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +45,7 @@ from tightmargin.solvers.kernel.statement import (
 )
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.path_result import Proven
+from tightmargin.solvers.searches import Proven, Stated
 from tightmargin.solvers.solve import solve
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
@@ -70,6 +70,7 @@ class WeightedMachine(Proven):
     method: "interior", "libsvm" or "model".
     seconds: its share of what it was solved in.
     claimed: the bound that a file states.
+    stated: the model of the machine.
     """
 
     pi: float
@@ -81,6 +82,7 @@ class WeightedMachine(Proven):
     method: str
     seconds: float
     claimed: float | None = None
+    stated: Stated | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -171,7 +173,9 @@ class Problem:
             b = hinge_intercept(self.data.factor @ w, self.data.y, self.weights(pi))
         value, below = self.value(pi, w, b), by_lemma(self.subject(pi), lemma)
         attained = self.attained(pi, w, b, value)
-        return WeightedMachine(pi, w, b, value, attained, below, method, seconds)
+        words = {"ridge": self.ridge, "pi": pi, "intercept": self.intercept}
+        stated = Stated("weighted_svc", self.data, words)
+        return WeightedMachine(pi, w, b, value, attained, below, method, seconds, stated=stated)
 
     def attained(self, pi: float, w: Array, b: float, value: float) -> FeasiblePoint:
         """The objective rounded up, every rounding counted."""

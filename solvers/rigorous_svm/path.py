@@ -24,12 +24,12 @@ from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
-from tightmargin.printing import Drawn, Printed
+from tightmargin.number_words import number_text
+from tightmargin.printing import Drawn
 from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.errors import RefusedError
-from tightmargin.solvers.kernel.verdict import Verdict
+from tightmargin.solvers.kernel.statement import FeasiblePoint, LowerBound
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.path_result import PathResult
 from tightmargin.solvers.rigorous_svm.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit import NormLimit, norm_limit, rsvm_at_limit
 from tightmargin.solvers.rigorous_svm.point import GAP, NOTHING, RsvmPoint, rsvm_point
@@ -47,6 +47,7 @@ from tightmargin.solvers.rigorous_svm.segments import (
     labels_of,
     scaled,
 )
+from tightmargin.solvers.searches import PathResult, Proven, Stated
 from tightmargin.solvers.solve import solve
 
 # --- What a path of the rigorous SVM is made of: one row for each norm bound H -------------------
@@ -58,7 +59,7 @@ AT_BOUND = 1e-9  # of the box [0, 1]: a multiplier this near its end counts as t
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RsvmRow(Printed):
+class RsvmRow(Proven):
     """The rigorous SVM at one norm bound.
 
     point: hyperplane, multipliers, value and proven bound.
@@ -69,6 +70,7 @@ class RsvmRow(Printed):
     stop: what there is to say about the end: why gamma is 0, or the gap open; else an empty string.
     b_interval (float, float): all intercepts of least loss for this w.
     errors: training points on the wrong side or on the hyperplane.
+    stated: the model of the row.
     """
 
     point: RsvmPoint
@@ -78,6 +80,10 @@ class RsvmRow(Printed):
     stop: str
     b_interval: tuple[float, float]
     errors: int
+    stated: Stated | None = field(default=None, repr=False)
+
+    def _title(self) -> str:
+        return f"RsvmRow: norm_bound {number_text(self.norm_bound)}"
 
     @property
     def norm_bound(self) -> float:
@@ -85,29 +91,24 @@ class RsvmRow(Printed):
         return self.point.norm_bound
 
     @property
-    def objective(self) -> float:
+    def objective(self) -> float:  # type: ignore[override]
         """E at the point."""
         return self.point.objective
 
     @property
-    def upper(self) -> float:
-        """E rounded up."""
-        return self.point.upper
+    def attained(self) -> FeasiblePoint:  # type: ignore[override]
+        """Proof of the objective."""
+        return self.point.attained
 
     @property
-    def bound(self) -> float:
-        """Proven by the multipliers of the point."""
-        return self.point.bound
+    def below(self) -> LowerBound | None:  # type: ignore[override]
+        """Proof of the bound, by the multipliers of the point."""
+        return self.point.below
 
     @property
-    def gap(self) -> float:
-        """Objective - bound, at least 0."""
-        return self.point.gap
-
-    @property
-    def verdict(self) -> Verdict:
-        """Of the point."""
-        return self.point.verdict
+    def allowed(self) -> float:
+        """That of the point."""
+        return self.point.allowed
 
     @property
     def zero(self) -> int:
@@ -149,6 +150,7 @@ def rsvm_row(
         stop=stop,
         b_interval=hinge_intercept_interval(scores, data.y, np.ones(data.n)),
         errors=int((data.y * (scores + point.b) <= 0).sum()),
+        stated=Stated("rsvm", data, {"norm_bound": point.norm_bound}),
     )
 
 

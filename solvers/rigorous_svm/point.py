@@ -35,7 +35,7 @@ from tightmargin.solvers.kernel.statement import (
     by_lemma,
     point_by_formula,
 )
-from tightmargin.solvers.path_result import Proven
+from tightmargin.solvers.searches import Proven
 
 GAP = 1e-8  # of the loss: what a certified point may leave open
 ROUNDING = 1e-11  # of sum alpha, which is what the loss is a difference of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array, Mask
-from tightmargin.solvers.certify.case import FEASIBILITY_TOLERANCE, Case
+from tightmargin.solvers.certify.case import FEASIBILITY_TOLERANCE, SEARCH_GAP, Case
 from tightmargin.solvers.certify.certify import fixed_case, solve_fixed
 from tightmargin.solvers.certify.points import exact_point
 from tightmargin.solvers.engines.running import WorkCount
@@ -18,7 +18,6 @@ from tightmargin.solvers.model.residuals import primal_residual
 from tightmargin.solvers.tree.node import NodeSolution, NodeSolver
 
 NOISE = 2.0**-50
-GAP = 5e-7  # half of what a certificate allows; the other half is for roundings
 WHOLE = 1e-6
 PART = 5  # of the open columns one in so many is fixed in each step of a dive
 MOVES = 60  # that are tried from one point
@@ -48,7 +47,7 @@ class Incumbent:
         if self.point is None:
             return math.inf
         least = NOISE * abs(self.best)  # a bound in doubles comes no nearer
-        allowed = max(GAP * self._case.size(self.best), self._case.limits.absolute_gap / 2)
+        allowed = max(SEARCH_GAP * self._case.size(self.best), self._case.limits.absolute_gap / 2)
         return self.best - max(allowed, least)
 
     def take(self, x: Array) -> bool:
@@ -124,7 +123,7 @@ class Incumbent:
         change = np.concatenate([price, -price])
         allowed = np.concatenate([whole < high, whole > low])
         order = np.argsort(change, kind="stable")
-        enough = best - max(GAP * abs(best), 1e-12)
+        enough = best - max(SEARCH_GAP * abs(best), 1e-12)
         for place in order[allowed[order] & (found.bound + change[order] < enough)][:MOVES]:
             other = whole.copy()
             other[place % len(whole)] += 1.0 if place < len(whole) else -1.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
 
@@ -24,9 +24,8 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.number_words import count_text
-from tightmargin.printing import Drawn, Page
-from tightmargin.solvers.certify.case import GAP_TOLERANCE
-from tightmargin.solvers.engines.running import StopReason, live_line
+from tightmargin.solvers.certify.case import GAP_TOLERANCE, SEARCH_GAP
+from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel.cones import (
     LARGEST,
@@ -48,9 +47,8 @@ from tightmargin.solvers.kernel.cones import (
     proven,
 )
 from tightmargin.solvers.kernel.signed_points import SideRows
-from tightmargin.solvers.result import search_page
-from tightmargin.solvers.tables import Framed
-from tightmargin.solvers.zero_one.conflict_tree import TracePoint, open_share
+from tightmargin.solvers.searches import GlobalSearch, Progress, Trace
+from tightmargin.solvers.zero_one.conflict_tree import big_m_model
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 from tightmargin.solvers.zero_one.node_bounds import NotCompiledError
 from tightmargin.solvers.zero_one.planes import (
@@ -199,31 +197,22 @@ class CellTree:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConeSearch(Framed, Drawn):
-    """Result of a search over cones of directions.
+class ConeSearch(GlobalSearch):
+    """Result of a search over cones of directions; see GlobalSearch.
 
     Attributes
     ----------
     w, b : array (d,), float
         The best hyperplane found; the points it keeps have margin 1 or more in floating point,
-        beside side rows nearly so.
+        beside side rows nearly so. Its objective counts violations strictly.
     given_up : array (n,) of bool
         Points that are paid for; of the ramp loss, those that pay the most there is.
-    objective : float
-        Its objective, violations counted strictly; infinite where no point was found.
-    bound : float
-        Proven by the kernel from `cover`; no hyperplane has a smaller objective.
     cells : int
         Cells bounded.
-    seconds : float
-        The kernel's included.
-    stop : StopReason
-    trace : tuple of TracePoint
-        Bounds of the search, and the proven one last; at most a few hundred.
     loss : str
         "0-1 loss", "ramp loss" or "count of errors".
     cover : ConeCover
-        The boxes, and the conflicts that close what they leave.
+        The boxes, and the conflicts that close what they leave; the kernel proves `bound` from it.
     lemma : Lemma or None
         The bound as the kernel states it; None where nothing is proven.
     """
@@ -231,38 +220,22 @@ class ConeSearch(Framed, Drawn):
     w: Array
     b: float
     given_up: NDArray[np.bool_]
-    objective: float
-    bound: float
     cells: int
-    seconds: float
-    stop: StopReason
-    trace: tuple[TracePoint, ...]
     loss: str
     cover: ConeCover
     lemma: Lemma | None
 
-    def _page(self) -> Page:
-        return search_page(
-            f"ConeSearch: {self.loss}, {count_text(len(self.w), 'feature')}",
-            self.objective,
-            self.bound,
-            ended=str(self.stop),
-            effort=f"{count_text(self.cells, 'cell')}, {self.seconds:.2g} s",
-            parts=".w, .b, .trace, .to_frame()",
-        )
+    def _title(self) -> str:
+        return f"ConeSearch: {self.loss}, {count_text(len(self.w), 'feature')}"
 
-    @property
-    def gap(self) -> float:
-        """(objective - bound) / objective."""
-        return open_share(self.objective, self.bound)
+    def _effort(self) -> str:
+        return f"{count_text(self.cells, 'cell')}, {self.seconds:.2g} s"
 
 
 # --- Limits of a search over cones of directions, and whether its bounds are compiled ------------
 
 
 COMPILED_AFTER = 4_000_000  # products of points and cells; loading numba takes a second or two
-
-Progress = Callable[[TracePoint], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,13 +280,11 @@ def checked_run(
     return Run(gap, time_limit, cell_limit, clock, progress, after)
 
 
-GAP = 1e-6
 PROVING = 0.6  # of the search's seconds, which the kernel takes at most to do it again
 LARGEST_OPEN = 40_000_000  # numbers of all open cells
 CENTRES = 32  # directions that are evaluated in each round
 WORTH = 1.05  # of the best objective, up to which a direction is refined
 DEARER = 400_000  # cells after which the dearer heuristic is run
-TRACED = 400
 
 
 @reads_dense_points
@@ -323,7 +294,7 @@ def cone_search(
     penalty: float,
     intercept: str,
     incumbent: tuple[Array, float] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     time_limit: float | None = None,
     cell_limit: int | None = None,
     side: SideRows | None = None,
@@ -384,7 +355,9 @@ def cone_search(
     else:
         best, decided = LeastCost(data, cost, intercept), 0.0
     _begin(best, data, incumbent)
-    return search_cells(problem, best, run, started, "0-1 loss", decided)
+    found = search_cells(problem, best, run, started, "0-1 loss", decided)
+    words = {"penalty": cost, "intercept": intercept}
+    return replace(found, stated=None if side else big_m_model("zero_one_big_m", data, words, best))
 
 
 @reads_dense_points
@@ -394,7 +367,7 @@ def ramp_cone_search(
     C: float,
     intercept: str,
     incumbent: tuple[Array, float] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     time_limit: float | None = None,
     cell_limit: int | None = None,
     side: SideRows | None = None,
@@ -445,7 +418,9 @@ def ramp_cone_search(
     _begin(best, data, incumbent)
     problem = ramp_cones(data, cost, intercept, beside)
     decided = 0.0 if beside is None else beside.constant
-    return search_cells(problem, best, run, started, "ramp loss", decided)
+    found = search_cells(problem, best, run, started, "ramp loss", decided)
+    words = {"C": cost, "intercept": intercept}
+    return replace(found, stated=None if side else big_m_model(RAMP, data, words, best))
 
 
 def _begin(best: ConePlane, data: TrainingData, incumbent: tuple[Array, float] | None) -> None:
@@ -485,23 +460,8 @@ def search_cells(
     decided : float
         What of the objective is decided: a gap is a share of the rest.
     """
-    search = _Cells(problem, best, run, decided)
-    stop = StopReason.PROVEN
-    try:
-        with live_line("cone search") as line:
-            search.begin()
-            while search.tree.open:
-                elapsed = run.clock() - started
-                search.note(elapsed)
-                if line.is_due:
-                    line.show(search.bound, best.objective, f"{search.tree.cells:,} cells")
-                reason = search.limit(elapsed)
-                if reason is not None:
-                    stop = reason
-                    break
-                search.round()
-    except KeyboardInterrupt:
-        stop = StopReason.INTERRUPTED
+    search = _Cells(problem, best, run, decided, started)
+    stop = drive("cone search", search)
     cover = search.tree.cover()
     # Above what the search believes the kernel need not look.
     lemma = cover_lemma(problem, cover, min(search.tree.least, problem.at_zero))
@@ -509,21 +469,24 @@ def search_cells(
     if stop is StopReason.PROVEN and bound < search.aim * (1 - 1e-9):
         stop = StopReason.NUMERICAL
     seconds = run.clock() - started
-    search.note(seconds, bound)
+    search.trace.note(seconds, search.tree.cells, bound, best.objective, last=True)
     return ConeSearch(
-        best.w, best.b, best.given_up, best.objective, bound, search.tree.cells, seconds, stop,
-        tuple(search.trace), loss, cover, lemma,
+        objective=best.objective, bound=bound, stop=stop, seconds=seconds,
+        trace=tuple(search.trace.points), w=best.w, b=best.b, given_up=best.given_up,
+        cells=search.tree.cells, loss=loss, cover=cover, lemma=lemma,
     )  # fmt: skip
 
 
 class _Cells:
     """The tree and the best hyperplane, and what one tells the other."""
 
-    def __init__(self, problem: ConeProblem, best: ConePlane, run: Run, decided: float) -> None:
+    def __init__(
+        self, problem: ConeProblem, best: ConePlane, run: Run, decided: float, started: float
+    ) -> None:
         self.problem, self.best, self.run = problem, best, run
-        self.decided = decided
+        self.decided, self.started = decided, started
         self.known, self.dearer = np.inf, False
-        self.trace: list[TracePoint] = []
+        self.trace = Trace(run.progress)
         self.tree = CellTree(problem, self.target, run.compiled_after)
 
     @property
@@ -562,9 +525,19 @@ class _Cells:
             self.tree.use(prove(self.problem, self.best.w, self.best.b))
             self.tree.lower_target(self.target)
 
-    def limit(self, elapsed: float) -> StopReason | None:
+    @property
+    def is_open(self) -> bool:
+        """Whether a cell is left."""
+        return bool(self.tree.open)
+
+    def standing(self) -> tuple[float, float, str]:
+        """For the live line."""
+        return self.bound, self.best.objective, f"{self.tree.cells:,} cells"
+
+    def limit(self) -> StopReason | None:
         """Which limit is met."""
-        run = self.run
+        run, elapsed = self.run, self.run.clock() - self.started
+        self.trace.note(elapsed, self.tree.cells, max(self.bound, 0.0), self.best.objective)
         if run.time_limit is not None and elapsed * (1 + PROVING) >= run.time_limit:
             return StopReason.TIME_LIMIT
         if run.cell_limit is not None and self.tree.cells >= run.cell_limit:
@@ -572,7 +545,7 @@ class _Cells:
         numbers = self.tree.open * 2 * (self.problem.k + 1)
         return StopReason.CELL_LIMIT if numbers > LARGEST_OPEN else None
 
-    def round(self) -> None:
+    def step(self) -> None:
         """Look along the most promising directions, and halve cells."""
         if not self.dearer and self.tree.cells > DEARER:
             self.dearer = True
@@ -591,18 +564,6 @@ class _Cells:
         if self.tree.open:
             self.tree.expand()
 
-    def note(self, seconds: float, proven: float | None = None) -> None:
-        """Add to the trace when the bound or the best hyperplane moved."""
-        bound = max(self.bound, 0.0) if proven is None else proven
-        now = TracePoint(seconds, self.tree.cells, bound, self.best.objective)
-        if self.trace and proven is None:
-            last = self.trace[-1]
-            moved = now.bound - last.bound > now.objective / TRACED
-            if not moved and now.objective == last.objective:
-                return
-        self.trace.append(now)
-        self.run.progress(now)
-
 
 # --- Models of the 0-1 and the ramp loss as the search over cones of directions takes them -------
 
@@ -612,7 +573,6 @@ RAMP = "ramp_big_m"
 # Points up to which a minute sufficed, by dimensions (two cores of 2026, one of them used).
 POINTS = {1: 20_000, 2: 5_000, 3: 2_000, 4: 1_000, 5: 600, 6: 200, 7: 60}
 RAMP_POINTS = {1: 5_000, 2: 500, 3: 200, 4: 60}
-MODEL_GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 # Behind a model whose own bounds decide points, a gap is a share of the rest. It costs no cells.
 CLOSING_GAP = GAP_TOLERANCE / 1000
 SHORT = 20_000_000  # products of points and cells: a few seconds
@@ -654,7 +614,7 @@ def by_cones(
     *,
     cell_limit: int | None = None,
     incumbent: tuple[Array, float] | None = None,
-    gap: float = MODEL_GAP,
+    gap: float = SEARCH_GAP,
 ) -> ConeSearch:
     """The search that a model asks for."""
     data, parameters = origin.data.points, origin.parameters

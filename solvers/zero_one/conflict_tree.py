@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -16,93 +16,57 @@ from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.loss import margins
 from tightmargin.number_words import count_text
-from tightmargin.printing import Drawn, Page, Printed
-from tightmargin.solvers.engines.running import StopReason
 from tightmargin.solvers.kernel.conflicts import OpenNode, PackingCover, PackingProblem, in_parts
 from tightmargin.solvers.kernel.signed_points import SideRows, SignedPoints
-from tightmargin.solvers.result import search_page
-from tightmargin.solvers.tables import Framed
+from tightmargin.solvers.searches import GlobalSearch, Progress, Stated, Trace
 from tightmargin.solvers.zero_one.active_set import WorkingSets, empty_sets, refreshed
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes, NotCompiledError, bounded
-from tightmargin.solvers.zero_one.planes import BETTER, NEAR_SIDE, ConflictPlane
+from tightmargin.solvers.zero_one.planes import BETTER, NEAR_SIDE, ConePlane, ConflictPlane
 
 # --- What a conflict search found: the best hyperplane, the proven bound, and how they came about
 
 
-def open_share(objective: float, bound: float) -> float:
-    """What of an objective is not proven, as a share of its size; infinite without a point."""
-    if not np.isfinite(objective):
-        return np.inf
-    if objective <= bound:
-        return 0.0
-    return (objective - bound) / abs(objective) if objective else np.inf
-
-
-@dataclass(frozen=True, repr=False)
-class TracePoint(Printed):
-    """Bound and incumbent after some seconds."""
-
-    seconds: float
-    nodes: int
-    bound: float
-    objective: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class ConflictSearch(Framed, Drawn):
-    """Result of a search.
+class ConflictSearch(GlobalSearch):
+    """Result of a search; see GlobalSearch.
 
     Attributes
     ----------
     w, b : array (d,), float
         The best hyperplane found; the points it keeps have margin 1 or more in floating point,
-        beside side rows nearly so.
+        beside side rows nearly so. Its objective counts violations strictly.
     given_up : array (n,) of bool
         Points that are paid for: those it violates, and those that side rows say are paid for.
-    objective : float
-        Its objective, violations counted strictly; infinite where no point was found.
-    bound : float
-        Proven by the kernel node by node; no hyperplane has a smaller objective.
     nodes, steps : int
         Nodes bounded, and steps of the active-set method.
-    seconds : float
-    stop : StopReason
-    trace : tuple of TracePoint
-        At most a few hundred.
     parts : int
-        Parts of the points whose bounds add up to `bound` (parts.py); 1 where all are in one tree.
+        Parts of the points whose bounds add up to `bound`; 1 where all are in one tree.
     lemma : Lemma or None
-        The bound as the kernel states it; None where nothing is proven.
+        The bound as the kernel proved it node by node; None where nothing is proven.
     """
 
     w: Array
     b: float
     given_up: NDArray[np.bool_]
-    objective: float
-    bound: float
     nodes: int
     steps: int
-    seconds: float
-    stop: StopReason
-    trace: tuple[TracePoint, ...]
     parts: int
     lemma: Lemma | None
 
-    def _page(self) -> Page:
-        return search_page(
-            f"ConflictSearch: 0-1 loss, {count_text(len(self.w), 'feature')}",
-            self.objective,
-            self.bound,
-            ended=str(self.stop),
-            effort=f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s{in_parts(self.parts)}",
-            parts=".w, .b, .trace, .to_frame()",
-        )
+    def _title(self) -> str:
+        return f"ConflictSearch: 0-1 loss, {count_text(len(self.w), 'feature')}"
 
-    @property
-    def gap(self) -> float:
-        """(objective - bound) / objective."""
-        return open_share(self.objective, self.bound)
+    def _effort(self) -> str:
+        return f"{count_text(self.nodes, 'node')}, {self.seconds:.2g} s{in_parts(self.parts)}"
+
+
+def big_m_model(
+    entry: str, data: TrainingData, words: Mapping[str, Any], best: ConePlane | ConflictPlane
+) -> Stated:
+    """The big-M model that a search is about, its M derived from the best hyperplane."""
+    known = {"incumbent": (best.w, best.b)} if np.isfinite(best.objective) else {}
+    return Stated(entry, data, {**words, "big_m": "derived", **known})
 
 
 BATCH = 256  # nodes at a time: fewer leave the interpreter waiting more
@@ -114,7 +78,6 @@ LOOKING = 0.25  # of the time that is left, for good points
 AGAIN, OFTEN = 4, 50_000  # and again when there are so many times, or so many more
 NEAREST, MORE = 40, 20  # points to the margin that are free around a hyperplane; the next time more
 LEAST_ROOM, ROOM = 250, 0.04  # nodes around one, and their share of all
-TRACED = 400
 
 
 class Tree:
@@ -133,6 +96,7 @@ class Tree:
         side: SideRows,
         compiled_after: float = np.inf,
         shift: float = 0.0,
+        progress: Progress = lambda point: None,
     ) -> None:
         self.compiled_after = compiled_after
         self.data, self.penalty, self.intercept = data, penalty, intercept
@@ -148,7 +112,7 @@ class Tree:
         self.nodes = self.steps = 0
         self.until = np.inf  # of time.monotonic(), what goes beyond the root
         self.seed, self.next_look = 0, FIRST_LOOK
-        self.trace: list[TracePoint] = []
+        self.trace = Trace(progress)
 
     def start(self, incumbent: tuple[Array, float] | None) -> None:
         """Take the best hyperplane that is known, or a cutoff where there is none.
@@ -209,18 +173,9 @@ class Tree:
         """Of the points, whose bounds add up to what is proven."""
         return self.cover.parts
 
-    def note(
-        self, seconds: float, progress: Callable[[TracePoint], None], *, last_one: bool = False
-    ) -> None:
+    def note(self, seconds: float, *, last: bool = False) -> None:
         """Add to the trace when the bound or the incumbent moved."""
-        now = TracePoint(seconds, self.nodes, self.bound, self.objective)
-        if self.trace and not last_one:
-            last = self.trace[-1]
-            moved = now.bound - last.bound > (now.objective / TRACED)
-            if not moved and now.objective == last.objective:
-                return
-        self.trace.append(now)
-        progress(now)
+        self.trace.note(seconds, self.nodes, self.bound, self.objective, last=last)
 
     def root(self) -> None:
         """Bound the node without any decision of the search."""

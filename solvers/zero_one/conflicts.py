@@ -5,8 +5,8 @@
 A node keeps some points, pays for others, and leaves the rest open; node_bounds.py bounds it by
 weak duality, all rounding given away. That of least bound is split at a point of a least conflict.
 Where many points leave much open, parts of them are searched alone and their bounds added up
-(parts.py). Better hyperplanes are looked for, now and then, by the same search among those that
-treat all points but the ones nearest to the margin of a good one as that does (tree.py).
+(conflict_tree.py). Better hyperplanes are looked for, now and then, by the same search among those
+that treat all points but the ones nearest to the margin of a good one as that does.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import positive
-from tightmargin.solvers.engines.running import StopReason, live_line
+from tightmargin.solvers.certify.case import SEARCH_GAP
+from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.kernel.conflicts import OpenNode, Remainder
 from tightmargin.solvers.kernel.signed_points import SideRows
+from tightmargin.solvers.searches import Progress, Trace
 from tightmargin.solvers.zero_one.conflict_tree import (
     ConflictSearch,
-    TracePoint,
     Tree,
+    big_m_model,
     larger_splits,
     part_tree,
     parts_are_due,
@@ -212,7 +214,6 @@ def _best(tree: Tree) -> Plane:
     return Plane(best.w, best.b, best.given_up, best.objective)
 
 
-GAP = 1e-6
 COMPILED_AFTER = 2000  # nodes; loading numba takes as long as some hundreds of them
 MOST_OPEN = 10_000_000  # nodes that wait: 4 GB
 FRONTIER = 1.0  # seconds of a search before other processes are started
@@ -228,7 +229,7 @@ def conflict_search(
     penalty: float,
     intercept: str,
     incumbent: tuple[Array, float] | None = None,
-    gap: float = GAP,
+    gap: float = SEARCH_GAP,
     time_limit: float | None = None,
     step_limit: int | None = None,
     side: SideRows | None = None,
@@ -236,7 +237,7 @@ def conflict_search(
     workers: int = 1,
     scheduler: str | None = None,
     clock: Callable[[], float] = time.monotonic,
-    progress: Callable[[TracePoint], None] = lambda point: None,
+    progress: Progress = lambda point: None,
 ) -> ConflictSearch:
     """Global optimum of the 0-1 loss problem, or the best point and bound within a limit.
 
@@ -293,8 +294,9 @@ def conflict_search(
     compiled_after = _compiled_start(compiled, step_limit)
     started = clock()
     search = Tree(
-        data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d), compiled_after
-    )
+        data, cost, intercept, gap, side or SideRows.nothing(data.n, data.d), compiled_after,
+        progress=progress,
+    )  # fmt: skip
     if time_limit is not None and clock is time.monotonic:
         search.until = started + time_limit
     with ExitStack() as opened:
@@ -304,7 +306,7 @@ def conflict_search(
         try:
             search.start(incumbent)
             limits = _Limits(lambda: clock() - started, time_limit, step_limit)
-            stop = _searched(search, several, limits, progress)
+            stop = drive("conflict search", _Run(search, several, limits))
         except OutOfTimeError:
             stop = StopReason.TIME_LIMIT
         except KeyboardInterrupt:
@@ -312,11 +314,15 @@ def conflict_search(
     if stop is StopReason.PROVEN and search.bound < search.target * (1 - search.problem.rounded):
         stop = StopReason.NUMERICAL
     seconds = clock() - started
-    search.note(seconds, progress, last_one=True)
+    search.note(seconds, last=True)
+    words, best = {"penalty": cost, "intercept": intercept}, search.best
+    stated = None if side else big_m_model("zero_one_big_m", data, words, best)
     return ConflictSearch(
-        search.best.w, search.best.b, search.best.given_up, search.objective, search.bound,
-        search.nodes, search.steps, seconds, stop, tuple(search.trace), search.parts,
-        search.cover.lemma(search.objective),
+        objective=best.objective, bound=search.bound, stop=stop, seconds=seconds,
+        trace=tuple(search.trace.points), w=best.w, b=best.b, given_up=best.given_up,
+        nodes=search.nodes, steps=search.steps, parts=search.parts,
+        lemma=search.cover.lemma(search.objective),
+        stated=stated,
     )  # fmt: skip
 
 
@@ -348,45 +354,48 @@ class _Limits:
         return _Limits(lambda: self.elapsed() - begun, seconds, None if alone else steps)
 
 
-def _searched(
-    search: Tree,
-    several: Lender | None,
-    limits: _Limits,
-    progress: Callable[[TracePoint], None],
-    name: str = "conflict search",
-) -> StopReason:
-    """Search until nothing is open or a limit is reached."""
-    with live_line(name) as line:
-        search.root()
-        way: Tree | Lender = search
-        parts_tried = False
-        while way.more():
-            seconds = limits.elapsed()
-            search.note(seconds, progress)
-            if line.is_due:
-                line.show(search.bound, search.objective, f"{search.nodes:,} nodes")
-            stop = limits.reached(search)
-            if stop is not None:
-                return stop
-            way.go()
-            if not parts_tried and parts_are_due(search):
-                parts_tried = True
-                _search_parts(search, several, limits, progress)
-                if search.bound >= search.target:
-                    break
-            if several and way is search and seconds >= FRONTIER and several.awake():
-                if not search.seed:
-                    search.look_elsewhere()  # workers do not
-                way = several
-    return StopReason.PROVEN
+class _Run:
+    """A tree, or those who are lent its nodes, until nothing is open or a limit is reached."""
+
+    def __init__(self, tree: Tree, several: Lender | None, limits: _Limits) -> None:
+        self.tree, self.several, self.limits = tree, several, limits
+        self.way: Tree | Lender = tree
+        self.parts_tried = self.closed = False
+
+    def begin(self) -> None:
+        """Bound the root."""
+        self.tree.root()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nodes are left to split."""
+        return not self.closed and self.way.more()
+
+    def limit(self) -> StopReason | None:
+        """The limit that is reached."""
+        self.tree.note(self.limits.elapsed())
+        return self.limits.reached(self.tree)
+
+    def standing(self) -> tuple[float, float, str]:
+        """For the live line."""
+        return self.tree.bound, self.tree.objective, f"{self.tree.nodes:,} nodes"
+
+    def step(self) -> None:
+        """Split nodes; add up parts once, and lend nodes from some moment on."""
+        seconds = self.limits.elapsed()
+        self.way.go()
+        if not self.parts_tried and parts_are_due(self.tree):
+            self.parts_tried = True
+            _search_parts(self.tree, self.several, self.limits)
+            self.closed = self.tree.bound >= self.tree.target
+        late = seconds >= FRONTIER and not self.closed
+        if self.several and self.way is self.tree and late and self.several.awake():
+            if not self.tree.seed:
+                self.tree.look_elsewhere()  # workers do not
+            self.way = self.several
 
 
-def _search_parts(
-    search: Tree,
-    several: Lender | None,
-    limits: _Limits,
-    progress: Callable[[TracePoint], None],
-) -> None:
+def _search_parts(search: Tree, several: Lender | None, limits: _Limits) -> None:
     """Add up bounds of parts, and of larger ones once all are finished within their share."""
     for parts in larger_splits(search.data, search.best.w, search.best.b):
         many, finished = len(parts), True
@@ -395,24 +404,23 @@ def _search_parts(
             if limits.reached(search):
                 return
             part = part_tree(search, own, many)
+            part.trace = Trace(lambda point: search.note(limits.elapsed()))
             share = limits.shared(search, 1 / (many / OF_PARTS - k))
             if share.seconds is not None and np.isfinite(search.until):
                 part.until = time.monotonic() + share.seconds
             part.start(None)
             search.cover.add_part(own, part.cover)
-
-            def told(point: TracePoint) -> None:
-                search.note(limits.elapsed(), progress)
-
             try:
-                name = f"conflict search, part {k + 1} of {many}"
                 others = Lender(part, several.workers) if several else None
-                stop = _searched(part, others, share, told, name)
+                name = f"conflict search, part {k + 1} of {many}"
+                stop = drive(name, _Run(part, others, share))
             except OutOfTimeError:
                 stop = StopReason.TIME_LIMIT
-            part.note(share.elapsed(), told, last_one=True)
+            part.note(share.elapsed(), last=True)
             search.nodes += part.nodes
             search.steps += part.steps
+            if stop is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt
             finished &= stop is StopReason.PROVEN
         if not finished:
             return

@@ -20,7 +20,7 @@ from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
+from tightmargin.solvers.certify.case import SEARCH_GAP, Case
 from tightmargin.solvers.edits.searches import Statements
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.kernel.cones import Caps, ConeProblem, Conflict, proven
@@ -581,7 +581,6 @@ def _while(until: float, most: int) -> Callable[[RecordedTree], bool]:
 MULTIPLIERS = 8_000_000  # which take up 200 MB, near the most that the checker reads
 POINTS, NUMBERS = 1000, 5_000_000  # of the data
 OF_PARTS = 0.8  # of the time, where a result of many points is open
-GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 
 
 def packings_suit_a_file(origin: Origin) -> bool:
@@ -627,7 +626,11 @@ def _problem(case: Case, result: SolveResult) -> dict[str, Any]:
     """The problem, the hyperplane of its result, and the gap that is left open."""
     origin = origin_of(case)
     words = {word: origin.parameters[word] for word in ("penalty", "intercept")}
-    return words | {"data": origin.data.points, "incumbent": hyperplane_of(result), "gap": GAP}
+    return words | {
+        "data": origin.data.points,
+        "incumbent": hyperplane_of(result),
+        "gap": SEARCH_GAP,
+    }
 
 
 def _in_parts(case: Case, result: SolveResult, parts: list[Part]) -> dict[str, Any]:
@@ -691,7 +694,7 @@ def _grown(case: Case, result: SolveResult, left: float) -> RecordedTree:
     tree = _below(case, result, np.inf, left / 2)
     if tree.bound >= known:
         return tree
-    other = _below(case, result, known / (1 - GAP), left / 2)
+    other = _below(case, result, known / (1 - SEARCH_GAP), left / 2)
     return other if other.bound > tree.bound else tree
 
 

@@ -22,12 +22,12 @@ from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import margins, scale_onto_margin, trivial_points
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Page, Printed
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.kernel.cones import cone_problem
 from tightmargin.solvers.kernel.signed_points import Count, SideRows
 from tightmargin.solvers.zero_one.cones import ConeSearch, checked_run, cone_search, search_cells
 from tightmargin.solvers.zero_one.planes import ConePlane, LeastCost, Plane
 
-GAP = 1e-6
 LEAST = 1e-12  # of the longest square, for an error's price
 
 
@@ -136,7 +136,7 @@ def least_errors(
     nothing = SideRows.nothing(data.n, data.d)
     few = (Count(np.ones(data.n, dtype=bool), errors),)
     widening = cone_search(
-        data, penalty=price, intercept=intercept, incumbent=(best.w, best.b), gap=GAP,
+        data, penalty=price, intercept=intercept, incumbent=(best.w, best.b), gap=SEARCH_GAP,
         time_limit=time_limit, cell_limit=cell_limit, side=replace(nothing, counts=few),
         clock=clock,
     )  # fmt: skip

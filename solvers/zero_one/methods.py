@@ -20,7 +20,7 @@ from tightmargin.formulations.svc.c_svc import c_svc
 from tightmargin.formulations.zero_one.checks import best_exact_point
 from tightmargin.formulations.zero_one.kernel_model import expansion
 from tightmargin.formulations.zero_one.ramp import ramp_objective
-from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case
+from tightmargin.solvers.certify.case import SEARCH_GAP, Case
 from tightmargin.solvers.conic.methods import (
     bound_from_facts,
     relaxation_bound,
@@ -44,7 +44,6 @@ from tightmargin.solvers.kernel.conflicts import WORDS as CONFLICTS
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.signed_points import LARGEST, SideRows
 from tightmargin.solvers.kernel.statement import LowerBound
-from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.names import named_values
 from tightmargin.solvers.model.reader import standard_form
 from tightmargin.solvers.registry import (
@@ -63,6 +62,7 @@ from tightmargin.solvers.registry import (
 )
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.result_proof import Writer, register_document, register_edited_document
+from tightmargin.solvers.searches import finding_of, register_finding
 from tightmargin.solvers.solve import solve
 from tightmargin.solvers.tree.search import tree_search
 from tightmargin.solvers.zero_one.cones import (
@@ -84,7 +84,6 @@ from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 # --- Bounds that close a mixed-integer result by our own computation, where that is affordable ---
 
 
-CONFLICT_GAP = 5e-7  # half of what a certificate allows; the other half is for rounding
 STEP_LIMIT = 100_000  # a few seconds
 POINT_LIMIT_OF_CONFLICTS, FEATURE_LIMIT_OF_CONFLICTS = 400, 40
 POINT_LIMIT_OF_TREE, NODE_LIMIT = 30, 4_000  # seconds
@@ -167,7 +166,7 @@ def conflict_bound(
         penalty=parameters["penalty"],
         intercept=parameters["intercept"],
         incumbent=known,
-        gap=CONFLICT_GAP,
+        gap=SEARCH_GAP,
         step_limit=STEP_LIMIT,
         time_limit=seconds_left(),
         side=side,
@@ -201,7 +200,6 @@ EMPTY = (
     'method="auto" proves'
 )
 OR_EMPTY = ', or the edit leaves no hyperplane, which method="auto" proves'
-STATUS = {StopReason.PROVEN: Status.OPTIMAL, StopReason.INTERRUPTED: Status.INTERRUPTED}
 
 
 def found_values(
@@ -220,19 +218,16 @@ def cone_finding(origin: Origin, found: ConeSearch, side: SideRows | None = None
     if origin.entry == RAMP:
         u = origin.data.y * (origin.data.factor @ found.w + found.b)
         values["xi"] = np.where(found.given_up, 0.0, np.maximum(0.0, 1 - u))
-    return Finding(
+    return finding_of(
+        found,
         values,
-        STATUS.get(found.stop, Status.FEASIBLE),
         CONE_SEARCH,
-        bound=lemma_of(found, side),
-        facts={
-            "no_duals": "no multipliers: a search over directions has none of the model's rows",
-            "stop": str(found.stop),
-            "cells": found.cells,
-            "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
-        },
-        message=_cone_message(found),
+        lemma_of(found, side),
+        over="directions",
+        effort=f"{found.cells:,} cells",
+        share=True,
         no_point=why_no_point(origin, found, side),
+        cells=found.cells,
     )
 
 
@@ -247,13 +242,7 @@ def why_no_point(origin: Origin, found: ConeSearch | ConflictSearch, side: SideR
     return no_point if side is None else no_point + OR_EMPTY
 
 
-def _cone_message(found: ConeSearch) -> str:
-    if not np.isfinite(found.objective):
-        return ""
-    if found.stop is StopReason.PROVEN:
-        return ""
-    ended = found.stop.replace("_", " ")
-    return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.cells:,} cells"
+register_finding(ConeSearch, cone_finding)
 
 
 def refuses_beside(origin: Origin, added: Statements) -> str:
@@ -365,7 +354,6 @@ BOTH = "cones-then-conflicts"
 POINTS = 1000
 SHARE = 0.7  # of the time, after which cones that have proven nothing leave it to conflicts
 BESIDE = 100_000_000  # products of points and cells, which rows may make of little use
-GAP = GAP_TOLERANCE / 2  # the other half is for rounding
 
 
 # --- the conflict search -------------------------------------------------------------------------
@@ -383,7 +371,7 @@ def _by_conflicts(
         penalty=origin.parameters["penalty"],
         intercept=origin.parameters["intercept"],
         incumbent=origin.parameters.get("incumbent") if incumbent is None else incumbent,
-        gap=GAP,
+        gap=SEARCH_GAP,
         time_limit=limits.time_limit,
         side=side,
         **processes_of(limits),
@@ -413,32 +401,24 @@ def _refuses(origin: Origin, added: Statements) -> str:
 def _finding(
     origin: Origin, found: ConflictSearch, lemma: Lemma | None, side: SideRows | None
 ) -> Finding:
-    return Finding(
+    return finding_of(
+        found,
         found_values(origin, found.w, found.b, found.given_up),
-        STATUS.get(found.stop, Status.FEASIBLE),
         CONFLICT_SEARCH,
-        bound=lemma,
-        facts={
-            "no_duals": "no multipliers: a search over kept points has none of the model's rows",
-            "stop": str(found.stop),
-            "nodes": found.nodes,
-            "steps": found.steps,
-            "trace": [[p.seconds, p.bound, p.objective] for p in found.trace],
-        },
-        message=_search_message(found),
+        lemma,
+        over="kept points",
+        effort=f"{found.nodes:,} nodes",
+        share=True,
         no_point=why_no_point(origin, found, side),
+        nodes=found.nodes,
+        steps=found.steps,
     )
 
 
-def _search_message(found: ConflictSearch) -> str:
-    if not np.isfinite(found.objective):
-        return ""
-    if found.stop is StopReason.PROVEN:
-        return ""
-    ended = found.stop.replace("_", " ")
-    return f"{ended}: the gap is {100 * found.gap:.2f} % after {found.nodes:,} nodes"
-
-
+register_finding(
+    ConflictSearch,
+    lambda origin, found: _finding(origin, found, conflict_lemma(found), None),
+)
 register_method(
     Method(
         CONFLICT_SEARCH,

@@ -137,7 +137,7 @@ _NAMES = {
     "solvers.nu": "local_search nu_range robust_dca",
     "solvers.nu.local_search": "LocalSearch",
     "solvers.nu.nu_range": "nu_bar_bounds remark small_loss",
-    "solvers.path_result": "PathResult",
+    "solvers.searches": "PathResult TracePoint",
     "solvers.plain_json": "checksum plain",
     "solvers.probability": "multiclass weighted_machines",
     "solvers.probability.binary": "ClassProbabilities SignReading",
@@ -183,7 +183,7 @@ _NAMES = {
         "incumbents=planes"
     ),
     "solvers.zero_one.active_set": "empty_sets grow kept_gram refreshed",
-    "solvers.zero_one.conflict_tree": "ConflictSearch TracePoint Tree",
+    "solvers.zero_one.conflict_tree": "ConflictSearch Tree",
     "solvers.zero_one.heuristic": "zero_one_incumbent",
     "solvers.zero_one.methods": "conflict_lemma",
     "solvers.zero_one.node_bounds": "Bounded Nodes bounded probed_norm2 node_bounds_packed=packed",

@@ -10,9 +10,9 @@ from tightmargin.printing import Readable
 
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
 INSIDE = {
-    "Printed", "Framed", "PathResult", "Proof", "Proven", "TwoClasses", "BoxCover", "FaceMet",
-    "HingeMachine", "Infeasible", "LazyRows", "Minorised", "ModelMethod", "Point", "ProvenRow",
-    "Unbounded",
+    "Printed", "Framed", "GlobalSearch", "PathResult", "Proof", "Proven", "TwoClasses", "BoxCover",
+    "FaceMet", "HingeMachine", "Infeasible", "LazyRows", "Minorised", "ModelMethod", "Point",
+    "ProvenRow", "Unbounded",
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.registry import unknown_option
 from tightmargin.solvers.engines.running import (
     MEMORY,
@@ -34,7 +35,7 @@ from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.conic import ConicForm
 from tightmargin.solvers.model.convexity import classify
 from tightmargin.solvers.tree.node import NodeSolver
-from tightmargin.solvers.tree.points import GAP, WHOLE, rounded
+from tightmargin.solvers.tree.points import WHOLE, rounded
 from tightmargin.solvers.tree.search import (
     Boxes,
     GrowingTree,
@@ -119,7 +120,7 @@ class _Search:
         known = self.best.varying
         if not math.isfinite(known):
             return math.inf
-        return known - max(GAP * abs(known), self.limits.absolute_gap / 2)
+        return known - max(SEARCH_GAP * abs(known), self.limits.absolute_gap / 2)
 
     def _bound(self) -> float:
         least = min(self.tree.bound(), self.value, self.best.varying)

@@ -24,8 +24,9 @@ from tightmargin.formulations.matrix.convex_models import (
 )
 from tightmargin.formulations.matrix.shapes import numerical_rank, singular_values
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.matrix.alternating import matrix_alternating
-from tightmargin.solvers.matrix.search import GAP, matrix_search
+from tightmargin.solvers.matrix.search import matrix_search
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.solve import solve
 
@@ -69,7 +70,7 @@ def _fit(rows: int, columns: int, rank: int, n: int, seed: int) -> dict[str, Any
         "alternating": turns.objective,
         "each": [found.objective for found in turns.solutions],
         "exact": exact.objective, "bound": exact.bound, "cells": exact.cells,
-        "proven": bool(exact.bound >= exact.objective - 2 * GAP * max(1, exact.objective)),
+        "proven": bool(exact.bound >= exact.objective - 2 * SEARCH_GAP * max(1, exact.objective)),
         "ranks": {name: numerical_rank(singular_values(w, *shape)) for name, w in machines.items()},
         "angles": {name: _angle(w, truth.ravel()) for name, w in machines.items()},
         "machines": {"true": truth.tolist()}
@@ -142,7 +143,7 @@ def _rule() -> list[Finding]:
     free, value = optimum(matrix_svc_full(data, **words))
     bound = matrix_search(data, **words, rank=int(np.linalg.matrix_rank(predictors).max()))
     apart = bound.bound > value * (1 + SAME)
-    closed = bound.bound >= bound.objective - 2 * GAP * max(1.0, bound.objective)
+    closed = bound.bound >= bound.objective - 2 * SEARCH_GAP * max(1.0, bound.objective)
     full = np.random.default_rng(0).standard_normal((5, 3, 3))
     largest = int(np.linalg.matrix_rank(full).max())
     return [

@@ -26,8 +26,9 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge, smallest_leads
 from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
 from tightmargin.formulations.svc.soft_margin import soft_margin_svc
+from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.multiclass.dca import truncated_dca
-from tightmargin.solvers.multiclass.search import GAP, truncated_search
+from tightmargin.solvers.multiclass.search import truncated_search
 from tightmargin.solvers.solve import solve
 
 CHECKS, FIT = "checks", "fit"
@@ -72,7 +73,7 @@ def _fit(n: int, strays: int, seed: int) -> dict[str, Any]:
         "local": local.objective, "several": several.objective,
         "exact": exact.objective, "bound": exact.bound, "nodes": exact.nodes,
         "stop": str(exact.stop),
-        "proven": bool(exact.bound >= exact.objective * (1 - 2 * GAP)),
+        "proven": bool(exact.bound >= exact.objective * (1 - 2 * SEARCH_GAP)),
         "errors": [_errors(fresh, B, b), _errors(fresh, exact.B, exact.b),
                    _errors(fresh, *ideal_scores())],
         "given_up": [bool(u < TRUNCATION) for u in smallest_leads(data, exact.B, exact.b)],
