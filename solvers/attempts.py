@@ -30,12 +30,13 @@ from tightmargin.solvers.engines import (
     scip,
     scs,
 )
-from tightmargin.solvers.engines.choice import ChosenSolver, choose
 from tightmargin.solvers.engines.highs import STATUS, pass_arrays, quiet_highs
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
     TAKE_STARTS,
+    ChosenSolver,
     SolverInfo,
+    choose,
     own_names,
     refuse_huge_bounds,
 )

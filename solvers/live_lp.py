@@ -30,9 +30,8 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed, Readable
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import certify
-from tightmargin.solvers.engines.choice import choose
 from tightmargin.solvers.engines.highs import STATUS, pass_arrays, quiet_highs
-from tightmargin.solvers.engines.registry import INFINITE, refuse_huge_bounds
+from tightmargin.solvers.engines.registry import INFINITE, choose, refuse_huge_bounds
 from tightmargin.solvers.engines.running import Limits, checked_limits, on_ctrl_c
 from tightmargin.solvers.errors import NumberError, ProblemClassError
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound

@@ -40,7 +40,7 @@ from tightmargin.solvers.edits.derived import (
 )
 from tightmargin.solvers.edits.identity import as_edit_of_its_base, unedited_origin
 from tightmargin.solvers.edits.searches import read_edit
-from tightmargin.solvers.engines.choice import ChosenSolver, choose
+from tightmargin.solvers.engines.registry import ChosenSolver, choose
 from tightmargin.solvers.engines.running import (
     Deadline,
     Limits,
@@ -48,6 +48,7 @@ from tightmargin.solvers.engines.running import (
     clock,
     ends_within,
     hidden,
+    refuse_bad_budget,
     uninterrupted,
     within_limit,
 )
@@ -107,7 +108,6 @@ from tightmargin.solvers.tree.method import (
     goes_first,
     is_worth_a_proof,
     proof_first,
-    refuse_bad_budget,
     with_tree,
     without_options,
 )
@@ -548,7 +548,7 @@ def _by_solver(
             choice, outcome = _asked_others(choice, outcome, replace(case, limits=limits))
         return outcome
 
-    if first and prove is not False and goes_first(case):
+    if first and prove is not False and classification.has_integers and goes_first(case):
         outcome, claimed = proof_first(case, ask, prove)
         if claimed is None:
             return own_result(model, case, edit, outcome)
@@ -633,6 +633,8 @@ def _proved(
     case: Case, outcome: Outcome, began: float, prove: float | bool, *, named: bool
 ) -> Outcome:
     """What a solver has claimed, with the proof that a tree or a method of ours adds to it."""
+    if outcome.found.certificate.verdict is Verdict.CERTIFIED:
+        return outcome
     seconds = budget(case.limits.time_limit, clock() - began, prove)
     if seconds == 0:
         return outcome
@@ -643,8 +645,10 @@ def _proved(
 
 def _taken_up(case: Case, outcome: Outcome, began: float) -> Outcome | None:
     """What the method of "auto" finds after a solver's mere claim that no tree can prove."""
+    if not _is_open(outcome):
+        return None
     seconds = budget(case.limits.time_limit, clock() - began, None)
-    if seconds == 0 or not _is_open(outcome):
+    if seconds == 0:
         return None
     if outcome.found.searched or is_worth_a_proof(case, outcome.found, outcome.claim):
         return None

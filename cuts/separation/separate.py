@@ -18,7 +18,7 @@ from tightmargin.cuts.separation.result import SeparationResult
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import did_you_mean, one_of
 from tightmargin.solvers.certify.case import FEASIBILITY_TOLERANCE
-from tightmargin.solvers.engines.running import Limits, checked_limits
+from tightmargin.solvers.engines.running import Limits, checked_limits, refuse_bad_budget
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.names import flat, load_values, named_values
@@ -29,7 +29,6 @@ from tightmargin.solvers.model.reader import (
     standard_form,
 )
 from tightmargin.solvers.model.residuals import primal_residual
-from tightmargin.solvers.tree.method import refuse_bad_budget
 
 Run = Callable[[Asking, Limits, bool], Ended]
 

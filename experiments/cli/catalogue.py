@@ -18,8 +18,7 @@ from tightmargin.experiments.console.streams import complain, working
 from tightmargin.experiments.console.tables import BAD, GOOD, WARN, fits, plain_table, show
 from tightmargin.experiments.data.loading import KINDS
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, entry_named
-from tightmargin.solvers.engines.choice import capable
-from tightmargin.solvers.engines.registry import SOLVERS, UNSUPPORTED
+from tightmargin.solvers.engines.registry import SOLVERS, UNSUPPORTED, capable
 
 if TYPE_CHECKING:
     from tightmargin.solvers.doctor import SolverReport

@@ -28,8 +28,7 @@ from tightmargin.experiments.progress import Say
 from tightmargin.formulations.catalogue import CATALOGUE, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.solvers.engines.choice import capable
-from tightmargin.solvers.engines.registry import solver_named
+from tightmargin.solvers.engines.registry import capable, solver_named
 from tightmargin.solvers.errors import ProblemClassError
 
 EXACT = Rung("zero_one_big_m", {"big_m": "derived"}, "0-1 optimum")

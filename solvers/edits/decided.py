@@ -23,8 +23,7 @@ from tightmargin.solvers.certify.case import Case, Certified
 from tightmargin.solvers.edits.difference import linear_names
 from tightmargin.solvers.edits.model_difference import Answer
 from tightmargin.solvers.engines import highs
-from tightmargin.solvers.engines.choice import choose
-from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.registry import SOLVERS, choose
 from tightmargin.solvers.engines.running import SHORTEST, Limits
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound

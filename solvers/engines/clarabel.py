@@ -222,23 +222,10 @@ ONE: Affine = (1.0, [])
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-def why_not(form: StandardForm) -> str:
-    """Why Clarabel's cones do not hold a model beyond degree two; empty where they do."""
-    read = exponential_form(form)
-    if read is None:
-        return f"{form.nonlinear[0].name} is not quadratic"
-    if form.integer.any():
-        return "its exponential cone takes no integers beside it"
-    if read.form.nonlinear:
-        return f"{read.form.nonlinear[0].name} is not convex by the exponential cone"
-    kind = classify(read.form)
-    return "" if kind.convex else kind.reason
-
-
 def run_exponential(
     form: StandardForm, limits: Limits, options: Mapping[str, Any] = NO_OPTIONS
 ) -> Claim:
-    """Solve a model for which `why_not` is empty; options of the limits override `options`."""
+    """Solve a model that the exponential cone holds; options of the limits override `options`."""
     read = exponential_form(form)
     assert read is not None
     scaled = _scaled(read)

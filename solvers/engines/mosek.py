@@ -17,9 +17,10 @@ from pyomo.core.base.component_namer import index_repr
 
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.semidefinite import order
-from tightmargin.solvers.engines.choice import capable, choose
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
+    capable,
+    choose,
     own_names,
     refuse_huge_bounds,
     unknown_option,

@@ -19,8 +19,7 @@ from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalS
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.engines import clarabel, scs
-from tightmargin.solvers.engines.choice import choose
-from tightmargin.solvers.engines.registry import SOLVERS
+from tightmargin.solvers.engines.registry import SOLVERS, choose
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.convexity import classify

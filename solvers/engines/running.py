@@ -244,6 +244,16 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
+def refuse_bad_budget(prove: float | bool | None) -> None:
+    """Raise ValueError for a `prove=` that is no number of seconds, True or False."""
+    if prove is None or isinstance(prove, bool):
+        return
+    if not isinstance(prove, Real) or not 0 < float(prove) < math.inf:
+        raise ValueError(
+            f"prove must be True, False, or a positive finite number of seconds, got {prove!r}"
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Limits(Printed):
     """Limits and switches common to all solvers; None leaves the solver's own default.

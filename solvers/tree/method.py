@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
@@ -53,16 +52,6 @@ def is_worth_a_proof(case: Case, found: Certified, claim: Claim) -> bool:
     doubtful = bool(found.certificate.unproven)
     possible = SOLVERS["clarabel"].installed and case.form.n <= SIZE_LIMIT
     return possible and not (refusal(case) or settled or doubtful)
-
-
-def refuse_bad_budget(prove: float | bool | None) -> None:
-    """Raise ValueError for a `prove=` that is no number of seconds, True or False."""
-    if prove is None or isinstance(prove, bool):
-        return
-    if not isinstance(prove, Real) or not 0 < float(prove) < math.inf:
-        raise ValueError(
-            f"prove must be True, False, or a positive finite number of seconds, got {prove!r}"
-        )
 
 
 def budget(time_limit: float | None, spent: float, prove: float | bool | None) -> float | None:

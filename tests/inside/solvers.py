@@ -42,14 +42,13 @@ _NAMES = {
     "solvers.edits.show": "expression_node of_text relation_node",
     "solvers.edits.switched_rows": "switched_rows",
     "solvers.engines": (
-        "choice clarabel highs mosek piqp pyomo_interface scip scs quiet_highs=highs "
+        "choice=registry clarabel highs mosek piqp pyomo_interface scip scs quiet_highs=highs "
         "backends_registry=registry deadline=running execution_interrupts=running "
         "execution_live_line=running"
     ),
-    "solvers.engines.choice": "choose",
     "solvers.engines.clarabel": "PANIC",
     "solvers.engines.registry": (
-        "ORDER PIQP_SIZE QP SIMPLEX_SIZE SOLVERS UNSUPPORTED gurobi_is_restricted"
+        "ORDER PIQP_SIZE QP SIMPLEX_SIZE SOLVERS UNSUPPORTED choose gurobi_is_restricted"
     ),
     "solvers.engines.running": (
         "SHORTEST Finished Limits StopReason ends_within hidden is_over limit_left reported "

@@ -12,8 +12,8 @@ from tightmargin.cuts.separation.engines.ended import Ended
 from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow
 from tightmargin.cuts.separation.incumbent import Accepted
-from tightmargin.solvers.engines.choice import choose
 from tightmargin.solvers.engines.pyomo_interface import refuse_unknown_options
+from tightmargin.solvers.engines.registry import choose
 from tightmargin.solvers.engines.running import Limits, StopReason, supervised
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.model.claim import Status

@@ -12,7 +12,7 @@ from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.incumbent import Accepted
 from tightmargin.solvers import attempts as outer_approximation
 from tightmargin.solvers.engines import highs
-from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.registry import choose
 from tightmargin.solvers.engines.running import SHORTEST, CtrlC, Limits, StopReason
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.convexity import classify

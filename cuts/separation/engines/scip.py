@@ -13,7 +13,7 @@ from tightmargin.cuts.separation.errors import HaltError
 from tightmargin.cuts.separation.found_rows import FoundRow
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.engines import scip
-from tightmargin.solvers.engines.choice import choose
+from tightmargin.solvers.engines.registry import choose
 from tightmargin.solvers.engines.running import Limits, StopReason
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.convexity import classify
