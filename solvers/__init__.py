@@ -7,7 +7,7 @@ from tightmargin.solvers.edits.diff import diff
 from tightmargin.solvers.edits.explain import Infeasibility, explain_infeasible
 from tightmargin.solvers.edits.model_difference import ModelDifference
 from tightmargin.solvers.edits.show import show
-from tightmargin.solvers.engines.pyomo_plugins import register
+from tightmargin.solvers.engines.pyomo_interface import register
 from tightmargin.solvers.engines.registry import SolverInfo
 from tightmargin.solvers.errors import (
     DomainError,
@@ -21,6 +21,7 @@ from tightmargin.solvers.errors import (
 from tightmargin.solvers.files.export import export
 from tightmargin.solvers.files.readers import read_model
 from tightmargin.solvers.files.same_model import SameModel, same_model
+from tightmargin.solvers.hinge.sgd import sgd
 from tightmargin.solvers.isolated import solve_isolated
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.live_lp import LiveLP
@@ -29,9 +30,8 @@ from tightmargin.solvers.matrix.search import matrix_search
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.multiclass.dca import truncated_dca
 from tightmargin.solvers.multiclass.search import truncated_search
-from tightmargin.solvers.nu.local_search import extended_nu_local
+from tightmargin.solvers.nu.local_search import extended_nu_local, robust_dca
 from tightmargin.solvers.nu.nu_range import nu_range
-from tightmargin.solvers.nu.robust_dca import robust_dca
 from tightmargin.solvers.probability.binary import class_probabilities
 from tightmargin.solvers.probability.multiclass import direct_probabilities
 from tightmargin.solvers.registry import Finding, Method, build, methods, register_method
@@ -39,7 +39,6 @@ from tightmargin.solvers.result import Certificate, SolveResult
 from tightmargin.solvers.rigorous_svm.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit import norm_limit
 from tightmargin.solvers.rigorous_svm.path import rsvm_path, solve_rsvm
-from tightmargin.solvers.soft_margin.sgd import sgd
 from tightmargin.solvers.solve import solve
 from tightmargin.solvers.zero_one.cones import cone_search, ramp_cone_search
 from tightmargin.solvers.zero_one.conflicts import conflict_search
@@ -52,7 +51,7 @@ from tightmargin.solvers.matrix import methods as _matrix  # noqa: F401
 from tightmargin.solvers.multiclass import methods as _multiclass  # noqa: F401
 from tightmargin.solvers.nu import nu_range as _nu  # noqa: F401
 from tightmargin.solvers.rigorous_svm import methods as _rigorous_svm  # noqa: F401
-from tightmargin.solvers.soft_margin import sgd as _soft_margin  # noqa: F401
+from tightmargin.solvers.hinge import sgd as _soft_margin  # noqa: F401
 from tightmargin.solvers.hinge import methods as _newton  # noqa: F401
 from tightmargin.solvers.zero_one import methods as _zero_one  # noqa: F401
 from tightmargin.solvers.zero_one import files as _zero_one_files  # noqa: F401

@@ -15,7 +15,7 @@ from pyomo.repn import generate_standard_repn
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.solvers.attempts import run_attempts
 from tightmargin.solvers.certify.case import Case
-from tightmargin.solvers.engines.pyomo_plugins import register
+from tightmargin.solvers.engines.pyomo_interface import register
 from tightmargin.solvers.engines.registry import SOLVERS, choose
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.errors import SolverNotInstalledError

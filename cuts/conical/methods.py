@@ -22,7 +22,7 @@ from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.running import Limits, StopReason, is_over, seconds_left
 from tightmargin.solvers.exact import rounded_down
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.nu.robust_dca import robust_dca
+from tightmargin.solvers.nu.local_search import robust_dca
 from tightmargin.solvers.registry import (
     ClosingBounds,
     Finding,

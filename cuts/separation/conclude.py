@@ -39,7 +39,7 @@ from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.model.residuals import primal_residual
 from tightmargin.solvers.result import Certificate
 from tightmargin.solvers.tree.method import SIZE_LIMIT, budget
-from tightmargin.solvers.tree.points import with_integers
+from tightmargin.solvers.tree.node import with_integers
 from tightmargin.solvers.tree.search import tree_search
 
 

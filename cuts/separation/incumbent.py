@@ -9,7 +9,7 @@ import numpy as np
 from tightmargin.cuts.separation.asking import Asking
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.engines.running import Limits
-from tightmargin.solvers.tree.points import with_integers
+from tightmargin.solvers.tree.node import with_integers
 
 
 class Accepted:

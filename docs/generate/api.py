@@ -25,7 +25,7 @@ MORE = {
     ),
     "solvers": (
         "solve", "result", "certify.certify", "engines.registry", "live_lp", "errors", "doctor",
-        "zero_one.conflict_tree", "zero_one.cones", "zero_one.least_errors",
+        "zero_one.conflicts", "zero_one.cones", "zero_one.least_errors",
     ),
     "cuts": (
         "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",

@@ -21,7 +21,7 @@ from tightmargin.experiments.estimators.scikit_problems import (
 )
 from tightmargin.experiments.estimators.training_set import TrainingSet, training_set
 from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
-from tightmargin.solvers.hinge.fitted import ends_of_expansion, ends_of_hyperplane
+from tightmargin.solvers.hinge.ends import ends_of_expansion, ends_of_hyperplane
 
 
 def certify_fitted(

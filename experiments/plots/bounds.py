@@ -29,7 +29,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.zero_one.cones import ConeSearch
-from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch
+from tightmargin.solvers.zero_one.conflicts import ConflictSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -37,7 +37,7 @@ from tightmargin.solvers.probability.binary import ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.rigorous_svm.path import RsvmPath
 from tightmargin.solvers.zero_one.cones import ConeSearch
-from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch
+from tightmargin.solvers.zero_one.conflicts import ConflictSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

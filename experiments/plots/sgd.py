@@ -23,8 +23,8 @@ from tightmargin.experiments.plots.style import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
+from tightmargin.solvers.hinge.sgd import Sgd, sgd, sgd_rate
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.soft_margin.sgd import Sgd, sgd, sgd_rate
 from tightmargin.solvers.solve import solve
 
 if TYPE_CHECKING:

@@ -52,8 +52,7 @@ from tightmargin.solvers.kernel.tree import (
     tree_bound,
 )
 from tightmargin.solvers.model.claim import Progress, Row
-from tightmargin.solvers.tree.node import NodeSolver
-from tightmargin.solvers.tree.points import WHOLE, Incumbent, rounded
+from tightmargin.solvers.tree.node import WHOLE, Incumbent, NodeSolver, rounded
 from tightmargin.solvers.tree.strengthening import Strengthening, planted
 
 # --- Multipliers that prove a box to have no point ------------------------------------------------

@@ -21,27 +21,25 @@ from tightmargin.solvers.kernel.signed_points import (
     signed_points,
     unit_of_doubt,
 )
-from tightmargin.solvers.zero_one.active_set import (
+from tightmargin.solvers.zero_one.node_bounds import (
     DEPENDENT,
+    PROBES,
     SINGULAR,
     STEPS,
-    VIOLATED,
-    empty_sets,
-)
-from tightmargin.solvers.zero_one.node_bounds import (
-    PROBES,
     SURELY,
+    VIOLATED,
     Bounded,
     Nodes,
     NotCompiledError,
     check_time,
+    empty_sets,
 )
 
 # --- Working sets and what they prove, for a compiler: what signed_points.py says, to rounding ---
 # numba compiles these files when it is asked to (`tightmargin solvers --compile`) and keeps the
 # outcome beside them: after a change of one of them, delete what it has kept
 # (`rm __pycache__/*.nb?`). A search loads what is kept and never compiles. The mathematics
-# stands in node_bounds.py, active_set.py and signed_points.py, which are the reference; here are
+# stands in node_bounds.py and signed_points.py, which are the reference; here are
 # their loops. Every sum is rounded as theirs are, in another order, and gives away as much.
 # A working set is (members, sense, alpha, count) in arrays of its own, with the Cholesky factor L
 # of its inner products: a member that enters adds a row to L, one that leaves has what is behind
@@ -288,7 +286,7 @@ def copied(found: Found, first: int) -> Conflicts:
     )  # fmt: skip
 
 
-# --- The dual active-set method of active_set.py for a compiler, one problem at a time -----------
+# --- The dual active-set method of node_bounds.py for a compiler, one problem at a time -----------
 
 
 CONFLICT, FINISHED, GAVE_UP, STUCK = 1, 0, -1, -2

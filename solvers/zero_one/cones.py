@@ -48,7 +48,7 @@ from tightmargin.solvers.kernel.cones import (
 )
 from tightmargin.solvers.kernel.signed_points import SideRows
 from tightmargin.solvers.searches import GlobalSearch, Progress, Trace
-from tightmargin.solvers.zero_one.conflict_tree import big_m_model
+from tightmargin.solvers.zero_one.conflicts import big_m_model
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED
 from tightmargin.solvers.zero_one.node_bounds import NotCompiledError
 from tightmargin.solvers.zero_one.planes import (

@@ -39,8 +39,8 @@ from tightmargin.solvers.proof_files.write import (
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.result_proof import coordinates, register_document
 from tightmargin.solvers.zero_one.cones import RAMP, ConeSearch, by_cones, cones_of, suits
-from tightmargin.solvers.zero_one.conflict_tree import FEWEST, Tree, larger_splits
-from tightmargin.solvers.zero_one.conflict_tree import POINTS as POINTS_OF_A_PART
+from tightmargin.solvers.zero_one.conflicts import FEWEST, Tree, larger_splits
+from tightmargin.solvers.zero_one.conflicts import POINTS as POINTS_OF_A_PART
 from tightmargin.solvers.zero_one.node_bounds import Bounded, Nodes
 
 # --- What proof files of 0-1 models have in common: the rows that keep points, and the claim -----
@@ -502,7 +502,7 @@ def recorded(
 
 
 # --- Trees of parts of the points for a proof file, each with its share of norm2 -----------------
-# What their bounds add up to stands in conflict_tree.py.
+# What their bounds add up to stands in conflicts.py.
 
 
 @dataclass(frozen=True, eq=False)

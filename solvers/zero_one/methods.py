@@ -75,8 +75,7 @@ from tightmargin.solvers.zero_one.cones import (
     lemma_of,
     suits,
 )
-from tightmargin.solvers.zero_one.conflict_tree import ConflictSearch
-from tightmargin.solvers.zero_one.conflicts import check_workers, conflict_search
+from tightmargin.solvers.zero_one.conflicts import ConflictSearch, check_workers, conflict_search
 from tightmargin.solvers.zero_one.edited import ONLY_ADDED, side_rows
 from tightmargin.solvers.zero_one.files import ROWS, Beside, cone_document, cones_suit_a_file
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent

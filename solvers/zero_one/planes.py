@@ -23,7 +23,6 @@ from tightmargin.formulations.zero_one.ramp import ramp_objective
 from tightmargin.solvers.hinge.batch import hinge_machines
 from tightmargin.solvers.kernel.cones import TINY, Caps, ConeProblem, Conflict, factors
 from tightmargin.solvers.kernel.signed_points import SideRows, SignedPoints, signed_points
-from tightmargin.solvers.zero_one.active_set import Grown, empty_sets, grow
 from tightmargin.solvers.zero_one.directions import (
     best_along,
     distinct_points,
@@ -31,6 +30,7 @@ from tightmargin.solvers.zero_one.directions import (
     hinge_directions,
 )
 from tightmargin.solvers.zero_one.heuristic import least_norm_members, zero_one_incumbent
+from tightmargin.solvers.zero_one.node_bounds import Grown, empty_sets, grow
 
 # --- The soft-margin machine beside rows of w and b, for good hyperplanes of the ramp loss -------
 #     min_v  1/2 v'Pv + sum_i c_i max(0, 1 - g_i'v)   s.t.   R v <= s

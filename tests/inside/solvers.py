@@ -30,8 +30,8 @@ _NAMES = {
         "ModelBoundBound=Bound NormalMatrix Root dual_centre repaired searched_bound solved"
     ),
     "solvers.certify.no_optimum": "feasible_point infeasibility_proof",
-    "solvers.certify.points": "CHEAP_ENOUGH costless_point exact_point",
     "solvers.certify.rays": "ray_proof unboundedness_proof",
+    "solvers.certify.points": "CHEAP_ENOUGH costless_point exact_point",
     "solvers.conic": "conic_low_rank=low_rank conic_methods=methods conic_path_rows=path",
     "solvers.conic.path": "ConicRows",
     "solvers.disjunctive": "is_disjunctive transformed",
@@ -133,14 +133,14 @@ _NAMES = {
     "solvers.multiclass": "dca multiclass_methods=methods branch_and_bound=search",
     "solvers.multiclass.dca": "DcaBatch",
     "solvers.multiclass.search": "hinge_bounds",
-    "solvers.nu": "local_search nu_range robust_dca",
+    "solvers.nu": "local_search nu_range robust_dca=local_search",
     "solvers.nu.local_search": "LocalSearch",
     "solvers.nu.nu_range": "nu_bar_bounds remark small_loss",
     "solvers.searches": "PathResult TracePoint",
     "solvers.plain_json": "checksum plain",
     "solvers.probability": "multiclass weighted_machines",
     "solvers.probability.binary": "ClassProbabilities SignReading",
-    "solvers.probability.simplex_grid": (
+    "solvers.probability.multiclass": (
         "SimplexGrid border_weights probabilities_at probability_intervals rainbow_cells "
         "simplex_grid"
     ),
@@ -167,25 +167,27 @@ _NAMES = {
     "solvers.rigorous_svm.path": "PATH_METHODS=METHODS PointFound RsvmRow RsvmRows",
     "solvers.rigorous_svm.point": "RsvmPoint rsvm_point",
     "solvers.rigorous_svm.segments": "by_fits",
-    "solvers.soft_margin": "soft_margin_sgd=sgd",
-    "solvers.soft_margin.sgd": "RULES Walk _dual_at_least sgd_rate",
+    "solvers.hinge": "soft_margin_sgd=sgd",
+    "solvers.hinge.sgd": "RULES Walk _dual_at_least sgd_rate",
     "solvers.solve": "ASKED_ONCE",
     "solvers.tables": "Framed",
     "solvers.tree": "method proof_first=method branch_and_bound_search=search",
     "solvers.tree.node": "node_scaling",
     "solvers.tree.search": "SEARCH_SEARCHED=SEARCHED TreeSearch _Search tree_search",
     "solvers.zero_one": (
-        "dual_active_set=active_set nodes=compiled cones_run=cones "
-        "conflict_search_parts=conflict_tree tree=conflict_tree conflict_search_search=conflicts "
+        "nodes=compiled cones_run=cones "
+        "conflict_search_parts=conflicts tree=conflicts conflict_search_search=conflicts "
         "loans=conflicts packings_document=files packings_parts=files "
         "zero_one_closing_bounds=methods zero_one_methods=methods probing=node_bounds "
         "incumbents=planes"
     ),
-    "solvers.zero_one.active_set": "empty_sets grow kept_gram refreshed",
-    "solvers.zero_one.conflict_tree": "ConflictSearch Tree",
+    "solvers.zero_one.conflicts": "ConflictSearch Tree",
     "solvers.zero_one.heuristic": "zero_one_incumbent",
     "solvers.zero_one.methods": "conflict_lemma",
-    "solvers.zero_one.node_bounds": "Bounded Nodes bounded probed_norm2 node_bounds_packed=packed",
+    "solvers.zero_one.node_bounds": (
+        "Bounded Nodes bounded empty_sets grow kept_gram probed_norm2 refreshed "
+        "node_bounds_packed=packed"
+    ),
     "solvers.zero_one.planes": "hyperplane",
 }
 

@@ -34,8 +34,7 @@ from tightmargin.solvers.kernel.tree import first_rows, lattice, tree_bound
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.model.conic import ConicForm
 from tightmargin.solvers.model.convexity import classify
-from tightmargin.solvers.tree.node import NodeSolver
-from tightmargin.solvers.tree.points import WHOLE, rounded
+from tightmargin.solvers.tree.node import WHOLE, NodeSolver, rounded
 from tightmargin.solvers.tree.search import (
     Boxes,
     GrowingTree,

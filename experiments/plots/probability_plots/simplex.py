@@ -22,8 +22,7 @@ from tightmargin.experiments.plots.style import (
     new_figure,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.probability.multiclass import DirectProbabilities
-from tightmargin.solvers.probability.simplex_grid import rainbow_cells
+from tightmargin.solvers.probability.multiclass import DirectProbabilities, rainbow_cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

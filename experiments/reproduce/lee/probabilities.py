@@ -32,8 +32,8 @@ from tightmargin.solvers.probability.multiclass import (
     HINGE_MACHINE,
     TRUNCATED,
     DirectProbabilities,
+    simplex_grid,
 )
-from tightmargin.solvers.probability.simplex_grid import simplex_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,9 +20,10 @@ from tightmargin.experiments.reproduce.lee.statements.statements import Finding,
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.solvers.probability.binary import SignReading, class_probabilities
-from tightmargin.solvers.probability.multiclass import EXACT, direct_probabilities
-from tightmargin.solvers.probability.simplex_grid import (
+from tightmargin.solvers.probability.multiclass import (
+    EXACT,
     border_weights,
+    direct_probabilities,
     probabilities_at,
     rainbow_cells,
     simplex_grid,

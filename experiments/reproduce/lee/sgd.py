@@ -31,8 +31,8 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
     finding,
     with_statements,
 )
+from tightmargin.solvers.hinge.sgd import RULES
 from tightmargin.solvers.kernel.verdict import Verdict
-from tightmargin.solvers.soft_margin.sgd import RULES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

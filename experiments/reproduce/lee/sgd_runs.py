@@ -26,8 +26,8 @@ from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.normalisation import normalise
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
+from tightmargin.solvers.hinge.sgd import sgd, sgd_rate
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.soft_margin.sgd import sgd, sgd_rate
 
 Draws = NDArray[np.int64]
 

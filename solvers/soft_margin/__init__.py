@@ -1,1 +1,0 @@
-"""Stochastic gradient descent with a proven gap."""
