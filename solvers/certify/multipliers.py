@@ -646,11 +646,22 @@ def zero_bound(subject: Subject, z: Array, cutoff: float) -> LowerBound | None:
         if block.kind in ("soc", "psd"):
             straight[block.rows] = 0.0
     origin = np.zeros(subject.form.n)
-    for limit, multipliers in ((max(cutoff, 0.0), np.zeros(len(z))), (None, straight)):
+    for limit, multipliers in ((None, straight), (max(cutoff, 0.0), np.zeros(len(z)))):
         found = proven_bound(subject, origin, multipliers, limit, tangent=True)
         if found is not None and found.varying >= 0:
             return found
     return None
+
+
+def _optimum_of_0(
+    case: Case, x: Array, z: Array, known: float, bound: LowerBound | None
+) -> LowerBound | None:
+    """The bound of 0 where the optimum is: no repair closes what rounding leaves beside it."""
+    if bound is None or not is_nearly_zero(case, bound.varying):
+        return None
+    if abs(known) > NEARLY_ZERO * case.scale(known) or zero_point(case.form, x) is None:
+        return None
+    return zero_bound(case.subject, z, known)
 
 
 def zero_point(form: StandardForm, x: Array) -> FeasiblePoint | None:
@@ -706,6 +717,9 @@ def searched_bound(
         return best, ""
     if is_over():
         return best, "the time is over" if best is None else ""
+    zero = _optimum_of_0(case, x, z, known, best)
+    if zero is not None:
+        return zero, ""
     better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, proven_bound(subject, better.x, better.z, None))
     if is_tight(known, best):
