@@ -137,12 +137,6 @@ def test_edited_models_keep_theirs(build: Build, tmp_path: Path) -> None:
         assert saved(each, tmp_path / "proof.json.gz").kind == "optimum"
 
 
-def test_a_worker_hands_it_over(tmp_path: Path) -> None:
-    data = outlier_data("clustered", n=20, d=2, sigma=0.5, seed=1)
-    result = tm.solve_isolated(tm.c_svc(data, C=1.0))
-    assert saved(result, tmp_path / "proof.json").kind == "optimum"
-
-
 SMALL = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
 FEW = outlier_data("clustered", n=6, d=1, sigma=0.5, seed=1)
 THREE = tm.data.gaussian_class_data(n=9, d=2, classes=3, sigma=0.5, seed=0)
@@ -150,6 +144,7 @@ WORDS = {"penalty": 1.0, "intercept": "free"}
 MODEL = {"penalty": 1.0, "big_m": "derived"}
 FOUND: dict[str, Callable[[], Any]] = {
     "gap table": lambda: tm.compare(SMALL, ["conic_sdp"], parameters=MODEL).rows[0].result,
+    "worker": lambda: tm.solve_isolated(tm.c_svc(SMALL, C=1.0)),
     "cones": lambda: tm.search.cone_search(SMALL, **WORDS),
     "ramp": lambda: tm.search.ramp_cone_search(FEW, C=1.0, intercept="penalised"),
     "conflicts": lambda: tm.search.conflict_search(SMALL, **WORDS),
@@ -166,7 +161,7 @@ FOUND: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_searches_and_rows_of_tables_and_paths_have_files(name: str, tmp_path: Path) -> None:
+def test_searches_rows_and_workers_have_files(name: str, tmp_path: Path) -> None:
     found = FOUND[name]()
     for each in (found, pickle.loads(pickle.dumps(found))):
         assert saved(each, tmp_path / "proof.json").kind == "optimum"
