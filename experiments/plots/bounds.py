@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tightmargin.cuts.bound_tightening.result import Tightened
-from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.search.result import SearchResult
 from tightmargin.experiments.plots.style import (
@@ -28,8 +28,7 @@ from tightmargin.experiments.plots.style import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.printing import Printed
 from tightmargin.solvers.result import SolveResult
-from tightmargin.solvers.zero_one.cones import ConeSearch
-from tightmargin.solvers.zero_one.conflicts import ConflictSearch
+from tightmargin.solvers.searches import GlobalSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -230,7 +229,7 @@ def bound_trace(source: Any, name: str = "") -> BoundTrace:
 
     Parameters
     ----------
-    source : CuttingPlaneResult, SearchResult, ConflictSearch, Tightened or SolveResult
+    source : CuttingPlaneResult, SearchResult, GlobalSearch, Tightened or SolveResult
         Of the last its trace in the certificate's facts: our searches write one, and so do SCIP
         and the tangent method.
     name : str
@@ -274,19 +273,10 @@ def _search(source: SearchResult) -> BoundTrace:
     return _stacked(source.engine.replace("_", " "), rows, source)
 
 
-def _conflicts(source: ConflictSearch) -> BoundTrace:
+def _global(source: GlobalSearch) -> BoundTrace:
+    name = re.sub(r"(?<!^)(?=[A-Z])", " ", type(source).__name__).lower()
     rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
-    return _stacked("conflict search", rows, source)
-
-
-def _cones(source: ConeSearch) -> BoundTrace:
-    rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
-    return _stacked("cone search", rows, source)
-
-
-def _robust(source: RobustSearch) -> BoundTrace:
-    rows = ((row.seconds, row.bound, row.objective) for row in source.trace)
-    return _stacked("robust search", rows, source)
+    return _stacked(name, rows, source)
 
 
 def _tightened(source: Tightened) -> BoundTrace:
@@ -310,9 +300,7 @@ def _solved(source: SolveResult) -> BoundTrace:
 READERS: dict[type, Callable[[Any], BoundTrace]] = {
     CuttingPlaneResult: _cutting_planes,
     SearchResult: _search,
-    ConeSearch: _cones,
-    ConflictSearch: _conflicts,
-    RobustSearch: _robust,
+    GlobalSearch: _global,
     Tightened: _tightened,
     SolveResult: _solved,
 }

@@ -7,7 +7,6 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from tightmargin.cuts.bound_tightening.result import Tightened
-from tightmargin.cuts.conical.result import RobustSearch
 from tightmargin.cuts.nu_path.cvar_profile import CvarProfile, cvar_profile
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
@@ -36,8 +35,7 @@ from tightmargin.solvers.conic.path import ConicPath
 from tightmargin.solvers.probability.binary import ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.rigorous_svm.path import RsvmPath
-from tightmargin.solvers.zero_one.cones import ConeSearch
-from tightmargin.solvers.zero_one.conflicts import ConflictSearch
+from tightmargin.solvers.searches import GlobalSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,9 +142,7 @@ PICTURES: dict[type, Callable[..., Figure]] = {
     Fitted: machine_figure,
     CuttingPlaneResult: _of_cuts,
     SearchResult: _of_trace,
-    ConeSearch: _of_trace,
-    ConflictSearch: _of_trace,
-    RobustSearch: _of_trace,
+    GlobalSearch: _of_trace,
     Tightened: _of_trace,
     ConicPath: conic_path_figure,
     RsvmPath: _of_rsvm_path,

@@ -732,14 +732,7 @@ def searched_bound(
     worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))
     enough = is_over() or is_tight(known, best) or is_tight(worth, best)
     if not enough:
-        # In numbers near 1 the repair loses less to rounding.
-        scaled = case.factors.conic(conic)
-        near = repaired(scaled.conic, scaled.scaled_point(x), scaled.scaled_multipliers(z))
-        found = proven_bound(subject, near.x, near.z, cutoff, factors=case.factors)
-        if found is None:  # cones that are not whole have no scaled form
-            back = scaled.point(near.x), scaled.multipliers(near.z)
-            found = _tried(subject, *back, cutoff)
-        best = larger(best, found)
+        best = larger(best, _in_scaled_numbers(case, x, z, cutoff))
     if not (enough or is_tight(known, best)):
         # Where costs are positive, a little less of everything leaves them a little of themselves.
         less = 1 - SHRUNK
@@ -747,6 +740,17 @@ def searched_bound(
     best = _not_below_zero(case, best, better.z, cutoff)
     reason = better.reason or _without_limits(case)
     return best, "" if best is not None else reason
+
+
+def _in_scaled_numbers(case: Case, x: Array, z: Array, cutoff: float) -> LowerBound | None:
+    """The bound of multipliers that are repaired in numbers near 1, where rounding loses less."""
+    scaled = case.factors.conic(case.conic)
+    near = repaired(scaled.conic, scaled.scaled_point(x), scaled.scaled_multipliers(z))
+    found = proven_bound(case.subject, near.x, near.z, cutoff, factors=case.factors)
+    if found is None:  # cones that are not whole have no scaled form
+        back = scaled.point(near.x), scaled.multipliers(near.z)
+        found = _tried(case.subject, *back, cutoff)
+    return found
 
 
 def _without_limits(case: Case) -> str:

@@ -777,13 +777,14 @@ def drive(name: str, search: Search) -> StopReason:
     try:
         with live_line(name) as line:
             search.begin()
-            while search.is_open:
+            while True:
+                if line.is_due:
+                    line.show(*search.standing())
+                if not search.is_open:
+                    return StopReason.PROVEN
                 stop = search.limit()
                 if stop is not None:
                     return stop
-                if line.is_due:
-                    line.show(*search.standing())
                 search.step()
     except KeyboardInterrupt:
         return StopReason.INTERRUPTED
-    return StopReason.PROVEN

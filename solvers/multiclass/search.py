@@ -281,7 +281,7 @@ class _TruncatedSearch:
 
     def standing(self) -> tuple[float, float, str]:
         """For the live line."""
-        return float(self.bounds.min()), self.known, f"{self.nodes:,} nodes"
+        return min(self.bound(), self.known), self.known, f"{self.nodes:,} nodes"
 
     def step(self) -> None:
         """Branch the nodes with the least bounds."""
