@@ -35,8 +35,7 @@ from tightmargin.formulations.modeling.mathematics import between_text
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import NUMBERS, Page, Printed, value_text
-from tightmargin.solvers.edits.diff import diff
-from tightmargin.solvers.edits.model_difference import Change
+from tightmargin.solvers.edits.diff import Change, diff
 from tightmargin.solvers.model.columns import row_name
 from tightmargin.solvers.model.reader import refuse_other_objects
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -277,6 +277,16 @@ class Quadratic(Printed):
         """The constant that proofs leave out: the double, or with what it lacks a Fraction."""
         return self.constant if not self.rest else Fraction(self.constant) + self.rest
 
+    def coefficient(self, key: Key) -> Fraction:
+        """The exact coefficient of 1, x_j or x_i x_j."""
+        lost = self.lost.get(key, Fraction(0))
+        match key:
+            case ():
+                return Fraction(self.constant) + self.rest + lost
+            case (j,):
+                return Fraction(float(self.a[j])) + lost
+        return (1 if key[0] == key[1] else 2) * Fraction(float(self.Q[key])) + lost
+
     def at(self, x: Array) -> float:
         """Value at a point."""
         return self.varying(x) + self.constant
@@ -388,3 +398,59 @@ def doubles_below(
         doubles[()] = down(numbers.get((), Fraction(0)) - sign * beside)
     lost = {key: numbers.get(key, Fraction(0)) - Fraction(a) for key, a in doubles.items()}
     return Polynomial.of(doubles), {key: value for key, value in lost.items() if value}, stuck
+
+
+# --- Quadratic functions negated, subtracted, moved to the columns of another model --------------
+
+
+def linear(a: Array) -> Quadratic:
+    """The function a'x."""
+    return Quadratic(sp.csr_matrix((len(a), len(a))), a, 0.0)
+
+
+def column(n: int, j: int) -> Quadratic:
+    """The function x_j."""
+    return linear(np.eye(1, n, j).ravel())
+
+
+def negative(goal: Quadratic) -> Quadratic:
+    """The function with the other sign."""
+    return Quadratic(-goal.Q, -goal.a, -goal.constant)
+
+
+def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
+    """The difference of two functions; None where a coefficient of it is no double."""
+    Q, n = (new.Q - old.Q).tocoo(), len(new.a)
+    keys: set[Key] = {(), *((j,) for j in np.flatnonzero(new.a - old.a).tolist())}
+    keys |= {(i, j) for i, j in zip(Q.row.tolist(), Q.col.tolist(), strict=True) if i <= j}
+    keys |= new.lost.keys() | old.lost.keys()
+    a, products, constant = np.zeros(n), dict[tuple[int, int], float](), 0.0
+    for key in keys:
+        exact = new.coefficient(key) - old.coefficient(key)
+        if exact != Fraction(float(exact)):
+            return None
+        match key:
+            case ():
+                constant = float(exact)
+            case (j,):
+                a[j] = float(exact)
+            case (i, j):
+                products[i, j] = products[j, i] = float(exact) / (1 if i == j else 2)
+    kept = {key: v for key, v in products.items() if v}
+    where = np.array(list(kept), dtype=np.int64).reshape(-1, 2).T
+    there = sp.csr_matrix((np.array(list(kept.values()), dtype=float), where), shape=(n, n))
+    return Quadratic(there, a, constant)
+
+
+def moved(goal: Quadratic, place: Index, n: int) -> Quadratic | None:
+    """A function over other columns; None where one of its variables is not among them."""
+    Q = goal.Q.tocoo()
+    columns = np.flatnonzero(goal.a)
+    lost = [j for key in goal.lost for j in key]
+    if any((place[used] < 0).any() for used in (columns, Q.row, Q.col, np.array(lost, dtype=int))):
+        return None
+    a = np.zeros(n)
+    a[place[columns]] = goal.a[columns]
+    there = sp.csr_matrix((Q.data, (place[Q.row], place[Q.col])), shape=(n, n))
+    keys = {key: tuple(sorted(int(place[j]) for j in key)) for key in goal.lost}
+    return replace(goal, Q=there, a=a, lost={keys[key]: v for key, v in goal.lost.items()})
