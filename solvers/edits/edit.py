@@ -345,10 +345,11 @@ def _with_limits(fresh: Built, changes: list[_Change]) -> StandardForm:
     """Arrays of the builder's model with the limits and fixings of the edited one.
 
     A fixed variable is a constant in every row. Bounds are read where disjunctions or quotients
-    are replaced, and where numbers are rounded.
+    are replaced, or might be, and where numbers are rounded.
     """
     fixed = any(change.now.fixed != change.then.fixed for change in changes)
-    reads_bounds = fresh.model is not fresh.written or fresh.form.rounded
+    replaced = fresh.model is not fresh.written or fresh.form.nonlinear
+    reads_bounds = replaced or fresh.form.rounded
     if not changes or not (fixed or reads_bounds):
         return fresh.form
     copy = fresh.written.clone()

@@ -304,8 +304,8 @@ BESIDE = "of the edited problem"
 
 def is_of_the_edited(found: Certified) -> bool:
     """Whether a proven optimum rests on a search beside the edit, in which no M occurs."""
-    closed = found.certificate.verdict.closed and found.lower is not None
-    return closed and found.lower is not None and found.lower.words.endswith(BESIDE)
+    lower = found.lower
+    return found.certificate.verdict.closed and lower is not None and lower.words.endswith(BESIDE)
 
 
 def with_kept_bound(case: Case, found: Certified, edit: Edit) -> Certified:
@@ -326,12 +326,9 @@ def with_kept_bound(case: Case, found: Certified, edit: Edit) -> Certified:
         gap=judgement.gap, facts={**found.certificate.facts, "unit": judgement.unit},
     )  # fmt: skip
     status = found.status
-    if judgement.verdict.closed:
+    if judgement.verdict.closed or judgement.contradiction:
         certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
-        status = Status.OPTIMAL
-    elif judgement.contradiction:
-        certificate = replace(certificate, verdict=judgement.verdict, reason=judgement.reason)
-        status = Status.INACCURATE
+        status = Status.INACCURATE if judgement.contradiction else Status.OPTIMAL
     return replace(found, status=status, certificate=certificate, lower=bound)
 
 

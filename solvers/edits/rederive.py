@@ -76,19 +76,19 @@ class SwitchedRows:
     held: Array
     big_m: Array
 
+    def indicators(self, x: Array) -> Array:
+        """z at a point."""
+        return np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
+
     @property
     def may_be_kept(self) -> Mask:
         """Points with a z that can be 0."""
-        return (
-            np.where(self.column >= 0, np.append(self.form.lower, 0)[self.column], self.held) <= 0
-        )
+        return self.indicators(self.form.lower) <= 0
 
     @property
     def may_be_given_up(self) -> Mask:
         """Points with a z that can be 1."""
-        return (
-            np.where(self.column >= 0, np.append(self.form.upper, 1)[self.column], self.held) >= 1
-        )
+        return self.indicators(self.form.upper) >= 1
 
     def with_m(self, big_m: Array) -> StandardForm:
         """The model with other M; a row without a finite one is left out."""
@@ -124,18 +124,14 @@ class SwitchedRows:
     def room_for(self, x: Array) -> Array:
         """M, raised where the rows of what a point gives up need it."""
         bodies, sides = self._bodies(x), self.sides()
-        z = np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
         needed = sides - bodies + ROOM * (np.abs(sides) + np.abs(bodies))
-        return np.where((z > 0.5) & (self.row >= 0), np.maximum(self.big_m, needed), self.big_m)
+        given_up = self.indicators(x) > 0.5
+        return np.where(given_up & (self.row >= 0), np.maximum(self.big_m, needed), self.big_m)
 
     def _bodies(self, x: Array) -> Array:
         """The rows at a point without their M; infinite where the edit took a row out."""
-        form = self.form
-        there = self.row >= 0
-        z = np.where(self.column >= 0, np.append(x, 0)[self.column], self.held)
-        body = np.full(len(self.row), np.inf)
-        body[there] = (form.A @ x)[self.row[there]]
-        return body - np.where(self.column >= 0, self.big_m * z, 0.0)
+        body = np.append(self.form.A @ x, np.inf)[self.row]  # where there is no row, the last
+        return body - np.where(self.column >= 0, self.big_m * self.indicators(x), 0.0)
 
     def sides(self) -> Array:
         """What a body must reach where its point is kept; what is fixed is moved over."""
@@ -144,12 +140,10 @@ class SwitchedRows:
 
     def _with_sides(self, big_m: Array) -> StandardForm:
         """The rows without a finite M left out, and those of fixed z with theirs."""
-        low = self.form.row_lower.copy()
-        there = self.row >= 0
-        needed = self.sides() - np.where(self.column >= 0, 0.0, np.where(
-            self.held > 0, np.where(np.isfinite(big_m), big_m, 0.0) * self.held, 0.0
-        ))  # fmt: skip
+        kept = np.where(np.isfinite(big_m), big_m, 0.0)
+        needed = self.sides() - np.where(self.column >= 0, 0.0, kept * self.held)
         left_out = np.isinf(big_m) & ~((self.column < 0) & (self.held == 0))
+        low, there = self.form.row_lower.copy(), self.row >= 0
         low[self.row[there]] = np.where(left_out, -np.inf, needed)[there]
         return replace(self.form, row_lower=low)
 
@@ -195,8 +189,7 @@ def switched_rows(
     return SwitchedRows(form, row, column, held, written)
 
 
-# --- A feasible point of an edited problem, in exact arithmetic: its objective is what M
-#     starts from
+# --- A feasible point of an edited problem, in exact arithmetic: its objective is where M starts --
 # Where points are given up is found by a short run of a mixed-integer solver, or by giving up what
 # a hyperplane misses; what is left is convex, is solved, and its point is made exact.
 
@@ -240,7 +233,7 @@ def _candidates(
     others[rows.column[rows.column >= 0]] = False
     if not others.any():
         first = first_point(model, rows.form)
-        z = np.where(rows.column >= 0, np.append(first, 0)[rows.column], rows.held)
+        z = rows.indicators(first)
         if np.isfinite(z).all():
             yield np.zeros(rows.form.n), ((z > 0.5) | ~rows.may_be_kept) & rows.may_be_given_up
         yield np.zeros(rows.form.n), rows.may_be_given_up
@@ -255,8 +248,7 @@ def _candidates(
         if claim.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if claim.x is not None:
-            z = np.where(rows.column >= 0, np.append(claim.x, 0)[rows.column], rows.held)
-            yield claim.x, z > 0.5
+            yield claim.x, rows.indicators(claim.x) > 0.5
             return
 
 
