@@ -265,15 +265,16 @@ class _Change:
         element.fix(now.fixed, skip_validation=True)
 
 
-def _variable_changes(model: pyo.ConcreteModel, fresh: Built) -> tuple[str, list[_Change]]:
-    """What was replaced, and variables of the builder's whose limits are others."""
-    replaced, changes = "", []
+def _variable_changes(model: pyo.ConcreteModel, fresh: Built) -> tuple[list[str], list[_Change]]:
+    """What is looser, in words, and variables of the builder's whose limits are others."""
+    looser: list[str] = []
+    changes: list[_Change] = []
     for component in fresh.written.component_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
         if component.is_reference():
             continue  # its variables stand elsewhere too
         twin = model.find_component(component.name)
         if twin is None or twin.ctype is not pyo.Var or list(twin) != list(component):
-            replaced = replaced or f"variable {component.name} was replaced"
+            looser.append(f"variable {component.name} was replaced")
             continue
         # As a solver gets them: disjunctions may be replaced with rounded bounds.
         then, old_ends = held_by(fresh.model.find_component(component.name))
@@ -290,22 +291,24 @@ def _variable_changes(model: pyo.ConcreteModel, fresh: Built) -> tuple[str, list
             old = _Limits.of(then, old_ends.get(k, ATTAINED), k)
             new = _Limits.of(now, new_ends.get(k, ATTAINED), k)
             changes.append(_Change(component, keys[k] if keys else None, old, new))
-    return replaced, changes
+            looser += filter(None, [changes[-1].looser])
+    return looser, changes
 
 
 def _added_limits(name: str, now: _Limits, then: _Limits | None) -> Iterator[Added]:
     """Bounds, fixing and integrality of a variable that the builder's one does not have."""
-    component = frozenset({component_of(name)})
-    low, high = now.ends if now.fixed is None else (now.fixed, now.fixed)
+    component, fixed = frozenset({component_of(name)}), now.fixed is not None
+    low, high = (now.fixed, now.fixed) if now.fixed is not None else now.ends
     nothing = (-np.inf, False)
-    if now.fixed is not None or now.low > (nothing if then is None else then.low):
+    if fixed or now.low > (nothing if then is None else then.low):
         # An element that is at least 0 anyway can still go down to 0.
-        free = then is not None and low <= then.ends[0]
+        free = fixed and then is not None and (low, False) <= then.low
         yield Added(name, ("lower", name, low), component, NOWHERE if free else component)
-    if now.fixed is not None or now.high > (nothing if then is None else then.high):
+    if fixed or now.high > (nothing if then is None else then.high):
         yield Added(name, ("upper", name, high), component)
-    if now.integer and now.fixed is None and not (then is not None and then.integer):
-        yield Added(name, ("integer", name), component)
+    if now.integer and not fixed and not (then is not None and then.integer):
+        binary = 0 <= low <= high <= 1
+        yield Added(name, ("integer", name), component, NOWHERE if binary else component)
 
 
 def component_of(name: str) -> str:
@@ -317,8 +320,8 @@ def component_of(name: str) -> str:
 
 
 def _edit(model: pyo.ConcreteModel, form: StandardForm, fresh: Built) -> Edit:
-    replaced, changes = _variable_changes(model, fresh)
-    loosened = next(filter(None, (replaced, *(change.looser for change in changes))), "")
+    looser, changes = _variable_changes(model, fresh)
+    loosened = next(iter(looser), "")
     added = [
         part for change in changes for part in _added_limits(change.name, change.now, change.then)
     ]
