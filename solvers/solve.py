@@ -155,18 +155,18 @@ def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
 
     A relaxation stands for itself, and a model whose M `rederive` has set is right as it stands.
     """
-    model, form, origin = written.model, written.form, written.origin
+    model, form = written.model, written.form
     established = is_rederived(model, form)
-    if established or stands_for_itself(model):
-        premises = premises_of(model, form, origin, established=established)
-        return AsSolved(model, form, origin, premises)
-    again = rederived(model, form, origin, limits)
+    again = None
+    if not (established or stands_for_itself(model)):
+        again = rederived(model, form, limits)
     if not isinstance(again, Rederived):
         words = f"big_m was not derived again for the edited model: {again}" if again else ""
-        return AsSolved(model, form, origin, premises_of(model, form, origin), words)
+        premises = premises_of(model, form, established=established)
+        return AsSolved(model, form, written.origin, premises, words)
     model, form = again.model, again.form
+    premises = premises_of(model, form, established=True)
     origin = unedited_origin(model, form)
-    premises = premises_of(model, form, origin, established=True)
     return AsSolved(model, form, origin, premises, again.words, again.copied)
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.data.arrays import Array
@@ -36,8 +35,8 @@ from tightmargin.solvers.model.difference import (
     row_terms,
 )
 from tightmargin.solvers.model.polynomial import Quadratic, column, linear, moved, negative
-from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects, standard_form
-from tightmargin.solvers.model.restated import representable, restate
+from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects
+from tightmargin.solvers.model.restated import representable
 from tightmargin.solvers.model.rewrites import fixings_as_bounds, without_quotients
 from tightmargin.solvers.result import SolveResult
 from tightmargin.solvers.tables import Framed
@@ -317,8 +316,7 @@ class _Model:
             raise ValueError(f"{model.name}: a variable of another model occurs in it")
         copy = _flat(model.clone())
         fixed = frozenset(fixings_as_bounds(copy, whole=False))
-        restate(copy)
-        form = standard_form(copy)
+        copy, form = representable(copy)
         names = tuple(str(name) for name in column_names(form))
         return cls(Ground(copy, form, until), names, fixed)
 
@@ -496,15 +494,11 @@ def _decided(over: _Model, owner: _Model, kind: RowKind, k: int, like: int | Non
 
 def _statements(form: StandardForm, kind: RowKind, k: int) -> Iterator[Statement]:
     if kind is RowKind.LINEAR:
-        body = linear(np.asarray(form.A[[k]].todense()).ravel())
+        body = linear(form.A[k].toarray().ravel())
         low, high = form.sides_of(k)
     else:
         row = form.quadratic[k]
-        local, a = row.body, np.zeros(form.n)
-        a[local.index] = local.a
-        where = (local.index[local.i], local.index[local.j])
-        body = Quadratic(sp.csr_matrix((local.v, where), shape=(form.n, form.n)), a, local.constant)
-        low, high = row.lower, row.upper
+        body, low, high = row.body.over(form.n), row.lower, row.upper
     if math.isfinite(low):
         yield body, Fraction(low)
     if math.isfinite(high):
@@ -607,8 +601,7 @@ def diff(
     changes += _added_params(built, edited)
     before = replace(before, ground=replace(before.ground, until=until))
     changes += _Step.between(before, after).changes()
-    sense = standard_form(after.ground.model).sense
-    return ModelDifference(tuple(changes), sense, 1 + len(names))
+    return ModelDifference(tuple(changes), after.form.sense, 1 + len(names))
 
 
 def _as_built(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
@@ -654,12 +647,12 @@ def _set_param(model: pyo.ConcreteModel, edited: pyo.ConcreteModel, name: str) -
 def _of_param(
     name: str, former: dict[Any, Any], now: dict[Any, Any], parts: tuple[Change, ...]
 ) -> Change:
-    moved = [key for key in now if now[key] != former[key]]
+    changed = [key for key in now if now[key] != former[key]]
     return Change(
         "Param",
         name,
-        _values(name, former, moved),
-        _values(name, now, moved),
+        _values(name, former, changed),
+        _values(name, now, changed),
         joined(part.kept for part in parts),
         joined(part.old for part in parts),
         any(part.other_objective for part in parts),

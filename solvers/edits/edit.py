@@ -189,16 +189,11 @@ def as_edit_of_its_base(model: pyo.ConcreteModel) -> Iterator[bool]:
 
 @dataclass(frozen=True)
 class _Limits:
-    """What a variable may be.
+    """What a variable may be."""
 
-    low, high: an end, of minus the variable the second, and whether it is excluded.
-    ends: the doubles next to them, outwards.
-    fixed: at which value; None for a free one.
-    """
-
-    low: tuple[Number, bool]
-    high: tuple[Number, bool]
-    ends: tuple[float, float]
+    low: tuple[Number, bool]  # the end, and whether it is excluded
+    high: tuple[Number, bool]  # the same of minus the variable
+    ends: tuple[float, float]  # the doubles next to them, outwards
     fixed: float | None
     integer: bool
 
@@ -345,15 +340,12 @@ def _edit(model: pyo.ConcreteModel, form: StandardForm, fresh: Built) -> Edit:
 
 
 def _with_limits(fresh: Built, changes: list[_Change]) -> StandardForm:
-    """Arrays of the builder's model with the limits and fixings of the edited one.
-
-    A fixed variable is a constant in every row. Bounds are read where disjunctions or quotients
-    are replaced, or might be, and where numbers are rounded.
-    """
+    """Arrays of the builder's model with the limits and fixings of the edited one."""
+    # What is fixed is a constant in every row. Bounds are read where disjunctions or quotients are
+    # replaced, or might be, and where numbers are rounded.
     fixed = any(change.now.fixed != change.then.fixed for change in changes)
     replaced = fresh.model is not fresh.written or fresh.form.nonlinear
-    reads_bounds = replaced or fresh.form.rounded
-    if not changes or not (fixed or reads_bounds):
+    if not changes or not (fixed or replaced or fresh.form.rounded):
         return fresh.form
     copy = fresh.written.clone()
     for change in changes:

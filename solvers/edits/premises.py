@@ -28,7 +28,7 @@ from tightmargin.formulations.reliances import (
 )
 from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.edits.decided import never_lower
-from tightmargin.solvers.edits.edit import Edit, as_built, edit_of
+from tightmargin.solvers.edits.edit import Edit, as_built, edit_of, unedited_origin
 from tightmargin.solvers.edits.rederive import costs_no_less, set_anew, switched_rows
 from tightmargin.solvers.edits.searches import bound_beside
 from tightmargin.solvers.kernel import statement as gap
@@ -71,18 +71,14 @@ def stands_for_itself(model: pyo.ConcreteModel) -> bool:
 
 
 def premises_of(
-    model: pyo.ConcreteModel,
-    form: StandardForm,
-    origin: Origin | None,
-    *,
-    established: bool = False,
+    model: pyo.ConcreteModel, form: StandardForm, *, established: bool = False
 ) -> Premises | None:
     """What is to be asked of an edited model; None when nothing is.
 
     model, form: as it is solved.
-    origin: of a model that its builder wrote.
     established: whether its M was derived again for it as it stands.
     """
+    origin = unedited_origin(model, form)
     itself = stands_for_itself(model)
     if origin is not None:
         priced = None if established else _of_another_price(model.origin, origin)

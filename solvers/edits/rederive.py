@@ -474,13 +474,13 @@ def is_rederived(model: pyo.ConcreteModel, form: StandardForm) -> bool:
 
 
 def rederived(
-    model: pyo.ConcreteModel, form: StandardForm, origin: Origin | None, limits: Limits
+    model: pyo.ConcreteModel, form: StandardForm, limits: Limits
 ) -> Rederived | str | None:
     """A copy with M derived again; None for models that need it not; why it cannot be done.
 
     model, form: exact, as it would be solved.
-    origin: of a model that its builder wrote.
     """
+    origin = unedited_origin(model, form)
     if origin is not None and not set_anew(model.origin, origin):
         return None
     now, dropped = _derived_parameters(model), ""

@@ -317,6 +317,13 @@ class LocalQuadratic(Printed):
         y = np.abs(x[self.index])
         return float(np.abs(self.v) @ (y[self.i] * y[self.j])) + float(np.abs(self.a) @ y)
 
+    def over(self, n: int) -> Quadratic:
+        """The same function over all columns."""
+        a = np.zeros(n)
+        a[self.index] = self.a
+        there = (self.index[self.i], self.index[self.j])
+        return Quadratic(sp.csr_matrix((self.v, there), shape=(n, n)), a, self.constant)
+
     def shifted(self, sign: float, side: float) -> LocalQuadratic:
         """sign * (body - side)."""
         return LocalQuadratic(
