@@ -243,16 +243,24 @@ def _cells(change: Change) -> tuple[str, ...]:
 # --- Rows, bounds and objectives as a line of mathematics ----------------------------------------
 
 
-def row_text(form: StandardForm, names: Sequence[str], kind: RowKind, k: int) -> str:
-    """A row by the names of its variables, as it was written where the arrays scale it."""
+def row_text(
+    form: StandardForm,
+    names: Sequence[str],
+    kind: RowKind,
+    k: int,
+    *,
+    lower: bool = True,
+    upper: bool = True,
+) -> str:
+    """A row, or a side of it, by the names of its variables; unscaled, as it was written."""
     if kind is RowKind.SEMIDEFINITE:
         return f"a matrix of order {form.psd[k].order} is positive semidefinite"
-    row, scale = row_terms(form, kind, k), 1.0
-    if kind is RowKind.LINEAR:
-        scale = float(form.exact.scales.get(k, 1))
+    row = row_terms(form, kind, k)
+    scale = float(form.exact.scales.get(k, 1)) if kind is RowKind.LINEAR else 1.0
     products = _products((names[i], names[j], v) for i, j, v in row.products)
-    terms = [*products, *((a / scale, names[j]) for j, a in row.linear)]
-    return between_text(row.low / scale, sum_text(terms), row.high / scale)
+    text = sum_text([*products, *((a / scale, names[j]) for j, a in row.linear)])
+    low, high = (row.low if lower else -np.inf), (row.high if upper else np.inf)
+    return between_text(low / scale, text, high / scale)
 
 
 def objective_text(objective: Quadratic, names: Sequence[str]) -> str:

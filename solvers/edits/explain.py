@@ -164,11 +164,9 @@ class Whole:
         form = self.form
         match kind:
             case Kind.AT_LEAST:
-                form = replace(form, row_upper=np.full(len(form.row_upper), np.inf))
-                return row_text(form, self.names, RowKind.LINEAR, k)
+                return row_text(form, self.names, RowKind.LINEAR, k, upper=False)
             case Kind.AT_MOST:
-                form = replace(form, row_lower=np.full(len(form.row_lower), -np.inf))
-                return row_text(form, self.names, RowKind.LINEAR, k)
+                return row_text(form, self.names, RowKind.LINEAR, k, lower=False)
             case Kind.QUADRATIC:
                 return row_text(form, self.names, RowKind.QUADRATIC, k)
             case Kind.SEMIDEFINITE:
