@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
@@ -427,26 +428,35 @@ def negative(goal: Quadratic) -> Quadratic:
 
 def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
     """The difference of two functions; None where a coefficient of it is no double."""
-    Q, n = (new.Q - old.Q).tocoo(), len(new.a)
-    keys: set[Key] = {(), *((j,) for j in np.flatnonzero(new.a - old.a).tolist())}
-    keys |= {(i, j) for i, j in zip(Q.row.tolist(), Q.col.tolist(), strict=True) if i <= j}
-    keys |= new.lost.keys() | old.lost.keys()
-    a, products, constant = np.zeros(n), dict[tuple[int, int], float](), 0.0
-    for key in keys:
-        exact = new.coefficient(key) - old.coefficient(key)
-        if exact != Fraction(float(exact)):
-            return None
-        match key:
-            case ():
-                constant = float(exact)
-            case (j,):
-                a[j] = float(exact)
-            case (i, j):
-                products[i, j] = products[j, i] = float(exact) / (1 if i == j else 2)
-    kept = {key: v for key, v in products.items() if v}
-    where = np.array(list(kept), dtype=np.int64).reshape(-1, 2).T
-    there = sp.csr_matrix((np.array(list(kept.values()), dtype=float), where), shape=(n, n))
-    return Quadratic(there, a, constant)
+    Q, a = (new.Q - old.Q).tocsr(), new.a - old.a
+    keys: set[Key] = {(), *new.lost, *old.lost}
+    keys |= {(j,) for j in np.flatnonzero(_is_rounded(new.a, old.a)).tolist()}
+    if Q.nnz:
+        i, j = Q.nonzero()
+        rounded = _is_rounded(*(np.asarray(part.Q[i, j]).ravel() for part in (new, old)))
+        pairs = zip(i[rounded].tolist(), j[rounded].tolist(), strict=True)
+        keys |= {(i, j) for i, j in pairs if i <= j}
+    exact = {key: new.coefficient(key) - old.coefficient(key) for key in keys}
+    if any(value != Fraction(float(value)) for value in exact.values()):
+        return None
+    products = {key: float(value) for key, value in exact.items() if len(key) == 2}
+    if products:
+        Q = Q.tolil()
+        for (i, j), whole in products.items():
+            Q[i, j] = Q[j, i] = whole if i == j else whole / 2
+        Q = Q.tocsr()
+        Q.eliminate_zeros()
+    for key, value in exact.items():
+        if len(key) == 1:
+            a[key] = float(value)
+    return Quadratic(Q, a, float(exact[()]))
+
+
+def _is_rounded(a: Array, b: Array) -> NDArray[np.bool_]:
+    """Where the double nearest to a - b is not a - b (Knuth's two-sum)."""
+    found = a - b
+    less = found - a
+    return ((a - (found - less)) - (b + less)) != 0
 
 
 def moved(goal: Quadratic, place: Index, n: int) -> Quadratic | None:
