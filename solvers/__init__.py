@@ -2,10 +2,9 @@
 
 from tightmargin.solvers.attempts import register_solver
 from tightmargin.solvers.conic.path import conic_path, penalty_grid
-from tightmargin.solvers.edits.derived import rederive
-from tightmargin.solvers.edits.diff import diff
+from tightmargin.solvers.edits.diff import ModelDifference, diff
 from tightmargin.solvers.edits.explain import Infeasibility, explain_infeasible
-from tightmargin.solvers.edits.model_difference import ModelDifference
+from tightmargin.solvers.edits.rederive import rederive
 from tightmargin.solvers.edits.show import show
 from tightmargin.solvers.engines.pyomo_interface import register
 from tightmargin.solvers.engines.registry import SolverInfo

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +20,7 @@ from tightmargin.solvers.certify.certify import certify_point
 from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, model_bound
 from tightmargin.solvers.certify.no_optimum import without_point
 from tightmargin.solvers.certify.points import exact_point
-from tightmargin.solvers.edits.identity import built
+from tightmargin.solvers.edits.edit import built
 from tightmargin.solvers.engines.running import SHORTEST, Limits
 from tightmargin.solvers.findings import evidence_of
 from tightmargin.solvers.kernel.limits import Subject
@@ -123,10 +124,14 @@ class Kept:
             if not self.again or self.evidence.form.nonlinear or not others:
                 raise
         if self.origin is not None:
-            model, form = built(self.origin)
-            if model_document(form) != model_document(self.evidence.form):
+            again = built(self.origin)
+            documents = [model_document(form) for form in (again.form, self.evidence.form)]
+            for document in documents:
+                for kind in ("rows", "quadratic", "psd"):  # in any order
+                    document[kind].sort(key=itemgetter("name"))
+            if documents[0] != documents[1]:
                 raise NotProvenError("the model is no longer what its builder writes")
-            case = Case(model, Subject(form), self.origin, self.limits)
+            case = Case(again.model, Subject(again.form), self.origin, self.limits)
             return write_proof(path, case, result, self._seconds(result))
         start = None if self.evidence.point is None else self.evidence.point.x
         return _proven_otherwise(path, case, result, self.writers, start, self._seconds(result))

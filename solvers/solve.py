@@ -27,18 +27,15 @@ from tightmargin.solvers.attempts import (
 )
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.disjunctive import is_disjunctive, without_disjunctions
-from tightmargin.solvers.edits.derived import (
-    Edit,
-    Rederived,
+from tightmargin.solvers.edits.edit import as_edit_of_its_base, unedited_origin
+from tightmargin.solvers.edits.premises import (
+    Premises,
     about_the_problem,
     by_a_copy,
-    edit_of,
-    is_rederived,
-    rederived,
+    premises_of,
     stands_for_itself,
-    with_room_for,
 )
-from tightmargin.solvers.edits.identity import as_edit_of_its_base, unedited_origin
+from tightmargin.solvers.edits.rederive import Rederived, is_rederived, rederived, with_room_for
 from tightmargin.solvers.edits.searches import read_edit
 from tightmargin.solvers.engines.registry import ChosenSolver, choose
 from tightmargin.solvers.engines.running import (
@@ -125,7 +122,7 @@ class AsSolved:
         What is solved, and its arrays.
     origin : Origin or None
         Where it came from if it is as it was built, M apart.
-    edit : Edit or None
+    premises : Premises or None
         What is to be asked of a result.
     words : str
         What was derived again, or why it was not.
@@ -136,7 +133,7 @@ class AsSolved:
     model: pyo.ConcreteModel
     form: StandardForm
     origin: Origin | None
-    edit: Edit | None
+    premises: Premises | None
     words: str = ""
     copied: str = ""
 
@@ -150,7 +147,7 @@ class AsSolved:
 def as_written(model: pyo.ConcreteModel) -> AsSolved:
     """A model without disjunctions and quotients, with the M that it has."""
     stated, form = representable(model)
-    return AsSolved(stated, form, unedited_origin(model, form), edit=None)
+    return AsSolved(stated, form, unedited_origin(model, form), None)
 
 
 def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
@@ -158,19 +155,19 @@ def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
 
     A relaxation stands for itself, and a model whose M `rederive` has set is right as it stands.
     """
-    model, form, origin = written.model, written.form, written.origin
+    model, form = written.model, written.form
     established = is_rederived(model, form)
-    if established or stands_for_itself(model):
-        edit = edit_of(model, form, origin, established=established)
-        return AsSolved(model, form, origin, edit)
-    again = rederived(model, form, origin, limits)
+    again = None
+    if not (established or stands_for_itself(model)):
+        again = rederived(model, form, limits)
     if not isinstance(again, Rederived):
         words = f"big_m was not derived again for the edited model: {again}" if again else ""
-        return AsSolved(model, form, origin, edit_of(model, form, origin), words)
+        premises = premises_of(model, form, established=established)
+        return AsSolved(model, form, written.origin, premises, words)
     model, form = again.model, again.form
+    premises = premises_of(model, form, established=True)
     origin = unedited_origin(model, form)
-    edit = edit_of(model, form, origin, established=True)
-    return AsSolved(model, form, origin, edit, again.words, again.copied)
+    return AsSolved(model, form, origin, premises, again.words, again.copied)
 
 
 # --- What of an outcome is said of the problem, edited or not, as the result that a user gets ----
@@ -180,24 +177,24 @@ FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)  # nobody asks 
 
 
 def own_result(
-    model: pyo.ConcreteModel, case: Case, edit: Edit | None, outcome: Outcome
+    model: pyo.ConcreteModel, case: Case, premises: Premises | None, outcome: Outcome
 ) -> SolveResult:
     """What was found and proven without a solver's claim."""
-    result = described(model, case, edit, outcome, "", OWN)
+    result = described(model, case, premises, outcome, "", OWN)
     return replace(result, solver=OWN, version=versions()[OWN])
 
 
 def described(
     model: pyo.ConcreteModel,
     case: Case,
-    edit: Edit | None,
+    premises: Premises | None,
     outcome: Outcome,
     reason: str,
     solver: str,
 ) -> SolveResult:
     """What of an outcome is said of the problem, with everything that a reader must know."""
     target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
-    found = about_the_problem(case, outcome.found, edit)
+    found = about_the_problem(case, outcome.found, premises)
     load(case, found, model)
     result = result_of(target, form, case.classification, claim, found)
     notes = remarks_on(
@@ -446,9 +443,9 @@ def _solved(
             result = told_of_start(result, case.form, method) if warm_start else result
             return _handed_over(model, with_proof(proof, case, result, prove), added)
     ready = as_solved(written, within_limit(limits))
-    origin, edit = ready.origin, ready.edit
+    origin, premises = ready.origin, ready.premises
     # An M that was derived for another price leaves the model as the statement it is.
-    free = free and origin is not None and edit is None
+    free = free and origin is not None and premises is None
     left = within_limit(limits)
     expanded = sum((expanded_constant(block) for block in added), Fraction(0))
     case = Case(ready.model, Subject(ready.form), origin, left, automatic=free, expanded=expanded)
@@ -456,18 +453,18 @@ def _solved(
     outcome = by_model_method(method, case, free=open_to_us)
     own, why = (None, "") if outcome else _method(method, ready.model, origin, free=free)
     if outcome is not None:
-        result = own_result(model, case, edit, outcome)
+        result = own_result(model, case, premises, outcome)
     elif own is not None:
         result = by_method(own, why, model, case)
     elif not case.form.n:
-        result = own_result(model, case, edit, by_its_constants(case))
+        result = own_result(model, case, premises, by_its_constants(case))
     elif method == BRANCH_AND_BOUND or (not named and case.classification.mixed_semidefinite):
-        result = own_result(model, case, edit, by_tree(case))  # no solver takes the latter
+        result = own_result(model, case, premises, by_tree(case))  # no solver takes the latter
     else:
         first = method == AUTO and not named
         proving = first if prove is None else prove
         result = _by_solver(
-            solver, second_solver, model, case, edit, proving,
+            solver, second_solver, model, case, premises, proving,
             first=first, going_on=method == AUTO and open_to_us,
         )  # fmt: skip
     result = _heard(second, case, result)
@@ -526,7 +523,7 @@ def _by_solver(
     second_solver: str | None,
     model: pyo.ConcreteModel,
     case: Case,
-    edit: Edit | None,
+    premises: Premises | None,
     prove: float | bool,
     *,
     first: bool,
@@ -551,7 +548,7 @@ def _by_solver(
     if first and prove is not False and classification.has_integers and goes_first(case):
         outcome, claimed = proof_first(case, ask, prove)
         if claimed is None:
-            return own_result(model, case, edit, outcome)
+            return own_result(model, case, premises, outcome)
     else:
         outcome = ask(case.limits)
         if second is not None:
@@ -559,11 +556,11 @@ def _by_solver(
         outcome = _proved(case, outcome, began, prove, named=solver != AUTO)
         more = _taken_up(case, outcome, began) if going_on else None
         if more is not None:
-            return own_result(model, case, edit, more)
+            return own_result(model, case, premises, more)
     reason = replace(choice, how=outcome.how).reason
     if second_solver is not None and second is None:
         reason += f"; {ASKED_ONCE}"
-    result = described(model, case, edit, outcome, reason, choice.info.name)
+    result = described(model, case, premises, outcome, reason, choice.info.name)
     version = outcome.claim.version or choice.info.version
     return replace(result, solver=choice.info.name, version=version)
 

@@ -10,6 +10,12 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import pyomo.environ as pyo
 
+from tightmargin.experiments.gap_study.edited_alike import (
+    EditFunction,
+    Side,
+    edited_copy,
+    why_no_gap,
+)
 from tightmargin.experiments.gap_study.gap_table import Bound, Comparison
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin, entry_named
 from tightmargin.formulations.data.multiclass_data import BuilderData
@@ -17,16 +23,9 @@ from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.disjunctive import without_disjunctions
-from tightmargin.solvers.edits.derived import (
-    EditFunction,
-    Side,
-    edited_copy,
-    is_derived,
-    put_again,
-    stands_for_itself,
-    why_no_gap,
-)
-from tightmargin.solvers.edits.identity import unedited_origin
+from tightmargin.solvers.edits.edit import unedited_origin
+from tightmargin.solvers.edits.premises import stands_for_itself
+from tightmargin.solvers.edits.rederive import is_derived, put_again
 from tightmargin.solvers.engines.registry import CLOCKLESS, SOLVERS, solver_named
 from tightmargin.solvers.engines.running import SHORTEST, Limits, checked_limits, clock, ends_within
 from tightmargin.solvers.errors import (

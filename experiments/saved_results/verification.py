@@ -45,7 +45,7 @@ from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import certify_point
 from tightmargin.solvers.certify.multipliers import BOUND_DUALS, BOUND_POINT, larger
 from tightmargin.solvers.certify.rays import ray_proof
-from tightmargin.solvers.edits.identity import built
+from tightmargin.solvers.edits.edit import built
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.kernel.exact_bounds import proven_infeasible
 from tightmargin.solvers.kernel.limits import Subject
@@ -168,8 +168,8 @@ def _was_searched(result: SolveResult, bound: float | None, case: Case) -> bool:
 
 def _rebuilt(origin: Origin, absolute_gap: float) -> Case:
     """The model built again from its hyperparameters."""
-    model, form = built(origin)
-    return Case(model, Subject(form), origin, Limits(absolute_gap=absolute_gap))
+    again = built(origin)
+    return Case(again.model, Subject(again.form), origin, Limits(absolute_gap=absolute_gap))
 
 
 def _no_optimum(result: SolveResult, case: Case) -> Verification:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -20,11 +21,10 @@ import scipy.sparse as sp
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.attempts import Outcome, run_attempts
 from tightmargin.solvers.certify.case import Case, Certified
-from tightmargin.solvers.edits.difference import linear_names
-from tightmargin.solvers.edits.model_difference import Answer
+from tightmargin.solvers.edits.edit import Edit
 from tightmargin.solvers.engines import highs
 from tightmargin.solvers.engines.registry import SOLVERS, choose
-from tightmargin.solvers.engines.running import SHORTEST, Limits
+from tightmargin.solvers.engines.running import SHORTEST, Limits, seconds_left
 from tightmargin.solvers.errors import RefusedError
 from tightmargin.solvers.kernel.exact_bounds import exact_lp_bound
 from tightmargin.solvers.kernel.limits import Subject
@@ -38,6 +38,20 @@ NODES = 2_000  # of a solver that is asked about one statement
 STRIDES = (1.0, 1e2, 1e4, 1e6)  # along a ray, until a statement is refuted
 MISSED = "a feasible point misses it"
 FEW = 1e-9  # multipliers below this share of the largest are not listed
+
+
+class Answer(StrEnum):
+    """Whether what one model says holds at every point of the other one."""
+
+    UNASKED = "nothing was said"
+    IMPLIED = "implied"
+    REFUTED = "refuted"
+    OPEN = "open"
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is left out by it, proven."""
+        return self in (Answer.UNASKED, Answer.IMPLIED)
 
 
 class Limit:
@@ -65,6 +79,9 @@ class Decision:
     words: str
     multipliers: Mapping[str, float] = field(default_factory=dict)
     point: FeasiblePoint | None = None
+
+
+UNASKED = Decision(Answer.UNASKED, "")
 
 
 @dataclass
@@ -210,7 +227,7 @@ def _listed(form: StandardForm, y: Array) -> dict[str, float]:
     used = np.flatnonzero(np.abs(y) > least)
     if not used.size:
         return {}
-    names = linear_names(form)
+    names = form.rows.names()
     return {names[k]: float(y[k]) for k in used.tolist()}
 
 
@@ -220,3 +237,14 @@ def _implied(form: StandardForm, y: Array) -> str:
         return "implied by the bounds of the variables"
     shown = " + ".join(terms[:4]) + (f" + ... ({len(terms)} rows)" if len(terms) > 4 else "")
     return f"implied by {shown} and bounds"
+
+
+def never_lower(model: pyo.ConcreteModel, form: StandardForm, edit: Edit) -> bool:
+    """Whether the objective is the builder's, or the builder's and something proven >= 0."""
+    if not edit.objective:
+        return True
+    if edit.more is None:
+        return False
+    left = seconds_left()
+    ground = Ground(model, form, math.inf if left is None else time.perf_counter() + left)
+    return ground.decide(edit.more, Fraction(0)).answer is Answer.IMPLIED

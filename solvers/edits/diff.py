@@ -9,71 +9,265 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
-from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
-from tightmargin.formulations.data.arrays import Array, Index
+from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.mathematics import Term, between_text, sum_text
 from tightmargin.number_words import number_text
+from tightmargin.printing import Page, Printed
 from tightmargin.solvers.disjunctive import without_disjunctions
-from tightmargin.solvers.edits.decided import Decision, Ground
-from tightmargin.solvers.edits.difference import (
+from tightmargin.solvers.edits.decided import UNASKED, Answer, Decision, Ground
+from tightmargin.solvers.model.difference import (
+    Difference,
     RowChange,
     RowKind,
-    column,
     column_names,
-    linear,
-    minus,
-    moved_functions,
-    negative,
-    row_changes,
+    expression_texts,
+    row_terms,
 )
-from tightmargin.solvers.edits.model_difference import Answer, Change, ModelDifference, joined
-from tightmargin.solvers.model.polynomial import Quadratic
-from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects, standard_form
-from tightmargin.solvers.model.restated import representable, restate
-from tightmargin.solvers.model.rewrites import without_quotients
+from tightmargin.solvers.model.polynomial import Quadratic, column, linear, moved, negative
+from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects
+from tightmargin.solvers.model.restated import representable
+from tightmargin.solvers.model.rewrites import fixings_as_bounds, without_quotients
+from tightmargin.solvers.result import SolveResult
+from tightmargin.solvers.tables import Framed
 
-# --- Rows, bounds and objectives of a standard form as a line of mathematics ---------------------
+PARTS_SHOWN = 5
+CELL = 44  # characters of a row's mathematics in a table
 
 
-Name = str
+class Effect(StrEnum):
+    """What a change, or a whole edit, does to the points of a model."""
+
+    SAME = "same"
+    REDUNDANT = "redundant"
+    RESTRICTION = "restriction"
+    RELAXATION = "relaxation"
+    BOTH = "restriction and relaxation"
+    OTHER_OBJECTIVE = "other objective"
+    UNDECIDED = "undecided"
 
 
-def row_text(form: StandardForm, names: Sequence[Name], kind: RowKind, k: int) -> str:
-    """A row by the names of its variables, as it was written where the arrays scale it."""
-    if kind is RowKind.LINEAR:
-        row, scale = form.A[[k]].tocoo(), float(form.exact.scales.get(k, 1))
-        numbers = (row.data / scale).tolist()
-        terms = [(a, names[j]) for j, a in zip(row.col.tolist(), numbers, strict=True)]
-        low, high = float(form.row_lower[k]) / scale, float(form.row_upper[k]) / scale
-        return between_text(low, sum_text(terms), high)
+def joined(answers: Iterable[Answer]) -> Answer:
+    """The answer for several statements together."""
+    found = set(answers)
+    for answer in (Answer.REFUTED, Answer.OPEN, Answer.IMPLIED):
+        if answer in found:
+            return answer
+    return Answer.UNASKED
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Change(Printed):
+    """One row, bound, fixing, integrality, objective or Param that is not what it was.
+
+    kind: "row", "bound", "fixing", "integrality", "variable", "objective" or "Param".
+    before, after: its mathematics in the two models; empty where it is missing.
+    kept: whether every point of the model before meets what is said after: if not, points are lost.
+    old: whether every point of the model after meets what was said before: if not, points are new.
+    other_objective: whether it changes the objective somewhere.
+    never_lower: of such a change: whether the objective is proven to be nowhere lower in the model
+        after.
+    words: how it was decided.
+    multipliers: of rows of the other model that imply it, each d bound / d right-hand side; bounds
+        of variables take part without being listed. The kernel proved the bound from them.
+    point: the variables that occur in it, at an exactly feasible point of the other model that
+        misses it; to the nearest doubles.
+    parts: what a Param changes.
+    """
+
+    kind: str
+    name: str
+    before: str = ""
+    after: str = ""
+    kept: Answer = Answer.UNASKED
+    old: Answer = Answer.UNASKED
+    other_objective: bool = False
+    never_lower: bool = False
+    words: str = ""
+    multipliers: Mapping[str, float] = field(default_factory=dict)
+    point: Mapping[str, float] = field(default_factory=dict)
+    parts: tuple[Change, ...] = ()
+    _shown = ("kind", "name", "action", "effect", "before", "after", "words", "point", "parts")
+
+    @property
+    def effect(self) -> Effect:
+        """The verdict on this change alone."""
+        if self.other_objective:
+            return Effect.OTHER_OBJECTIVE
+        if self.kept.holds and self.old.holds:
+            return Effect.REDUNDANT
+        if Answer.OPEN in (self.kept, self.old):
+            return Effect.UNDECIDED
+        if self.old.holds:
+            return Effect.RESTRICTION
+        return Effect.RELAXATION if self.kept.holds else Effect.BOTH
+
+    @property
+    def action(self) -> str:
+        """Whether it is added, removed or changed."""
+        if not self.before:
+            return "added"
+        return "changed" if self.after else "removed"
+
+    def __str__(self) -> str:
+        """Verdict, mathematics before and after, and why."""
+        lines = [f"{self.effect}: {' '.join(filter(None, (self.kind, self.name)))} {self.action}"]
+        lines += [f"  - {self.before}"] if self.before else []
+        lines += [f"  + {self.after}"] if self.after else []
+        lines += [f"    {self.words}"] if self.words else []
+        if self.point:
+            at = [f"{name} = {value:.6g}" for name, value in self.point.items()]
+            lines.append(f"    at {', '.join(at[:PARTS_SHOWN])}" + " ..." * (len(at) > PARTS_SHOWN))
+        for part in self.parts[:PARTS_SHOWN]:
+            lines += [f"  {line}" for line in str(part).splitlines()]
+        if len(self.parts) > PARTS_SHOWN:
+            lines.append(f"  and {len(self.parts) - PARTS_SHOWN} more of the kind")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelDifference(Framed):
+    """What `tightmargin.diff` returns.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        None where the two models are the same.
+    sense : int
+        +1 where the edited model minimises, -1 where it maximises.
+    steps : int
+        Through how many models the changes lead: one for each Param that was changed, and one.
+    """
+
+    changes: tuple[Change, ...]
+    sense: int = 1
+    steps: int = 1
+
+    @property
+    def restricts(self) -> bool:
+        """Whether every point of the edited model is proven to be one of the former."""
+        return all(change.old.holds for change in self.changes)
+
+    @property
+    def relaxes(self) -> bool:
+        """Whether every point of the former model is proven to be one of the edited."""
+        return all(change.kept.holds for change in self.changes)
+
+    @property
+    def same_objective(self) -> bool:
+        """Whether the objective is the same at every point."""
+        return not any(change.other_objective for change in self.changes)
+
+    @property
+    def keeps_bounds(self) -> bool:
+        """Whether lower bounds of the former model hold for the edited one (upper, maximising).
+
+        So they do where it restricts, and adds to the objective nothing but what is proven to be
+        at least 0.
+        """
+        costs = all(c.never_lower for c in self.changes if c.other_objective)
+        return self.restricts and costs
+
+    @property
+    def keeps_points(self) -> bool:
+        """Whether points of the former model are points of the edited one; values may differ."""
+        return self.relaxes
+
+    @property
+    def effect(self) -> Effect:
+        """The verdict on the edit as a whole."""
+        if not self.same_objective:
+            return Effect.OTHER_OBJECTIVE
+        if self.restricts:
+            return Effect.SAME if self.relaxes else Effect.RESTRICTION
+        if self.relaxes:
+            return Effect.RELAXATION
+        told = {answer for c in self.changes for answer in (c.kept, c.old)}
+        return Effect.UNDECIDED if Answer.OPEN in told or self.steps > 1 else Effect.BOTH
+
+    def bound_from(self, result: SolveResult) -> float | None:
+        """The proven bound of a result of the former model, where it holds for the edited one."""
+        return result.bound if self.keeps_bounds and not result.certificate.unproven else None
+
+    def value_from(self, result: SolveResult) -> float | None:
+        """What a proven point of the former model costs in the edited one, at most; or None."""
+        return result.certificate.upper if self.relaxes and self.same_objective else None
+
+    def _page(self) -> Page:
+        counts = Counter(str(change.effect) for change in self.changes)
+        told = ", ".join(f"{number} {word}" for word, number in counts.items())
+        return Page(
+            f"ModelDifference: {self.effect}" + (f" ({told})" if told else ""),
+            columns=("", "change", "mathematics", "effect") if self.changes else (),
+            rows=[_cells(change) for change in self.changes],
+            cell=CELL,
+        )
+
+    def _records(self) -> list[dict[str, Any]]:
+        """One row a change, its mathematics before and after."""
+        return [
+            {
+                "kind": change.kind,
+                "name": change.name,
+                "action": change.action,
+                "before": change.before,
+                "after": change.after,
+                "effect": str(change.effect),
+                "words": change.words,
+            }
+            for change in self.changes
+        ]
+
+    def __str__(self) -> str:
+        """Every change with its mathematics."""
+        head = f"{self.effect}: {len(self.changes)} change{'' if len(self.changes) == 1 else 's'}"
+        return "\n".join([head, *(str(change) for change in self.changes)])
+
+
+def _cells(change: Change) -> tuple[str, ...]:
+    sign = {"added": "+", "removed": "-", "changed": "~"}[change.action]
+    what = " ".join(filter(None, (change.kind, change.name)))
+    return sign, what, change.after or change.before, str(change.effect)
+
+
+# --- Rows, bounds and objectives as a line of mathematics ----------------------------------------
+
+
+def row_text(
+    form: StandardForm,
+    names: Sequence[str],
+    kind: RowKind,
+    k: int,
+    *,
+    lower: bool = True,
+    upper: bool = True,
+) -> str:
+    """A row, or a side of it, by the names of its variables; unscaled, as it was written."""
     if kind is RowKind.SEMIDEFINITE:
         return f"a matrix of order {form.psd[k].order} is positive semidefinite"
-    quadratic = form.quadratic[k]
-    body = quadratic.body
-    at = [names[j] for j in body.index.tolist()]
-    entries = zip(body.i.tolist(), body.j.tolist(), body.v.tolist(), strict=True)
-    terms = [*_products(((at[i], at[j], v) for i, j, v in entries)), *zip(
-        body.a.tolist(), at, strict=True
-    )]  # fmt: skip
-    low, high = quadratic.lower - body.constant, quadratic.upper - body.constant
-    return between_text(low, sum_text(terms), high)
+    row = row_terms(form, kind, k)
+    scale = float(form.exact.scales.get(k, 1)) if kind is RowKind.LINEAR else 1.0
+    products = _products((names[i], names[j], v) for i, j, v in row.products)
+    text = sum_text([*products, *((a / scale, names[j]) for j, a in row.linear)])
+    low, high = (row.low if lower else -np.inf), (row.high if upper else np.inf)
+    return between_text(low / scale, text, high / scale)
 
 
-def objective_text(objective: Quadratic, names: Sequence[Name]) -> str:
+def objective_text(objective: Quadratic, names: Sequence[str]) -> str:
     """A quadratic function by the names of its variables."""
     Q = objective.Q.tocoo()
     entries = zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True)
-    terms = list(_products(((names[i], names[j], v) for i, j, v in entries)))
+    terms = list(_products((names[i], names[j], v) for i, j, v in entries))
     columns = np.flatnonzero(objective.a)
     terms += [(float(objective.a[j]), names[j]) for j in columns.tolist()]
     constant = [(objective.constant, "")] if objective.constant else []
@@ -96,18 +290,17 @@ def _products(entries: Iterable[tuple[str, str, float]]) -> Iterable[Term]:
         yield v, f"{one}^2" if one == other else f"{one} {other}"
 
 
-# --- Changes between two models as arrays, by names of rows and variables, and what they do ------
+# --- Changes between two models, and what they do ------------------------------------------------
 # A row that was added is asked of the model before, over which it is implied or misses a point; a
 # row that was removed is asked of the model after; a changed one both ways.
 
 
 FOREIGN = "it holds a variable that the other model does not have"
-UNASKED = Decision(Answer.UNASKED, "")
 Statement = tuple[Quadratic, Fraction]  # goal >= side, over the columns of the model that says it
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class _Model:
     """One of the two models.
 
     ground: over which statements are decided, with every variable a column.
@@ -125,28 +318,52 @@ class Sides:
         return self.ground.form
 
     @classmethod
-    def of(cls, model: pyo.ConcreteModel, until: float) -> Sides:
+    def of(cls, model: pyo.ConcreteModel, until: float) -> _Model:
         """A model as it is compared; a copy, in which what is fixed has bounds instead."""
         if None in column_names(representable(_flat(model))[1]):
             raise ValueError(f"{model.name}: a variable of another model occurs in it")
         copy = _flat(model.clone())
-        fixed = []
-        for variable in copy.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
-            if variable.fixed and variable.value is not None:
-                value = variable.value
-                variable.domain = pyo.Reals
-                variable.setlb(value)
-                variable.setub(value)
-                variable.unfix()
-                fixed.append(str(variable.name))
-        restate(copy)
-        form = standard_form(copy)
+        fixed = frozenset(fixings_as_bounds(copy, whole=False))
+        copy, form = representable(copy)
         names = tuple(str(name) for name in column_names(form))
-        return cls(Ground(copy, form, until), names, frozenset(fixed))
+        return cls(Ground(copy, form, until), names, fixed)
 
-    def at(self) -> dict[str, int]:
-        """Column of each name."""
-        return {name: j for j, name in enumerate(self.names)}
+    def row(self, kind: RowKind, k: int | None) -> str:
+        """A row of degree two; empty for none."""
+        return "" if k is None else row_text(self.form, self.names, kind, k)
+
+    def domain(self, j: int) -> str:
+        """What a variable may be."""
+        form = self.form
+        low, high = float(form.lower[j]), float(form.upper[j])
+        return bound_text(self.names[j], low, high, integer=bool(form.integer[j]))
+
+    @property
+    def goal(self) -> str:
+        """The objective, of degree two."""
+        if self.form.sense == 1:
+            return f"minimise {objective_text(self.form.objective, self.names)}"
+        return f"maximise {objective_text(negative(self.form.objective), self.names)}"
+
+    def decide(
+        self, names: tuple[str, ...], statements: Iterable[Statement], like: int | None = None
+    ) -> Decision:
+        """Whether all of some statements over such columns hold; the first that does not says why.
+
+        like: number of a linear row that may imply one by itself.
+        """
+        at = {name: j for j, name in enumerate(self.names)}
+        place = np.array([at.get(name, -1) for name in names], dtype=np.int64)
+        found = UNASKED
+        for goal, side in statements:
+            there = moved(goal, place, self.form.n)
+            if there is None:
+                return Decision(Answer.OPEN, FOREIGN)
+            decision = self.ground.decide(there, side, like)
+            if decision.answer is not Answer.IMPLIED:
+                return decision
+            found = decision if found is UNASKED else found
+        return found
 
 
 def _flat(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
@@ -154,149 +371,146 @@ def _flat(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     return without_quotients(without_disjunctions(model))
 
 
-def form_changes(before: Sides, after: Sides) -> list[Change]:
-    """Everything that differs: variables and their bounds, rows, and the objective."""
-    at = after.at()
-    place = np.array([at.get(name, -1) for name in before.names], dtype=np.int64)
-    changes = list(_of_variables(before, after, place))
-    for row in row_changes(after.form, before.form, place):
-        changes.append(_of_row(before, after, row))
-    changes += _beyond_degree_two(before, after)
-    objective = _of_objective(before, after, place)
-    return changes if objective is None else [*changes, objective]
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Two models that are compared."""
+
+    before: _Model
+    after: _Model
+    what: Difference
+
+    @classmethod
+    def between(cls, before: _Model, after: _Model) -> _Step:
+        """From one model to the next."""
+        return cls(before, after, Difference(before.form, after.form))
+
+    def changes(self) -> Iterator[Change]:
+        """Everything that differs: variables and their bounds, rows, and the objective."""
+        for j in self.what.new.tolist():
+            yield self._new_variable(j)
+        for i in self.what.gone.tolist():
+            name, domain = self.before.names[i], self.before.domain(i)
+            yield Change("variable", name, domain, "", words="no longer there")
+        for i in self.what.bounds.tolist():
+            yield self._bounds(i, int(self.what.place[i]))
+        yield from map(self._row, self.what.rows)
+        if self.what.objective is not None:
+            yield self._objective()
+
+    def _row(self, row: RowChange) -> Change:
+        if row.kind is RowKind.BEYOND:
+            texts = self.what.beyond_texts(row)
+            lost, found = (Answer.OPEN if text else Answer.UNASKED for text in texts)
+            return Change("row", row.name, *texts, found, lost, words=str(row.kind))
+        before, after = self.before, self.after
+        texts = before.row(row.kind, row.before), after.row(row.kind, row.after)
+        kept, old = UNASKED, UNASKED
+        if row.after is not None and not (row.same_body and not row.narrower):
+            kept = _decided(before, after, row.kind, row.after, row.before)
+        if row.before is not None and not (row.same_body and not row.wider):
+            old = _decided(after, before, row.kind, row.before, row.after)
+        return self._change("row", row.name, texts, kept, old)
+
+    def _new_variable(self, j: int) -> Change:
+        """Any point goes on with a value for it; what its rows ask is theirs to say."""
+        form = self.after.form
+        empty = form.integer[j] and np.ceil(form.lower[j]) > np.floor(form.upper[j])
+        words = "it has no value" if empty else "by itself it changes nothing"
+        kept = Answer.OPEN if empty else Answer.UNASKED
+        domain = self.after.domain(j)
+        return Change("variable", self.after.names[j], "", domain, kept, words=words)
+
+    def _bounds(self, i: int, j: int) -> Change:
+        before, after = self.before, self.after
+        name, f, g = before.names[i], before.form, after.form
+        tighter = _tighter(f, i, float(g.lower[j]), float(g.upper[j]))
+        looser = _tighter(g, j, float(f.lower[i]), float(f.upper[i]))
+        kept, old = before.decide(before.names, tighter), after.decide(after.names, looser)
+        if f.exact.end_of(i) or g.exact.end_of(j):
+            kept = old = Decision(Answer.OPEN, "a bound is excluded, or no double")
+        if g.integer[j] and not f.integer[i]:
+            kept = _and_whole(kept, before, i)
+        elif f.integer[i] and not g.integer[j]:
+            old = _and_whole(old, after, j)
+        kind = "bound"
+        if (name in before.fixed) != (name in after.fixed):
+            kind = "fixing"
+        elif f.lower[i] == g.lower[j] and f.upper[i] == g.upper[j]:
+            kind = "integrality"
+        return self._change(kind, name, (before.domain(i), after.domain(j)), kept, old)
+
+    def _objective(self) -> Change:
+        before, after, found = self.before, self.after, self.what.objective
+        assert found is not None
+        goals = before.form.goal, after.form.goal
+        if any(goal is not None for goal in goals):
+            texts = expression_texts(*(None if goal is None else goal.expr for goal in goals))
+        else:
+            texts = before.goal, after.goal
+        more = found.more
+        if more is None:
+            return Change("objective", "", *texts, other_objective=True, words=found.words)
+        grows = after.ground.decide(more, Fraction(0))
+        falls = after.ground.decide(negative(more), Fraction(0))
+        never_lower = grows.answer is Answer.IMPLIED
+        other = not (never_lower and falls.answer is Answer.IMPLIED)
+        words = f"the change is {objective_text(more, after.names)}"
+        if never_lower:
+            words += ", at least 0" if other else ", which is 0 at every point"
+        elif falls.answer is Answer.IMPLIED:
+            words += ", at most 0"
+        return Change(
+            "objective", "", *texts, other_objective=other, never_lower=never_lower, words=words
+        )
+
+    def _change(
+        self, kind: str, name: str, texts: tuple[str, str], kept: Decision, old: Decision
+    ) -> Change:
+        """A change with the words and the point of what decided it."""
+        told = kept if kept.answer is not Answer.UNASKED else old
+        words, point = told.words, told.point
+        if kept.answer is not Answer.UNASKED and old.answer is not Answer.UNASKED:
+            words = f"after, over the model before: {kept.words}; before, over the one after: " + (
+                old.words
+            )
+            point = kept.point or old.point
+        owner = self.before if point is not None and point is kept.point else self.after
+        return Change(
+            kind, name, *texts, kept.answer, old.answer, words=words,
+            multipliers=told.multipliers,
+            point={} if point is None else _named(owner, point.x, texts),
+        )  # fmt: skip
 
 
-# --- rows ----------------------------------------------------------------------------------------
+def _named(model: _Model, x: Array | None, texts: Sequence[str]) -> Mapping[str, float]:
+    """The variables that a text speaks of, at a point."""
+    if x is None:
+        return {}
+    words = set(" ".join(texts).replace("^2", "").split())
+    return {name: float(x[j]) for j, name in enumerate(model.names) if name in words}
 
 
-def _of_row(before: Sides, after: Sides, row: RowChange) -> Change:
-    texts = _row(before, row, row.before), _row(after, row, row.after)
-    kept, old = UNASKED, UNASKED
-    if row.after is not None and not (row.same_body and not row.narrower):
-        kept = _decided(before, after, row, row.after, row.before)
-    if row.before is not None and not (row.same_body and not row.wider):
-        old = _decided(after, before, row, row.before, row.after)
-    return _change("row", row.name, texts, kept, old, before, after)
-
-
-def _row(side: Sides, row: RowChange, k: int | None) -> str:
-    return "" if k is None else row_text(side.form, side.names, row.kind, k)
-
-
-def _decided(over: Sides, owner: Sides, row: RowChange, k: int, like: int | None) -> Decision:
+def _decided(over: _Model, owner: _Model, kind: RowKind, k: int, like: int | None) -> Decision:
     """Whether row k of one model holds over another one, in which `like` has its name."""
-    if row.kind is RowKind.SEMIDEFINITE:
+    if kind is RowKind.SEMIDEFINITE:
         return Decision(Answer.OPEN, "a semidefinite row is compared by its numbers alone")
-    if row.kind is RowKind.QUADRATIC and owner.form.quadratic[k].is_rounded:
+    if kind is RowKind.QUADRATIC and owner.form.quadratic[k].is_rounded:
         return Decision(Answer.OPEN, "the row has numbers that no double is")
-    like = like if row.kind is RowKind.LINEAR else None
-    return _over(over, owner.names, list(_statements(owner.form, row.kind, k)), like)
+    like = like if kind is RowKind.LINEAR else None
+    return over.decide(owner.names, _statements(owner.form, kind, k), like)
 
 
 def _statements(form: StandardForm, kind: RowKind, k: int) -> Iterator[Statement]:
     if kind is RowKind.LINEAR:
-        body = linear(np.asarray(form.A[[k]].todense()).ravel())
+        body = linear(form.A[k].toarray().ravel())
         low, high = form.sides_of(k)
     else:
         row = form.quadratic[k]
-        local, a = row.body, np.zeros(form.n)
-        a[local.index] = local.a
-        where = (local.index[local.i], local.index[local.j])
-        body = Quadratic(sp.csr_matrix((local.v, where), shape=(form.n, form.n)), a, local.constant)
-        low, high = row.lower, row.upper
+        body, low, high = row.body.over(form.n), row.lower, row.upper
     if math.isfinite(low):
         yield body, Fraction(low)
     if math.isfinite(high):
         yield negative(body), -Fraction(high)
-
-
-def _over(
-    over: Sides, names: tuple[str, ...], statements: list[Statement], like: int | None = None
-) -> Decision:
-    """All of some statements together; the first one that is refuted or open says why."""
-    at = over.at()
-    place = np.array([at.get(name, -1) for name in names], dtype=np.int64)
-    decisions = []
-    for goal, side in statements:
-        there = moved_functions(goal, place, over.form.n)
-        if there is None:
-            return Decision(Answer.OPEN, FOREIGN)
-        decisions.append(over.ground.decide(there, side, like))
-        if decisions[-1].answer is not Answer.IMPLIED:
-            return decisions[-1]
-    return decisions[0] if decisions else UNASKED
-
-
-def _beyond_degree_two(before: Sides, after: Sides) -> list[Change]:
-    """Rows that no array holds, by their text."""
-    texts = [
-        {
-            str(part.name): str(part.expr)
-            for part in side.form.nonlinear
-            if part is not side.form.goal
-        }
-        for side in (before, after)
-    ]
-    found = []
-    for name in dict.fromkeys([*texts[0], *texts[1]]):
-        old, new = (text.get(name, "") for text in texts)
-        if old != new:
-            kept, lost = (Answer.OPEN if text else Answer.UNASKED for text in (new, old))
-            found.append(Change("row", name, old, new, kept, lost, words="beyond degree two"))
-    return found
-
-
-# --- variables -----------------------------------------------------------------------------------
-
-
-def _of_variables(before: Sides, after: Sides, place: Index) -> Iterator[Change]:
-    known = set(before.names)
-    for j, name in enumerate(after.names):
-        if name not in known:
-            yield _of_new(after, j)
-    for i, name in enumerate(before.names):
-        if place[i] < 0:
-            yield Change("variable", name, _domain(before, i), "", words="no longer there")
-    f, g = before.form, after.form
-    common = np.flatnonzero(place >= 0)
-    others = place[common]
-    apart = (
-        (f.lower[common] != g.lower[others])
-        | (f.upper[common] != g.upper[others])
-        | (f.integer[common] != g.integer[others])
-    )
-    for k, (i, j) in enumerate(zip(common.tolist(), others.tolist(), strict=True)):
-        apart[k] |= f.exact.end_of(i) != g.exact.end_of(j)
-    for i in common[apart].tolist():
-        yield _of_bounds(before, after, i, int(place[i]))
-
-
-def _of_new(after: Sides, j: int) -> Change:
-    """Any point goes on with a value for it; what its rows ask is theirs to say."""
-    form = after.form
-    empty = form.integer[j] and np.ceil(form.lower[j]) > np.floor(form.upper[j])
-    words = "it has no value" if empty else "by itself it changes nothing"
-    kept = Answer.OPEN if empty else Answer.UNASKED
-    return Change("variable", after.names[j], "", _domain(after, j), kept, words=words)
-
-
-def _of_bounds(before: Sides, after: Sides, i: int, j: int) -> Change:
-    name, f, g = before.names[i], before.form, after.form
-    kept = _over(before, before.names, list(_tighter(f, i, float(g.lower[j]), float(g.upper[j]))))
-    old = _over(after, after.names, list(_tighter(g, j, float(f.lower[i]), float(f.upper[i]))))
-    if f.exact.end_of(i) or g.exact.end_of(j):
-        kept = old = Decision(Answer.OPEN, "a bound is excluded, or no double")
-    if g.integer[j] and not f.integer[i]:
-        kept = _and_whole(kept, before, i)
-    elif f.integer[i] and not g.integer[j]:
-        old = _and_whole(old, after, j)
-    kind = "bound"
-    if (name in before.fixed) != (name in after.fixed):
-        kind = "fixing"
-    elif f.lower[i] == g.lower[j] and f.upper[i] == g.upper[j]:
-        kind = "integrality"
-    texts = _domain(before, i), _domain(after, j)
-    return _change(kind, name, texts, kept, old, before, after)
 
 
 def _tighter(form: StandardForm, j: int, low: float, high: float) -> Iterator[Statement]:
@@ -308,7 +522,7 @@ def _tighter(form: StandardForm, j: int, low: float, high: float) -> Iterator[St
         yield negative(goal), -Fraction(high)
 
 
-def _and_whole(found: Decision, over: Sides, j: int) -> Decision:
+def _and_whole(found: Decision, over: _Model, j: int) -> Decision:
     """Together with the statement that a variable is whole: one value proves it, a point not."""
     if found.answer not in (Answer.UNASKED, Answer.IMPLIED):
         return found
@@ -327,91 +541,6 @@ def _and_whole(found: Decision, over: Sides, j: int) -> Decision:
     if point is not None:
         return Decision(Answer.REFUTED, "a feasible point has a fraction", point=point)
     return Decision(Answer.OPEN, "whether it is whole was asked of one value only")
-
-
-def _domain(side: Sides, j: int) -> str:
-    form = side.form
-    low, high = float(form.lower[j]), float(form.upper[j])
-    return bound_text(side.names[j], low, high, integer=bool(form.integer[j]))
-
-
-# --- the objective -------------------------------------------------------------------------------
-
-
-def _of_objective(before: Sides, after: Sides, place: Index) -> Change | None:
-    f, g = before.form, after.form
-    if f.goal is not None or g.goal is not None:
-        old, new = ("" if form.goal is None else str(form.goal.expr) for form in (f, g))
-        if old == new:
-            return None
-        return Change("objective", "", old, new, other_objective=True, words="beyond degree two")
-    texts = _goal(before), _goal(after)
-    former = moved_functions(f.objective, place, g.n)
-    if former is None:
-        words = "a variable of the former objective is no longer there"
-        return Change("objective", "", *texts, other_objective=True, words=words)
-    more = minus(g.objective, former)
-    if more is None:
-        words = "the change of a coefficient is no double"
-        return Change("objective", "", *texts, other_objective=True, words=words)
-    if not (more.Q.nnz or more.a.any() or more.constant or f.sense != g.sense):
-        return None
-    if f.sense != g.sense:
-        return Change("objective", "", *texts, other_objective=True, words="the other sense")
-    grows = after.ground.decide(more, Fraction(0))
-    falls = after.ground.decide(negative(more), Fraction(0))
-    never_lower = grows.answer is Answer.IMPLIED
-    other = not (never_lower and falls.answer is Answer.IMPLIED)
-    words = f"the change is {objective_text(more, after.names)}"
-    if never_lower:
-        words += ", at least 0" if other else ", which is 0 at every point"
-    elif falls.answer is Answer.IMPLIED:
-        words += ", at most 0"
-    return Change(
-        "objective", "", *texts, other_objective=other, never_lower=never_lower, words=words
-    )
-
-
-def _goal(side: Sides) -> str:
-    form = side.form
-    if form.sense == 1:
-        return f"minimise {objective_text(form.objective, side.names)}"
-    return f"maximise {objective_text(negative(form.objective), side.names)}"
-
-
-# --- arrays --------------------------------------------------------------------------------------
-
-
-def _change(
-    kind: str,
-    name: str,
-    texts: tuple[str, str],
-    kept: Decision,
-    old: Decision,
-    before: Sides,
-    after: Sides,
-) -> Change:
-    """A change with the words and the point of what decided it."""
-    told = kept if kept.answer is not Answer.UNASKED else old
-    words, point = told.words, told.point
-    if kept.answer is not Answer.UNASKED and old.answer is not Answer.UNASKED:
-        words = f"after, over the model before: {kept.words}; before, over the one after: " + (
-            old.words
-        )
-        point = kept.point or old.point
-    owner = before if point is not None and point is kept.point else after
-    return Change(
-        kind, name, *texts, kept.answer, old.answer, words=words,
-        multipliers=told.multipliers, point={} if point is None else _named(owner, point.x, texts),
-    )  # fmt: skip
-
-
-def _named(side: Sides, x: Array | None, texts: tuple[str, str]) -> Mapping[str, float]:
-    """The variables that a text speaks of, at a point."""
-    if x is None:
-        return {}
-    words = set(" ".join(texts).replace("^2", "").split())
-    return {name: float(x[j]) for j, name in enumerate(side.names) if name in words}
 
 
 def diff(
@@ -465,23 +594,22 @@ def diff(
     began = time.perf_counter()
     limit = math.inf if time_limit is None else time_limit
     until, halfway = began + limit, began + limit / 2
-    after = Sides.of(edited, until)
+    after = _Model.of(edited, until)
     changes: list[Change] = []
     step = built.clone()
-    before = Sides.of(step, halfway)  # a Param may change hundreds of rows, and others wait
+    before = _Model.of(step, halfway)  # a Param may change hundreds of rows, and others wait
     names = _changed_params(built, edited)
     for name in names:
         former = _numbers(step.find_component(name))
         _set_param(step, edited, name)
-        now = Sides.of(step, halfway)
-        parts = tuple(form_changes(before, now))
+        now = _Model.of(step, halfway)
+        parts = tuple(_Step.between(before, now).changes())
         changes.append(_of_param(name, former, _numbers(edited.find_component(name)), parts))
         before = now
     changes += _added_params(built, edited)
     before = replace(before, ground=replace(before.ground, until=until))
-    changes += form_changes(before, after)
-    sense = standard_form(after.ground.model).sense
-    return ModelDifference(tuple(changes), sense, 1 + len(names))
+    changes += _Step.between(before, after).changes()
+    return ModelDifference(tuple(changes), after.form.sense, 1 + len(names))
 
 
 def _as_built(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
@@ -527,12 +655,12 @@ def _set_param(model: pyo.ConcreteModel, edited: pyo.ConcreteModel, name: str) -
 def _of_param(
     name: str, former: dict[Any, Any], now: dict[Any, Any], parts: tuple[Change, ...]
 ) -> Change:
-    moved = [key for key in now if now[key] != former[key]]
+    changed = [key for key in now if now[key] != former[key]]
     return Change(
         "Param",
         name,
-        _values(name, former, moved),
-        _values(name, now, moved),
+        _values(name, former, changed),
+        _values(name, now, changed),
         joined(part.kept for part in parts),
         joined(part.old for part in parts),
         any(part.other_objective for part in parts),

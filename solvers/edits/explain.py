@@ -28,17 +28,18 @@ from tightmargin.solvers.certify.no_optimum import (
 )
 from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.edits.diff import bound_text, row_text
-from tightmargin.solvers.edits.difference import RowKind
 from tightmargin.solvers.engines.running import SHORTEST, Limits, checked_limits
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.kernel.statement import Infeasible
 from tightmargin.solvers.model.claim import Claim, Status
 from tightmargin.solvers.model.conic import Multipliers
+from tightmargin.solvers.model.difference import RowKind
 from tightmargin.solvers.model.polynomial import Quadratic
 from tightmargin.solvers.model.reader import StandardForm, refuse_other_objects
 from tightmargin.solvers.model.restated import representable
 from tightmargin.solvers.model.rewrites import (
     added_blocks,
+    fixings_as_bounds,
     is_hidden,
     without_gaps,
     without_norms,
@@ -163,11 +164,9 @@ class Whole:
         form = self.form
         match kind:
             case Kind.AT_LEAST:
-                form = replace(form, row_upper=np.full(len(form.row_upper), np.inf))
-                return row_text(form, self.names, RowKind.LINEAR, k)
+                return row_text(form, self.names, RowKind.LINEAR, k, upper=False)
             case Kind.AT_MOST:
-                form = replace(form, row_lower=np.full(len(form.row_lower), -np.inf))
-                return row_text(form, self.names, RowKind.LINEAR, k)
+                return row_text(form, self.names, RowKind.LINEAR, k, lower=False)
             case Kind.QUADRATIC:
                 return row_text(form, self.names, RowKind.QUADRATIC, k)
             case Kind.SEMIDEFINITE:
@@ -185,23 +184,6 @@ def without_objective(form: StandardForm) -> StandardForm:
     """The same rows and bounds."""
     n = form.n
     return replace(form, objective=Quadratic(sp.csr_matrix((n, n)), np.zeros(n), 0.0), sense=1)
-
-
-def with_fixings_as_bounds(model: pyo.ConcreteModel) -> tuple[pyo.ConcreteModel, list[str]]:
-    """A copy whose fixed variables are free within two equal bounds, and their names."""
-    held = [v for v in model.component_data_objects(pyo.Var) if v.fixed]
-    if not held:
-        return model, []
-    copy = model.clone()
-    names = []
-    for v in held:
-        twin = copy.find_component(v)
-        value = float(pyo.value(v))
-        twin.unfix()
-        twin.setlb(value)
-        twin.setub(value)
-        names.append(str(v.name))
-    return copy, names
 
 
 NODES = 500  # of a tree: without its bounds a mixed-integer model may have an endless one
@@ -323,10 +305,11 @@ class _Filter:
         self.limits, self.began, self.words = limits, began, ""
         self.given, plain = model, _plain(model)
         written = without_norms(plain)
-        held, names = with_fixings_as_bounds(written)
-        self.model, form = representable(held)
+        any_fixed = any(v.fixed for v in written.component_data_objects(pyo.Var))
+        copy = written.clone() if any_fixed else written
+        held = set(fixings_as_bounds(copy, whole=True))
+        self.model, form = representable(copy)
         self.added, form = added_blocks(plain, self.model), without_objective(form)
-        held = set(names)
         fixed = np.array([name in held for name in form.columns.names()], dtype=bool)
         self.whole = Whole(form, fixed)
 

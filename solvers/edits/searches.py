@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
+from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.solvers.edits.difference import Added, Difference, column_names, difference
+from tightmargin.solvers.edits.edit import Added, as_built, component_of, edit_of
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.findings import refuse_other_options
+from tightmargin.solvers.model.difference import column_names
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.registry import AUTO, Finding, Values, method_named
 
@@ -95,8 +96,7 @@ def read_edit(model: pyo.ConcreteModel, form: StandardForm, word: str) -> ReadEd
         if word == AUTO:
             return None
         raise ValueError(method.refusal(written))
-    origin = origin_now(model)
-    statements = _statements(model, form, origin)
+    origin, statements = origin_now(model), _statements(model, form)
     refusal = found.refuses(origin, statements)
     if refusal:
         raise ValueError(refusal)
@@ -118,23 +118,22 @@ def bound_beside(model: pyo.ConcreteModel, form: StandardForm, values: Values) -
     return None
 
 
-def _statements(model: pyo.ConcreteModel, form: StandardForm, origin: Origin) -> Statements:
+def _statements(model: pyo.ConcreteModel, form: StandardForm) -> Statements:
     """What an edit adds, where it does nothing else; a ValueError says what else it does."""
     if form.nonlinear:
         raise ValueError("a row or the objective is beyond degree two")
     if None in column_names(form):
         raise ValueError("a variable of another model occurs in it")
-    fresh = CATALOGUE[origin.entry].build(origin.data, **origin.parameters)
-    own = {component.name for component in fresh.component_objects(pyo.Constraint)}
-    what: Difference = difference(
-        model, form, fresh, origin.parameters.get("transformation", "bigm")
-    )
-    if not what.is_restriction:
-        raise ValueError(what.loosened or what.objective)
-    for part in what.added:
+    edit = edit_of(model, form)
+    assert edit is not None
+    if not edit.is_restriction:
+        raise ValueError(edit.loosened or edit.objective)
+    rows = as_built(model, form).component_objects(pyo.Constraint)
+    own = {component.name for component in rows}
+    for part in edit.added:
         if part.statement is None:
             raise ValueError(f"{part.name} cannot be read")
         # With an indicator fixed such a row may look like one of w and b alone, and rest on M.
-        if part.statement[0] == "row" and part.name.partition("[")[0] in own:
+        if part.statement[0] == "row" and component_of(part.name) in own:
             raise ValueError(f"row {part.name} was changed")
-    return what.added
+    return edit.added

@@ -35,8 +35,7 @@ from tightmargin.formulations.modeling.mathematics import between_text
 from tightmargin.formulations.modeling.semidefinite import order, psd_entries
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import NUMBERS, Page, Printed, value_text
-from tightmargin.solvers.edits.diff import diff
-from tightmargin.solvers.edits.model_difference import Change
+from tightmargin.solvers.edits.diff import Change, diff
 from tightmargin.solvers.model.columns import row_name
 from tightmargin.solvers.model.reader import refuse_other_objects
 
@@ -97,9 +96,12 @@ def expression_node(expression: Any) -> ast.expr:
 
 def name_node(component: Any) -> ast.expr:
     """Node of a variable or Param, its index as one."""
-    owner, index = component.parent_component(), component.index()
+    return _element_node(component.parent_component(), component.index())
+
+
+def _element_node(owner: Any, index: Any) -> ast.expr:
     if index is None:
-        return ast.Name(str(component.name))
+        return ast.Name(str(owner.name))
     keys = index if isinstance(index, tuple) else (index,)
     shown: list[ast.expr] = [ast.Name(str(key)) for key in keys]
     return ast.Subscript(ast.Name(str(owner.name)), ast.Tuple(shown))
@@ -130,7 +132,7 @@ def _sum(expression: Any) -> ast.expr:
     lazy = lazy_terms(expression) if isinstance(expression, ne.LinearExpression) else None
     if lazy is not None:  # arrays, of which no term is made here
         keys = [key for key, _ in zip(lazy.variable.keys(), range(NUMBERS), strict=False)]
-        named = [_array_term(lazy.variable, key) for key in keys]
+        named = [_element_node(lazy.variable, key) for key in keys]
         terms = [
             _product(number_node(float(a)), name)
             for a, name in zip(lazy.numbers.values[:NUMBERS], named, strict=True)
@@ -138,12 +140,6 @@ def _sum(expression: Any) -> ast.expr:
         return sum_node(terms, len(lazy))
     args = expression.args
     return sum_node([expression_node(arg) for arg in args[:NUMBERS]], len(args))
-
-
-def _array_term(variable: Any, key: Any) -> ast.expr:
-    keys = key if isinstance(key, tuple) else (key,)
-    shown: list[ast.expr] = [ast.Name(str(each)) for each in keys]
-    return ast.Subscript(ast.Name(str(variable.name)), ast.Tuple(shown))
 
 
 def _product(left: ast.expr, right: ast.expr) -> ast.expr:

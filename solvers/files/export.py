@@ -27,10 +27,10 @@ from tightmargin.solvers.files.same_model import (
     body_of,
     distance,
     goal_of,
-    line_of,
     prepared,
 )
 from tightmargin.solvers.model.convexity import classify
+from tightmargin.solvers.model.difference import RowKind, row_terms
 from tightmargin.solvers.model.polynomial import QuadraticRow
 from tightmargin.solvers.model.reader import (
     RowHandle,
@@ -309,9 +309,10 @@ def _moved(form: StandardForm) -> str:
         )
     own = range(form.n)
     parts = [("the objective", form.objective.lost, goal_of(form, own))]
-    for row in form.quadratic:
+    for k, row in enumerate(form.quadratic):
         if row.lost:
-            numbers = body_of(row, own) | {(-1,): row.body.constant}
+            terms = row_terms(form, RowKind.QUADRATIC, k)
+            numbers = body_of(terms, own) | {(-1,): row.body.constant}
             parts.append((f"row {row.data.name}", row.lost, numbers))
     for name, lost, numbers in parts:
         for key, value in lost.items():
@@ -383,11 +384,12 @@ def _refuse_cancelled(model: pyo.ConcreteModel, form: StandardForm) -> None:
     parts: list[tuple[Any, Any, dict[Key, float]]] = []
     for r, row in enumerate(form.rows.single, len(form.rows) - len(form.rows.single)):
         scale = float(form.exact.scales.get(r, 1))  # the file has the row as it was written
-        line = {key: number / scale for key, number in line_of(form, r, own).items()}
-        parts.append((row, row.body, line))
-    for row in form.quadratic:
+        line = body_of(row_terms(form, RowKind.LINEAR, r), own)
+        parts.append((row, row.body, {key: number / scale for key, number in line.items()}))
+    for k, row in enumerate(form.quadratic):
         if not isinstance(row.data, RowHandle):  # a cone of arrays, which repeats no term
-            parts.append((row.data, row.data.body, body_of(row, own)))
+            terms = row_terms(form, RowKind.QUADRATIC, k)
+            parts.append((row.data, row.data.body, body_of(terms, own)))
     for goal in model.component_data_objects(pyo.Objective, active=True, descend_into=True):
         numbers = {key: form.sense * a for key, a in goal_of(form, own).items() if len(key) > 1}
         parts.append((goal, goal.expr, numbers))

@@ -20,7 +20,7 @@ from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import WIDTH, Page, Printed
 from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.engines.mosek import EPIGRAPH
-from tightmargin.solvers.model.polynomial import QuadraticRow
+from tightmargin.solvers.model.difference import RowKind, RowTerms, row_terms
 from tightmargin.solvers.model.reader import (
     InexactError,
     PsdRow,
@@ -78,21 +78,9 @@ def goal_of(form: StandardForm, place: Mapping[int, int] | Sequence[int]) -> dic
     return _collected(place, products, linear) | {(-1,): form.objective.constant}
 
 
-def line_of(
-    form: StandardForm, r: int, place: Mapping[int, int] | Sequence[int]
-) -> dict[Key, float]:
-    """The body of a linear row."""
-    inside = slice(form.A.indptr[r], form.A.indptr[r + 1])
-    columns, numbers = form.A.indices[inside].tolist(), form.A.data[inside].tolist()
-    return _collected(place, (), zip(columns, numbers, strict=True))
-
-
-def body_of(row: QuadraticRow, place: Mapping[int, int] | Sequence[int]) -> dict[Key, float]:
-    """The body of a quadratic row, without its constant."""
-    at = row.body.index.tolist()
-    entries = zip(row.body.i.tolist(), row.body.j.tolist(), row.body.v.tolist(), strict=True)
-    products = [(at[i], at[j], v) for i, j, v in entries]
-    return _collected(place, products, zip(at, row.body.a.tolist(), strict=True))
+def body_of(row: RowTerms, place: Mapping[int, int] | Sequence[int]) -> dict[Key, float]:
+    """The body of a row, without its constant."""
+    return _collected(place, row.products, row.linear)
 
 
 def _collected(
@@ -115,15 +103,11 @@ def said_by(form: StandardForm, place: Mapping[int, int]) -> Said:
     for j, k in place.items():
         name = f"a bound of {form.columns.name(j)}"
         statements += _both_sides(name, {(-1, k): 1.0}, float(form.lower[j]), float(form.upper[j]))
-    names = form.rows.names()
-    for r, name in enumerate(names):
-        body = line_of(form, r, place)
-        low, high = float(form.row_lower[r]), float(form.row_upper[r])
-        statements += _both_sides(name, body, low, high)
-    for row in form.quadratic:
-        body = body_of(row, place)
-        low, high = row.lower - row.body.constant, row.upper - row.body.constant
-        statements += _both_sides(row.data.name, body, low, high)
+    rows = [(name, RowKind.LINEAR, k) for k, name in enumerate(form.rows.names())]
+    rows += [(row.data.name, RowKind.QUADRATIC, k) for k, row in enumerate(form.quadratic)]
+    for name, kind, k in rows:
+        row = row_terms(form, kind, k)
+        statements += _both_sides(name, body_of(row, place), row.low, row.high)
     matrices = [_matrix(row, place) for row in form.psd]
     statements += [_as_row(each) for each in matrices if each.side == 1]
     return Said(_strongest(statements), [each for each in matrices if each.side != 1])

@@ -252,13 +252,7 @@ class Columns(Sequence[Any], Readable):
 
     def _append(self, component: Any) -> None:
         lazy = isinstance(component, ArrayVar)
-        if lazy:
-            held = component.arrays()
-            _, touched = _held(list(component.touched().values()))
-            keys = list(component.touched())
-            ends = {component.number_of(keys[k]): end for k, end in touched.items()}
-        else:
-            held, ends = _held(list(component.values()))
+        held, ends = held_by(component)
         free = np.flatnonzero(~held.fixed)
         columns = np.full(len(held.fixed), -1, dtype=np.int64)
         columns[free] = np.arange(self._count, self._count + len(free))
@@ -469,6 +463,15 @@ def _are_integer(elements: list[Any]) -> NDArray[np.bool_]:
                 f"one, and a solver would take it for one: {what_to_say(domain)}"
             )
     return np.array([bool(known[id(variable.domain)]) for variable in elements], dtype=bool)
+
+
+def held_by(component: Any) -> tuple[VarArrays, dict[int, Ends]]:
+    """Elements of a variable in the order of its index, and ends that their doubles do not say."""
+    if not isinstance(component, ArrayVar):
+        return _held(list(component.values()))
+    keys = list(component.touched())
+    _, ends = _held(list(component.touched().values()))
+    return component.arrays(), {component.number_of(keys[k]): end for k, end in ends.items()}
 
 
 def _held(elements: list[Any]) -> tuple[VarArrays, dict[int, Ends]]:

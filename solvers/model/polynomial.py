@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.printing import Printed
@@ -277,6 +278,16 @@ class Quadratic(Printed):
         """The constant that proofs leave out: the double, or with what it lacks a Fraction."""
         return self.constant if not self.rest else Fraction(self.constant) + self.rest
 
+    def coefficient(self, key: Key) -> Fraction:
+        """The exact coefficient of 1, x_j or x_i x_j."""
+        lost = self.lost.get(key, Fraction(0))
+        match key:
+            case ():
+                return Fraction(self.constant) + self.rest + lost
+            case (j,):
+                return Fraction(float(self.a[j])) + lost
+        return (1 if key[0] == key[1] else 2) * Fraction(float(self.Q[key])) + lost
+
     def at(self, x: Array) -> float:
         """Value at a point."""
         return self.varying(x) + self.constant
@@ -306,6 +317,13 @@ class LocalQuadratic(Printed):
         """Sum of the absolute terms at a point, the constant left out."""
         y = np.abs(x[self.index])
         return float(np.abs(self.v) @ (y[self.i] * y[self.j])) + float(np.abs(self.a) @ y)
+
+    def over(self, n: int) -> Quadratic:
+        """The same function over all columns."""
+        a = np.zeros(n)
+        a[self.index] = self.a
+        there = (self.index[self.i], self.index[self.j])
+        return Quadratic(sp.csr_matrix((self.v, there), shape=(n, n)), a, self.constant)
 
     def shifted(self, sign: float, side: float) -> LocalQuadratic:
         """sign * (body - side)."""
@@ -388,3 +406,68 @@ def doubles_below(
         doubles[()] = down(numbers.get((), Fraction(0)) - sign * beside)
     lost = {key: numbers.get(key, Fraction(0)) - Fraction(a) for key, a in doubles.items()}
     return Polynomial.of(doubles), {key: value for key, value in lost.items() if value}, stuck
+
+
+# --- Quadratic functions negated, subtracted, moved to the columns of another model --------------
+
+
+def linear(a: Array) -> Quadratic:
+    """The function a'x."""
+    return Quadratic(sp.csr_matrix((len(a), len(a))), a, 0.0)
+
+
+def column(n: int, j: int) -> Quadratic:
+    """The function x_j."""
+    return linear(np.eye(1, n, j).ravel())
+
+
+def negative(goal: Quadratic) -> Quadratic:
+    """The function with the other sign."""
+    return Quadratic(-goal.Q, -goal.a, -goal.constant)
+
+
+def minus(new: Quadratic, old: Quadratic) -> Quadratic | None:
+    """The difference of two functions; None where a coefficient of it is no double."""
+    Q, a = (new.Q - old.Q).tocsr(), new.a - old.a
+    keys: set[Key] = {(), *new.lost, *old.lost}
+    keys |= {(j,) for j in np.flatnonzero(_is_rounded(new.a, old.a)).tolist()}
+    if Q.nnz:
+        i, j = Q.nonzero()
+        rounded = _is_rounded(*(np.asarray(part.Q[i, j]).ravel() for part in (new, old)))
+        pairs = zip(i[rounded].tolist(), j[rounded].tolist(), strict=True)
+        keys |= {(i, j) for i, j in pairs if i <= j}
+    exact = {key: new.coefficient(key) - old.coefficient(key) for key in keys}
+    if any(value != Fraction(float(value)) for value in exact.values()):
+        return None
+    products = {key: float(value) for key, value in exact.items() if len(key) == 2}
+    if products:
+        Q = Q.tolil()
+        for (i, j), whole in products.items():
+            Q[i, j] = Q[j, i] = whole if i == j else whole / 2
+        Q = Q.tocsr()
+        Q.eliminate_zeros()
+    for key, value in exact.items():
+        if len(key) == 1:
+            a[key] = float(value)
+    return Quadratic(Q, a, float(exact[()]))
+
+
+def _is_rounded(a: Array, b: Array) -> NDArray[np.bool_]:
+    """Where the double nearest to a - b is not a - b (Knuth's two-sum)."""
+    found = a - b
+    less = found - a
+    return ((a - (found - less)) - (b + less)) != 0
+
+
+def moved(goal: Quadratic, place: Index, n: int) -> Quadratic | None:
+    """A function over other columns; None where one of its variables is not among them."""
+    Q = goal.Q.tocoo()
+    columns = np.flatnonzero(goal.a)
+    lost = [j for key in goal.lost for j in key]
+    if any((place[used] < 0).any() for used in (columns, Q.row, Q.col, np.array(lost, dtype=int))):
+        return None
+    a = np.zeros(n)
+    a[place[columns]] = goal.a[columns]
+    there = sp.csr_matrix((Q.data, (place[Q.row], place[Q.col])), shape=(n, n))
+    keys = {key: tuple(sorted(int(place[j]) for j in key)) for key in goal.lost}
+    return replace(goal, Q=there, a=a, lost={keys[key]: v for key, v in goal.lost.items()})

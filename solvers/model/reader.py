@@ -737,6 +737,11 @@ class StandardForm(Printed):
         objectives = (part for part in self.nonlinear if part.ctype is pyo.Objective)
         return next(objectives, None)
 
+    @property
+    def beyond(self) -> list[Any]:
+        """Rows beyond degree two, which no array holds."""
+        return [part for part in self.nonlinear if part.ctype is not pyo.Objective]
+
     def value(self, x: Array) -> float:
         """Objective of the minimisation at a point; beyond degree two Pyomo evaluates it."""
         if self.goal is None:

@@ -498,6 +498,26 @@ def _single_quotient(block: pyo.Block, e: Any) -> Any:
     return variable
 
 
+# --- Fixed variables become free ones within two equal bounds, on a model of ours -----------------
+
+
+def fixings_as_bounds(model: pyo.ConcreteModel, *, whole: bool) -> list[str]:
+    """Free what is fixed at a value, in place; names of these variables.
+
+    whole: an integer stays one, and has no value where it was fixed at a fraction.
+    """
+    elements = model.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct))
+    held = [v for v in elements if v.fixed and v.value is not None]
+    for variable in held:
+        value = variable.value
+        if not whole:
+            variable.domain = pyo.Reals
+        variable.setlb(value)
+        variable.setub(value)
+        variable.unfix()
+    return [str(variable.name) for variable in held]
+
+
 # --- Variables whose domain has gaps become integer choices, on a copy of the model --------------
 #     x in {v_1, ..., v_k}             x = sum_k v_k z_k,  sum_k z_k = 1,  z binary
 #     x in {start, start + step, ...}  x = start + step k,  k integer

@@ -20,7 +20,7 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.solvers.edits.difference import Added
+from tightmargin.solvers.edits.edit import Added
 from tightmargin.solvers.kernel.signed_points import Count, SideRows
 
 ONLY_ADDED = "the edit adds rows of w and b, decided points and upper counts, and is no more"

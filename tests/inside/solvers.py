@@ -36,11 +36,11 @@ _NAMES = {
     "solvers.conic.path": "ConicRows",
     "solvers.disjunctive": "is_disjunctive transformed",
     "solvers.doctor": "TRIALS attempt examine",
-    "solvers.edits.derived": "completed",
-    "solvers.edits.identity": "unedited_origin",
-    "solvers.edits.model_difference": "ModelDifferenceAnswer=Answer Effect",
+    "solvers.edits.decided": "ModelDifferenceAnswer=Answer",
+    "solvers.edits.diff": "Effect",
+    "solvers.edits.edit": "unedited_origin",
+    "solvers.edits.rederive": "completed switched_rows",
     "solvers.edits.show": "expression_node of_text relation_node",
-    "solvers.edits.switched_rows": "switched_rows",
     "solvers.engines": (
         "choice=registry clarabel highs mosek piqp pyomo_interface scip scs quiet_highs=highs "
         "backends_registry=registry deadline=running execution_interrupts=running "

@@ -87,10 +87,9 @@ def test_no_point_below_the_cutoff_asks_for_more(intercept: str) -> None:
 
 
 def test_what_cannot_be_derived_is_said() -> None:
-    with pytest.raises(ValueError, match="no big_m of the catalogue"):
-        rederive(build("c_svc", C=1.0))
-    with pytest.raises(ValueError, match="no big_m of the catalogue"):
-        rederive(pyo.ConcreteModel())
+    for foreign in (build("c_svc", C=1.0), pyo.ConcreteModel()):
+        with pytest.raises(ValueError, match="no big_m of the catalogue"):
+            rederive(foreign)
     model = build("zero_one_big_m", penalty=0.6, big_m="derived")
     model.z[1].domain = pyo.NonNegativeReals
     with pytest.raises(ValueError, match=r"bounds of z\[1\] are wider"):
@@ -312,8 +311,7 @@ def test_an_edit_inside_a_block_or_a_disjunction_of_the_users_counts() -> None:
     assert 0.5 * 13.995 < result.bound <= 13.995
     either = build("zero_one_big_m", data, penalty=1.0, big_m="derived")
     for x in either.w.values():
-        x.setlb(-100)
-        x.setub(100)
+        x.bounds = (-100, 100)
     either.choice = Disjunction(expr=[either.w[0] >= 3.0, either.w[0] <= -3.0])
     found = solve(either)
     assert found.certificate.unproven == ""

@@ -110,10 +110,6 @@ def added(rule: Any) -> Any:
     return lambda m: m.add_component("added", pyo.Constraint(rule=rule))
 
 
-def edit_whole(m: pyo.ConcreteModel) -> None:
-    m.z[1].domain = pyo.UnitInterval
-
-
 def edit_m(m: pyo.ConcreteModel) -> None:
     for i in m.big_m:
         m.big_m[i] = 500.0
@@ -132,7 +128,8 @@ CHANGES: list[tuple[Any, str, Effect, str, bool]] = [
     (lambda m: m.z[2].fix(1), "fixing", Effect.RESTRICTION, "z[2] = 1", True),
     (edit_implied, "row", Effect.REDUNDANT, "z[7] <= 8", True),
     (lambda m: m.margin[3].deactivate(), "row", Effect.RELAXATION, "z[3] >= 1", False),
-    (edit_whole, "integrality", Effect.RELAXATION, "0 <= z[1] <= 1", False),
+    (lambda m: setattr(m.z[1], "domain", pyo.UnitInterval), "integrality", Effect.RELAXATION,
+     "0 <= z[1] <= 1", False),
     (edit_m, "Param", Effect.RELAXATION, "500 z[0] >= 1", False),
     (lambda m: m.penalty.set_value(1.2), "Param", Effect.OTHER_OBJECTIVE, "penalty = 1.2", True),
     (lambda m: m.penalty.set_value(0.3), "Param", Effect.OTHER_OBJECTIVE, "penalty = 0.3", False),
@@ -212,15 +209,13 @@ def test_new_variables_and_rows_of_theirs() -> None:
 
 def test_what_diff_refuses() -> None:
     foreign = pyo.ConcreteModel()
-    foreign.x = pyo.Var()
+    foreign.w = pyo.Var([0])
     with pytest.raises(ValueError, match="no model of the catalogue"):
         tm.diff(foreign)
     with pytest.raises(TypeError, match="takes a Pyomo ConcreteModel for `edited`, got int"):
         tm.diff(foreign, 3)
-    other = pyo.ConcreteModel()
-    other.w = pyo.Var([0])
     model = build("c_svc", C=1.0)
-    model.row = pyo.Constraint(expr=other.w[0] + model.w[0] >= 0.1)
+    model.row = pyo.Constraint(expr=foreign.w[0] + model.w[0] >= 0.1)
     with pytest.raises(ValueError, match="variable of another model"):
         tm.diff(model)
 
@@ -230,6 +225,9 @@ def test_a_row_beyond_degree_two_and_a_spent_clock_leave_changes_undecided() -> 
     model.curl = pyo.Constraint(expr=model.w[0] ** 3 <= 1)
     (change,) = tm.diff(model).changes
     assert change.effect is Effect.UNDECIDED
+    priced = build("deviance_svc", price=0.1)
+    priced.price = 0.05
+    assert not tm.diff(priced).keeps_bounds, "it stands beside a logarithm"
     late = build("zero_one_big_m", **PRICE)
     edit_row(late)
     (change,) = tm.diff(late, time_limit=1e-9).changes
