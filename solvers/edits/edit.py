@@ -261,7 +261,7 @@ class _Change:
 
 
 def _variable_changes(model: pyo.ConcreteModel, fresh: Built) -> tuple[list[str], list[_Change]]:
-    """What is looser, in words, and variables of the builder's whose limits are others."""
+    """Variables of the builder's whose limits are others, and what is looser, in words."""
     looser: list[str] = []
     changes: list[_Change] = []
     for component in fresh.written.component_objects(pyo.Var, descend_into=(pyo.Block, Disjunct)):
@@ -286,7 +286,7 @@ def _variable_changes(model: pyo.ConcreteModel, fresh: Built) -> tuple[list[str]
             old = _Limits.of(then, old_ends.get(k, ATTAINED), k)
             new = _Limits.of(now, new_ends.get(k, ATTAINED), k)
             changes.append(_Change(component, keys[k] if keys else None, old, new))
-            looser += filter(None, [changes[-1].looser])
+            looser.append(changes[-1].looser)
     return looser, changes
 
 
@@ -316,27 +316,29 @@ def component_of(name: str) -> str:
 
 def _edit(model: pyo.ConcreteModel, form: StandardForm, fresh: Built) -> Edit:
     looser, changes = _variable_changes(model, fresh)
-    loosened = next(iter(looser), "")
     added = [
         part for change in changes for part in _added_limits(change.name, change.now, change.then)
     ]
     what = Difference(_with_limits(fresh, changes), form)
     if what.gone.size:
-        loosened = loosened or f"variable {what.names[0][what.gone[0]]} is missing"
+        loosened = _first([*looser, f"variable {what.names[0][what.gone[0]]} is missing"])
         return Edit(loosened, "", tuple(added), (), loosened)
     rows, names = what.rows, what.names[1]
     added += [_added_row(form, row, names) for row in rows if row.restricts]
     added += _new_variables(form, names, what.new)
-    dropped = [row.after is None and row.kind is RowKind.LINEAR for row in rows]
-    others = [row.loosened for row, gone in zip(rows, dropped, strict=True) if not gone]
+    others = [row for row in rows if row.after is not None or row.kind is not RowKind.LINEAR]
     return Edit(
-        loosened or next(filter(None, (row.loosened for row in rows)), ""),
-        OTHER_OBJECTIVE if what.objective else "",
-        tuple(added),
-        tuple(row.name for row, is_dropped in zip(rows, dropped, strict=True) if is_dropped),
-        loosened or next(filter(None, others), ""),
-        None if what.objective is None else what.objective.more,
+        loosened=_first([*looser, *(row.loosened for row in rows)]),
+        objective=OTHER_OBJECTIVE if what.objective else "",
+        added=tuple(added),
+        dropped=tuple(r.name for r in rows if r.after is None and r.kind is RowKind.LINEAR),
+        loosened_otherwise=_first([*looser, *(row.loosened for row in others)]),
+        more=what.objective.more if what.objective else None,
     )
+
+
+def _first(words: Iterable[str]) -> str:
+    return next(filter(None, words), "")
 
 
 def _with_limits(fresh: Built, changes: list[_Change]) -> StandardForm:

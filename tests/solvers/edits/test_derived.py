@@ -96,8 +96,7 @@ def test_what_cannot_be_derived_is_said() -> None:
         rederive(model)
     empty = build("zero_one_big_m", penalty=0.6, big_m="derived")
     empty.one = pyo.Constraint(expr=sum(empty.z.values()) <= 0)
-    empty.other = pyo.Constraint(expr=empty.w[0] <= -50)
-    empty.third = pyo.Constraint(expr=empty.w[1] == 0)
+    empty.others = pyo.ConstraintList(rule=(empty.w[0] <= -50, empty.w[1] == 0))
     with pytest.raises(ValueError, match="no feasible point"):
         rederive(empty)
 
@@ -456,19 +455,20 @@ def speaks_of_the_edited_problem(
 
 
 def hold_w(m: pyo.ConcreteModel) -> None:
-    weight = m.w if m.find_component("w") is not None else m.B
-    next(iter(weight.values())).setub(0.3)
+    next(iter((m.find_component("w") or m.B).values())).setub(0.3)
 
 
 @pytest.mark.parametrize("name", ["multiclass_truncated", "multiclass_truncated_relaxed"])
 def test_so_does_a_machine_of_several_classes_unless_its_violations_are_held(name: str) -> None:
-    data = class_points(2, n=7)
     settings = {"ridge": 0.05, "truncation": -0.5, "big_m": "derived", "intercept": "penalised"}
-    model = edited(hold_w, name, data, **settings)
+    model = edited(hold_w, name, class_points(2, n=7), **settings)
     assert solve(model).certificate.unproven == ""
-    # v_i costs nothing: a row that lifts it asks for more than M of a point that is given up.
+    # v_i costs nothing: what lifts it asks for more than M of a point that is given up.
+    whole = model.clone()
+    whole.v[0].domain = pyo.NonNegativeIntegers
     model.lifted = pyo.Constraint(expr=model.v[0] >= 0.1)
-    assert (stands_for_itself if is_relaxation(model) else says_nothing)(solve(model))
+    for lifting in (model, whole):
+        assert (stands_for_itself if is_relaxation(lifting) else says_nothing)(solve(lifting))
 
 
 BOX, SLACKS = {"intercept_bound": "derived"}, {"slack_bounds": "derived"}
