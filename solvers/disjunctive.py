@@ -21,7 +21,7 @@ from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.kernel.limits import Subject
 from tightmargin.solvers.model.reader import standard_form
-from tightmargin.solvers.model.rewrites import to_indicators
+from tightmargin.solvers.model.rewrites import is_disjunctive, to_indicators
 
 # --- Pyomo's cutting plane transformation with every cut proven again, by a bound of our own -----
 
@@ -78,11 +78,6 @@ def _prove(hull: pyo.ConcreteModel, cuts: pyo.Constraint, k: int) -> None:
     side = min(low, bound) if low is not None else max(high, bound)
     written = body >= side if low is not None else body <= side
     cuts[k].set_value(written)
-
-
-def is_disjunctive(model: pyo.ConcreteModel) -> bool:
-    """Whether the model holds an active disjunction."""
-    return any(True for _ in model.component_data_objects(Disjunction, active=True))
 
 
 def without_disjunctions(

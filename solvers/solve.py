@@ -26,8 +26,8 @@ from tightmargin.solvers.attempts import (
     with_second_opinion,
 )
 from tightmargin.solvers.certify.case import Case
-from tightmargin.solvers.disjunctive import is_disjunctive, without_disjunctions
-from tightmargin.solvers.edits.edit import as_edit_of_its_base, unedited_origin
+from tightmargin.solvers.disjunctive import without_disjunctions
+from tightmargin.solvers.edits.edit import as_edit_of_its_base, set_anew, unedited_origin
 from tightmargin.solvers.edits.premises import (
     Premises,
     about_the_problem,
@@ -76,6 +76,7 @@ from tightmargin.solvers.model.restated import representable
 from tightmargin.solvers.model.rewrites import (
     added_blocks,
     expanded_constant,
+    is_disjunctive,
     is_hidden,
     refuse_unread_terms,
     without_gaps,
@@ -155,7 +156,9 @@ def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
 
     A relaxation stands for itself, and a model whose M `rederive` has set is right as it stands.
     """
-    model, form = written.model, written.form
+    model, form, origin = written.model, written.form, written.origin
+    if origin is not None and not set_anew(model.origin, origin):
+        return written
     established = is_rederived(model, form)
     again = None
     if not (established or stands_for_itself(model)):
@@ -163,7 +166,7 @@ def as_solved(written: AsSolved, limits: Limits) -> AsSolved:
     if not isinstance(again, Rederived):
         words = f"big_m was not derived again for the edited model: {again}" if again else ""
         premises = premises_of(model, form, established=established)
-        return AsSolved(model, form, written.origin, premises, words)
+        return AsSolved(model, form, origin, premises, words)
     model, form = again.model, again.form
     premises = premises_of(model, form, established=True)
     origin = unedited_origin(model, form)
@@ -194,7 +197,9 @@ def described(
 ) -> SolveResult:
     """What of an outcome is said of the problem, with everything that a reader must know."""
     target, form, limits, claim = case.model, case.form, case.limits, outcome.claim
-    found = about_the_problem(case, outcome.found, premises)
+    found = outcome.found
+    if premises is not None:
+        found = about_the_problem(case, found, premises)
     load(case, found, model)
     result = result_of(target, form, case.classification, claim, found)
     notes = remarks_on(
@@ -419,9 +424,10 @@ def _solved(
     """Solve a model by what its origin says of it, all words being known."""
     named = solver != AUTO
     load_start(model, start_values(model, warm_start))
+    target = model
     if is_disjunctive(model):
         refuse_bad_params(model)
-    target = without_disjunctions(model)
+        target = without_disjunctions(model)
     with uninterrupted("reading the model"):
         plain = without_quotients(without_gaps(target))
         written = as_written(without_norms(plain))

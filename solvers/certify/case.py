@@ -29,9 +29,9 @@ from tightmargin.solvers.model.conic import ConicForm, Multipliers
 from tightmargin.solvers.model.convexity import Classification
 from tightmargin.solvers.model.names import named_values
 from tightmargin.solvers.model.reader import StandardForm
+from tightmargin.solvers.model.residuals import badly_scaled
 from tightmargin.solvers.model.scaling import (
     Scaling,
-    badly_scaled,
     objective_scale,
     objective_unit,
     scaling,

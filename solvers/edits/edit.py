@@ -27,7 +27,7 @@ from tightmargin.solvers.model.difference import Difference, Names, RowChange, R
 from tightmargin.solvers.model.polynomial import Number, Quadratic
 from tightmargin.solvers.model.reader import StandardForm
 from tightmargin.solvers.model.restated import representable
-from tightmargin.solvers.model.rewrites import without_quotients
+from tightmargin.solvers.model.rewrites import is_disjunctive, without_quotients
 
 NOWHERE = frozenset[str]()
 OTHER_OBJECTIVE = "the objective was changed"
@@ -122,7 +122,8 @@ def built(origin: Origin) -> Built:
 
 
 def _as_solved(model: pyo.ConcreteModel) -> tuple[pyo.ConcreteModel, StandardForm]:
-    return representable(without_quotients(without_disjunctions(model)))
+    plain = without_disjunctions(model) if is_disjunctive(model) else model
+    return representable(without_quotients(plain))
 
 
 def _compared(model: pyo.ConcreteModel, form: StandardForm) -> _Compared | None:
@@ -143,6 +144,16 @@ def unedited_origin(model: pyo.ConcreteModel, form: StandardForm) -> Origin | No
     """
     found = _compared(model, form)
     return None if found is None or not found.unedited else found.origin
+
+
+def set_anew(written: Origin, now: Origin) -> list[str]:
+    """Hyperparameters that are numbers, and other ones now."""
+    pairs = {word: (value, now.parameters[word]) for word, value in written.parameters.items()}
+    return [
+        word
+        for word, both in pairs.items()
+        if all(isinstance(value, int | float) for value in both) and both[0] != both[1]
+    ]
 
 
 def as_built(model: pyo.ConcreteModel, form: StandardForm) -> pyo.ConcreteModel:

@@ -28,8 +28,8 @@ from tightmargin.formulations.reliances import (
 )
 from tightmargin.solvers.certify.case import GAP_TOLERANCE, Case, Certified
 from tightmargin.solvers.edits.decided import never_lower
-from tightmargin.solvers.edits.edit import Edit, as_built, edit_of, unedited_origin
-from tightmargin.solvers.edits.rederive import costs_no_less, set_anew, switched_rows
+from tightmargin.solvers.edits.edit import Edit, as_built, edit_of, set_anew, unedited_origin
+from tightmargin.solvers.edits.rederive import costs_no_less, switched_rows
 from tightmargin.solvers.edits.searches import bound_beside
 from tightmargin.solvers.kernel import statement as gap
 from tightmargin.solvers.kernel.statement import LowerBound, by_lemma
@@ -125,7 +125,7 @@ def _blocks(model: pyo.ConcreteModel) -> tuple[str, ...]:
     return tuple(found)
 
 
-def about_the_problem(case: Case, found: Certified, premises: Premises | None) -> Certified:
+def about_the_problem(case: Case, found: Certified, premises: Premises) -> Certified:
     """The certificate of an edited model, with what it says about the edited problem.
 
     Of an exact model with a derived quantity that the edit may invalidate there is no bound, and
@@ -133,8 +133,6 @@ def about_the_problem(case: Case, found: Certified, premises: Premises | None) -
     and of a relaxation, the certificate is that of the model as written, and says so. Where the
     model as written falls without end its problem does, which has all its points.
     """
-    if premises is None:
-        return found
     if premises.repriced:
         doubt = "" if found.status is Status.INFEASIBLE else found.certificate.unproven
         if not doubt:

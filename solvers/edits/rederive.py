@@ -39,6 +39,7 @@ from tightmargin.solvers.edits.edit import (
     as_edit_of_its_base,
     component_of,
     edit_of,
+    set_anew,
     unedited_origin,
 )
 from tightmargin.solvers.engines import clarabel, scip
@@ -553,16 +554,6 @@ def _know(
     weights, b = classifier(origin, named_values(model, form, point.x), {})
     at = {"incumbent": (LONGER * np.asarray(weights), LONGER * b)}
     changed.origin = replace(changed.origin, parameters={**changed.origin.parameters, **at})
-
-
-def set_anew(written: Origin, now: Origin) -> list[str]:
-    """Hyperparameters that are numbers, and other ones now."""
-    pairs = {word: (value, now.parameters[word]) for word, value in written.parameters.items()}
-    return [
-        word
-        for word, both in pairs.items()
-        if all(isinstance(value, int | float) for value in both) and both[0] != both[1]
-    ]
 
 
 def is_derived(model: pyo.ConcreteModel) -> bool:

@@ -622,6 +622,11 @@ class Implication:
     side: float
 
 
+def is_disjunctive(model: pyo.ConcreteModel) -> bool:
+    """Whether the model holds an active disjunction."""
+    return any(True for _ in model.component_data_objects(Disjunction, active=True))
+
+
 def to_indicators(model: pyo.ConcreteModel) -> None:
     """Replace the disjunctions of a model by binary variables and implied rows, in place.
 

@@ -286,11 +286,6 @@ def _nonzero(numbers: Array, terms: list[tuple[Index, float]]) -> Equations:
     return [(index[keep], sign) for index, sign in terms], np.abs(numbers[keep])
 
 
-# Largest number over smallest one from which on a model is scaled before it is solved. A mean over
-# 1e5 points has costs of 1e-5, and its least-squares problem takes a while.
-SPREAD, SPREAD_OF_LARGE, LARGE = 1e4, 1e9, 300_000
-
-
 @dataclass(frozen=True, eq=False)
 class Scaling(Factors):
     """Factors of a model, with those of its quadratic rows; F is the size of the objective."""
@@ -359,24 +354,6 @@ def scaling(form: StandardForm, held: NDArray[np.bool_] | None = None) -> Scalin
         original=form,
         quadratic=nearest_powers(quadratic - 2 * half),
     )
-
-
-def badly_scaled(form: StandardForm) -> bool:
-    """Whether the numbers of a model differ so much in size that it is scaled at the first try."""
-    A, large = form.matrix, form.matrix.nnz > LARGE
-    sizes = np.array([A.data.max(), A.data.min()]) if large else np.zeros(0)
-    if A.nnz and not large:
-        sizes = abs(without_rounding(A)).max(axis=0).toarray().ravel()
-    numbers = [sizes, form.objective.a, form.objective.Q.data]
-    numbers += [form.row_lower, form.row_upper, form.lower, form.upper]
-    numbers += [part for row in form.quadratic for part in (row.body.v, row.body.a)]
-    for row in form.psd:
-        numbers += [abs(row.F).max(axis=0).toarray().ravel(), row.g]
-    low, high = np.inf, 0.0
-    for part in numbers:
-        sizes = np.abs(part[np.isfinite(part) & (part != 0)])
-        low, high = min(low, sizes.min(initial=np.inf)), max(high, sizes.max(initial=0.0))
-    return bool(high > (SPREAD_OF_LARGE if large else SPREAD) * low)
 
 
 def _quadratic_row(row: QuadraticRow, columns: Array, factor: float) -> QuadraticRow:
