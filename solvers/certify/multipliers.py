@@ -683,8 +683,9 @@ def _candidates(form: StandardForm, x: Array) -> Iterator[Array]:
         yield np.clip(np.round(x * grid) / grid, form.lower, form.upper)
 
 
-# Of the known value: a hundredth of what a verdict asks for.
-TIGHT = 1e-8
+# Of the known value: a hundredth of what a verdict asks for; and three hundredths, at which nothing
+# dearer than a repair is tried.
+TIGHT, ENOUGH = 1e-8, 3e-8
 SHRUNK = 1e-8
 # Of a known value: points that cost so much more count too, so that a bound above it shows.
 ABOVE = 1e-3
@@ -722,18 +723,18 @@ def searched_bound(
         return zero, ""
     better = repaired(conic, x, z, case.form.columns.names)
     best = larger(best, proven_bound(subject, better.x, better.z, None))
-    if is_tight(known, best):
+    if is_tight(known, best, ENOUGH):
         return _not_below_zero(case, best, better.z, cutoff), ""
     # What rows and objective imply for the variables takes longer to find than a bound itself.
     for point in ((x, z), (better.x, better.z)):
-        if not (is_over() or is_tight(known, best)):
+        if not (is_over() or is_tight(known, best, ENOUGH)):
             best = larger(best, _below_cutoff(subject, *point, cutoff))
     # Where nothing of their own worth is lost, it is the point that is not optimal.
     worth = max(_worth(conic, x, z), _worth(conic, better.x, better.z))
-    enough = is_over() or is_tight(known, best) or is_tight(worth, best)
+    enough = is_over() or is_tight(known, best, ENOUGH) or is_tight(worth, best, ENOUGH)
     if not enough:
         best = larger(best, _in_scaled_numbers(case, x, z, cutoff))
-    if not (enough or is_tight(known, best)):
+    if not (enough or is_tight(known, best, ENOUGH)):
         # Where costs are positive, a little less of everything leaves them a little of themselves.
         less = 1 - SHRUNK
         best = larger(best, _tried(subject, less * better.x, less * better.z, cutoff))
@@ -783,11 +784,11 @@ def _worth(conic: ConicForm, x: Array, z: Array) -> float:
     return -float(x @ (conic.P @ x)) / 2 - float(conic.b @ z)
 
 
-def is_tight(known: float, bound: LowerBound | None) -> bool:
+def is_tight(known: float, bound: LowerBound | None, share: float = TIGHT) -> bool:
     """Whether nothing is to be gained from another bound."""
     if bound is None:
         return False
-    return known - bound.varying <= TIGHT * max(abs(known), abs(bound.varying))
+    return known - bound.varying <= share * max(abs(known), abs(bound.varying))
 
 
 def larger(a: LowerBound | None, b: LowerBound | None) -> LowerBound | None:
