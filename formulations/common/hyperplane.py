@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
+from tightmargin.formulations.catalogue import formulation
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import Points, with_ones
 from tightmargin.formulations.data.training_data import GramData, TrainingData
@@ -68,6 +70,15 @@ def weight_and_intercept(
 ) -> tuple[Array, float]:
     """Classifier of an entry whose variables are w and b themselves."""
     return np.asarray(values["w"], dtype=float), float(values["b"]) if "b" in values else 0.0
+
+
+two_class_formulation = partial(
+    formulation,
+    takes=(TrainingData, GramData),
+    classifier=weight_and_intercept,
+    weighted=True,
+)
+"""`formulation` with what most builders here say: weighted points or a kernel matrix, w and b."""
 
 
 def augmented(data: TrainingData | GramData, intercept: str) -> Points:

@@ -13,12 +13,12 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
     augmented_weight,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.conic.budget import budget_share
 from tightmargin.formulations.conic.checks import (
@@ -44,14 +44,11 @@ from tightmargin.formulations.modeling.semidefinite import lower_pairs
 from tightmargin.formulations.parameters import add_parameter, positive
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Cepeda, Gomez & Han 2024, (14), corrected",
     relaxes="zero_one_big_m",
     check=check_fixed,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def conic_fixed(
     data: TrainingData | GramData,
@@ -119,14 +116,11 @@ def conic_fixed(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, Theorem 2 (21), reduced",
     relaxes="zero_one_big_m",
     check=check_sdp,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def conic_sdp(
     data: TrainingData | GramData,
@@ -162,14 +156,11 @@ def conic_sdp(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, Theorem 2 (21)",
     relaxes="zero_one_big_m",
     check=check_sdp,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def conic_sdp_literal(
     data: TrainingData | GramData,
@@ -195,14 +186,7 @@ def conic_sdp_literal(
     return m
 
 
-@formulation(
-    ProblemClass.SDP,
-    "Cepeda, Gomez & Han 2024, App. C",
-    check=check_budget,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
-)
+@two_class_formulation(ProblemClass.SDP, "Cepeda, Gomez & Han 2024, App. C", check=check_budget)
 def conic_sdp_budget(
     data: TrainingData | GramData,
     *,
@@ -237,14 +221,11 @@ def conic_sdp_budget(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, Theorem 2 (21), z eliminated",
     relaxes="zero_one_big_m",
     check=check_eliminated,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def conic_sdp_eliminated(
     data: TrainingData | GramData,

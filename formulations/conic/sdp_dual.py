@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import augmented, two_class_formulation
 from tightmargin.formulations.conic.closed_form_bound import strengthening_bound
 from tightmargin.formulations.conic.loss import conic_loss
 from tightmargin.formulations.data.arrays import Array
@@ -99,14 +99,12 @@ def _classifier(origin: Origin, values: Values, duals: Values) -> tuple[Array, f
     return point["w"], float(point.get("b", 0.0))
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, (19), as one SDP",
     dual_of="conic_sdp",
     check=_check,
-    takes=(TrainingData, GramData),
     classifier=_classifier,
-    weighted=True,
 )
 def conic_sdp_dual(
     data: TrainingData | GramData,

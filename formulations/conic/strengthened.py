@@ -14,12 +14,12 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
     augmented_weight,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.conic.checks import ROOM, check_strengthened
 from tightmargin.formulations.conic.rlt import PRODUCTS, add_products
@@ -36,13 +36,12 @@ from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
 from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Cepeda, Gomez & Han 2024, Theorem 2 (21), with secant, norm and conflict rows",
     relaxes="zero_one_big_m",
     check=check_strengthened,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def conic_sdp_strengthened(
     data: TrainingData,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
-from tightmargin.formulations.common.hyperplane import weight_and_intercept
+from tightmargin.formulations.catalogue import ProblemClass
+from tightmargin.formulations.common.hyperplane import two_class_formulation
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import (
@@ -33,13 +33,12 @@ from tightmargin.formulations.modeling.affine_rows import dot, squares
 from tightmargin.formulations.modeling.semidefinite import lower_pairs
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Lee 2020, sec. 5",
     paper_class="rank-constrained",
     check=check_bilinear,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def matrix_svc_bilinear(
     data: TrainingData,

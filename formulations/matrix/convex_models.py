@@ -19,12 +19,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.checks import check_full, check_nuclear, check_projection
@@ -77,13 +77,12 @@ def _beside(m: pyo.ConcreteModel, first: list[list[Any]], second: list[list[Any]
     return [*first, *below]
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, sec. 5, without the rank bound",
     relaxes="matrix_svc_bilinear",
     check=check_full,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def matrix_svc_full(
     data: TrainingData, *, ridge: float, shape: Shape, intercept: str = "free"
@@ -113,13 +112,12 @@ def matrix_svc_full(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 5; rank bound relaxed through projections",
     relaxes="matrix_svc_bilinear",
     check=check_projection,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def matrix_svc_projection(
     data: TrainingData, *, ridge: float, shape: Shape, rank: int, intercept: str = "free"
@@ -152,12 +150,11 @@ def matrix_svc_projection(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 5; a nuclear norm in place of the rank bound",
     check=check_nuclear,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def matrix_svc_nuclear(
     data: TrainingData, *, ridge: float, shape: Shape, tau: float, intercept: str = "free"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight
@@ -42,6 +42,7 @@ from tightmargin.formulations.multiclass.hinge import (
     class_facts,
     classes_and_intercepts,
     lead_terms,
+    multiclass_formulation,
     norm_of_classes,
     of_its_point,
     smallest_leads,
@@ -150,13 +151,10 @@ def _check_nuclear(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=repaired, facts=facts | {"nuclear_norm": total})
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 6; rank bounds relaxed through projections",
-    takes=(MulticlassData,),
     check=_check_projection,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_matrix_projection(
     data: MulticlassData,
@@ -209,13 +207,10 @@ def multiclass_matrix_projection(
     return m
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 6; nuclear norms in place of the rank bounds",
-    takes=(MulticlassData,),
     check=_check_nuclear,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_matrix_nuclear(
     data: MulticlassData,

@@ -7,7 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
@@ -24,8 +24,8 @@ from tightmargin.formulations.multiclass.checks import (
 from tightmargin.formulations.multiclass.hinge import (
     add_classes,
     class_costs,
-    classes_and_intercepts,
     lead_terms,
+    multiclass_formulation,
     of_its_point,
     squared_classes,
 )
@@ -40,14 +40,11 @@ __all__ = [
 ]
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.MIQP,
     "Lee 2020, sec. 4.1, as a mixed-integer program",
     paper_class="nonconvex",
-    takes=(MulticlassData,),
     check=check_truncated,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_truncated(
     data: MulticlassData,
@@ -92,14 +89,11 @@ def multiclass_truncated(
     return m
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.QP,
     "Lee 2020, sec. 4.1, as a mixed-integer program, relaxed",
     relaxes="multiclass_truncated",
-    takes=(MulticlassData,),
     check=check_truncated_relaxed,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_truncated_relaxed(
     data: MulticlassData,

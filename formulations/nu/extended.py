@@ -30,12 +30,12 @@ from typing import Any
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
@@ -82,14 +82,11 @@ def risk(
     return total(-times * m.nu * m.rho, loss)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (3); Perez-Cruz et al. 2003, (26)-(29)",
     paper_class="non-convex QCQP",
-    takes=(TrainingData, GramData),
     check=check_sphere,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def extended_nu_svc(
     data: TrainingData | GramData,
@@ -119,15 +116,12 @@ def extended_nu_svc(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Takeda & Sugiyama 2008, (8)",
     paper_class="convex QCQP",
     relaxes="extended_nu_svc",
-    takes=(TrainingData, GramData),
     check=check_ball,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def extended_nu_svc_ball(
     data: TrainingData | GramData,
@@ -156,14 +150,11 @@ def extended_nu_svc_ball(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LRCP,
     "Takeda & Sugiyama 2008, (10)",
     relaxes="extended_nu_svc",
-    takes=(TrainingData, GramData),
     check=check_reverse,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def extended_nu_svc_reverse(
     data: TrainingData | GramData,
@@ -192,14 +183,11 @@ def extended_nu_svc_reverse(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (10), normalised by its objective",
     paper_class="maximisation of a convex function over a polytope",
-    takes=(TrainingData, GramData),
     check=check_polar,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def extended_nu_svc_polar(
     data: TrainingData | GramData,

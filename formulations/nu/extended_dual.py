@@ -20,7 +20,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import two_class_formulation
 from tightmargin.formulations.common.intercept_recovery import nu_margin
 from tightmargin.formulations.common.multipliers import add_dual_weight, dual_norm, with_total
 from tightmargin.formulations.common.nu_property import multiplier_facts
@@ -78,15 +79,13 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
     return w, nu_margin(data.factor @ w, data.y, weights, parameters["nu"])[0]
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Perez-Cruz et al. 2003, (39)",
     paper_class="dual of a QCQP",
     dual_of="extended_nu_svc_ball",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def extended_nu_svc_dual(

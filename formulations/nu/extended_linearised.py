@@ -12,8 +12,11 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hyperplane import augmented, weight_and_intercept
+from tightmargin.formulations.catalogue import Origin, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import (
+    augmented,
+    two_class_formulation,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
@@ -73,13 +76,10 @@ def _add_reference(m: pyo.ConcreteModel, numbers: Array) -> None:
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LP,
     "Takeda & Sugiyama 2008, (9); Perez-Cruz et al. 2003, Table 2",
-    takes=(TrainingData, GramData),
     check=check_linearised,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def extended_nu_svc_linearised(
     data: TrainingData | GramData,
@@ -137,14 +137,12 @@ def _dual_classifier(origin: Origin, values: Values, duals: Values) -> tuple[Arr
     return w, best_levels(hulls_of(origin), w)[0]
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LP,
     "dual of Takeda & Sugiyama 2008, (9)",
     dual_of="extended_nu_svc_linearised",
-    takes=(TrainingData, GramData),
     check=check_linearised_dual,
     classifier=_dual_classifier,
-    weighted=True,
 )
 def extended_nu_svc_linearised_dual(
     data: TrainingData | GramData,

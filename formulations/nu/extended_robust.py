@@ -28,7 +28,6 @@ from tightmargin.formulations.catalogue import (
     PaperCheck,
     ProblemClass,
     Values,
-    formulation,
 )
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
@@ -37,7 +36,7 @@ from tightmargin.formulations.common.hyperplane import (
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
@@ -178,13 +177,12 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(risk, repaired=repaired, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MISOCP,
     "Takeda, Fujiwara & Kanamori 2014",
     paper_class="difference of convex functions on the sphere",
-    takes=(TrainingData, GramData),
     check=_check,
-    classifier=weight_and_intercept,
+    weighted=False,
 )
 def extended_robust_svc(
     data: TrainingData | GramData, *, nu: float, mu: Share, intercept: str = "penalised"

@@ -11,12 +11,12 @@ import math
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
@@ -39,14 +39,11 @@ def _checked_beta(
     return max(float(number), least)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Takeda & Sugiyama 2008, (6), (11), (12)",
     paper_class="non-convex QCQP",
-    takes=(TrainingData, GramData),
     check=check_cvar,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def min_cvar(
     data: TrainingData | GramData,

@@ -6,14 +6,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.common.intercept_recovery import nu_margin
 from tightmargin.formulations.common.multipliers import (
@@ -62,13 +62,12 @@ def _is_nothing(origin: Origin, norm: float) -> bool:
     return norm <= (NO_DIRECTION * largest) ** 2
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Takeda & Sugiyama 2008, sec. 2.4; Perez-Cruz et al. 2003, (4)-(6), (25)",
     check=_check_primal,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def nu_svc(
     data: TrainingData,
@@ -134,14 +133,12 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     return w, b
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Perez-Cruz et al. 2003, (16)-(19)",
     dual_of="nu_svc",
-    takes=(TrainingData, GramData),
     check=_check_dual,
     classifier=_dual_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def nu_svc_dual(

@@ -9,8 +9,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hyperplane import augmented
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import augmented, two_class_formulation
 from tightmargin.formulations.common.intercept_recovery import nu_margin
 from tightmargin.formulations.common.multipliers import (
     add_dual_weight,
@@ -161,13 +161,11 @@ def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float
     return v, b
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Bi & Vapnik 2003, (16)",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def reduced_hull_svc(

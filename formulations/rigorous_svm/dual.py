@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import two_class_formulation
 from tightmargin.formulations.common.multipliers import add_dual_weight
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot
@@ -59,14 +60,12 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return replace(found, repaired={**found.repaired, "t": np.array(length)})
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Bi & Vapnik 2003, (12)",
     dual_of="rsvm",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=dual_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def rsvm_dual(
@@ -102,14 +101,12 @@ def _check_perspective(origin: Origin, values: Values) -> PaperCheck:
     return replace(found, repaired={**found.repaired, **best})
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Bi & Vapnik 2003, (11)",
     dual_of="rsvm",
-    takes=(TrainingData, GramData),
     check=_check_perspective,
     classifier=dual_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def rsvm_dual_perspective(

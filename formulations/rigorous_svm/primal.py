@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import scaled_rows
@@ -31,14 +31,13 @@ def _least_loss(data: TrainingData, intercept: str) -> pyo.ConcreteModel:
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Bi & Vapnik 2003, (3)-(5)",
     paper_class="QCQP",
     check=ball_check,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> pyo.ConcreteModel:
     """Rigorous SVM: least sum of hinge losses with ||w|| at most norm_bound.
@@ -61,14 +60,13 @@ def rsvm(data: TrainingData, *, norm_bound: float, intercept: str = "free") -> p
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LP,
     "Bi & Vapnik 2003, (13)",
     relaxes="rsvm",
     check=loss_check,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def rsvm_relaxed(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Least sum of hinge losses at any norm.
@@ -102,14 +100,12 @@ def _kernel_check(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LP,
     "Bi & Vapnik 2003, (18)",
     relaxes="rsvm",
-    takes=(TrainingData, GramData),
     check=_kernel_check,
     classifier=_kernel_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def rsvm_kernel_relaxed(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hinge import hinge_check, point_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.common.multipliers import (
@@ -45,13 +45,12 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     return hinge_check(origin, values, 0.5, _costs(origin))
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Takeda & Sugiyama 2008, sec. 2.3; Perez-Cruz et al. 2003, (1)-(3)",
     check=_check_primal,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def c_svc(
     data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
@@ -101,14 +100,12 @@ def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, 
     return w, hinge_intercept(origin.data.factor @ w, origin.data.y, _costs(origin))
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Bi & Vapnik 2003, (15); dual of Takeda & Sugiyama 2008, sec. 2.3",
     dual_of="c_svc",
-    takes=(TrainingData, GramData),
     check=_check_dual,
     classifier=_dual_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def c_svc_dual(

@@ -11,14 +11,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
 from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
@@ -52,13 +52,12 @@ def _at_least(u: NDArray[np.float64]) -> int:
     return int((u <= u.min() + ON_MARGIN * float(np.abs(u).max())).sum())
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Takeda & Sugiyama 2008, (2); Lee 2020, (2), (3)",
     check=_check_hard_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def hard_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Hard-margin SVC.
@@ -94,13 +93,12 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(-rho, repaired=repaired, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Lee 2020, (1)",
     check=_check_max_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Largest geometric margin in the unit ball.
@@ -178,14 +176,12 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=repaired, bound=bound, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, dual of (3), printed after (6)",
     dual_of="hard_margin_svc",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def hard_margin_svc_dual(

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
@@ -48,14 +48,8 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired={"xi": xi} | parts, facts=facts)
 
 
-@formulation(
-    ProblemClass.SOCP,
-    "Cepeda, Gomez & Han 2024, (1)",
-    takes=(TrainingData, GramData),
-    check=_check,
-    classifier=weight_and_intercept,
-    weighted=True,
-    keeps_sparse=True,
+@two_class_formulation(
+    ProblemClass.SOCP, "Cepeda, Gomez & Han 2024, (1)", check=_check, keeps_sparse=True
 )
 def hinge_power_svc(
     data: TrainingData | GramData,

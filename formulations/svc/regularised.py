@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hinge import mean_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     signed_scores,
+    two_class_formulation,
     weight_and_intercept,
 )
 from tightmargin.formulations.common.rounded_sums import score_errors
@@ -59,14 +60,8 @@ def _check_regularised(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(priced + float(weights @ losses), repaired=parts | named, facts=facts)
 
 
-@formulation(
-    ProblemClass.QP,
-    "Lee 2020, (7), (9), Table 1",
-    takes=(TrainingData, GramData),
-    check=_check_regularised,
-    classifier=weight_and_intercept,
-    weighted=True,
-    keeps_sparse=True,
+@two_class_formulation(
+    ProblemClass.QP, "Lee 2020, (7), (9), Table 1", check=_check_regularised, keeps_sparse=True
 )
 def regularised_svc(
     data: TrainingData | GramData,
@@ -142,14 +137,8 @@ def _check_deviance(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(priced + mean, repaired={"u": u} | named, facts=facts)
 
 
-@formulation(
-    ProblemClass.EXP,
-    "Lee 2020, Table 1, Example 2",
-    takes=(TrainingData, GramData),
-    check=_check_deviance,
-    classifier=weight_and_intercept,
-    weighted=True,
-    keeps_sparse=True,
+@two_class_formulation(
+    ProblemClass.EXP, "Lee 2020, Table 1, Example 2", check=_check_deviance, keeps_sparse=True
 )
 def deviance_svc(
     data: TrainingData | GramData,

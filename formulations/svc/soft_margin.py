@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hinge import hinge_check, mean_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.common.intercept_recovery import hinge_intercept
 from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
@@ -41,13 +41,12 @@ def _mean_costs(data: TrainingData | GramData) -> Array:
     return np.broadcast_to(mean_weights(data), data.n)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (4), (5)",
     check=_check_soft_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def soft_margin_svc(
     data: TrainingData, *, ridge: float, intercept: str = "free"
@@ -84,13 +83,12 @@ def _check_weighted(origin: Origin, values: Values) -> PaperCheck:
     return hinge_check(origin, values, origin.parameters["ridge"], _weighted_costs(origin))
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (10)",
     check=_check_weighted,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def weighted_svc(
     data: TrainingData, *, ridge: float, pi: float, intercept: str = "free"
@@ -142,13 +140,11 @@ def _check_kernel(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (8) for the soft margin, corrected",
-    takes=(TrainingData, GramData),
     check=_check_kernel,
     classifier=representer_weight,
-    weighted=True,
     keeps_sparse=True,
 )
 def kernel_soft_margin_svc(
@@ -234,14 +230,12 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "dual of Lee 2020, (4), (5)",
     dual_of="soft_margin_svc",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def soft_margin_svc_dual(

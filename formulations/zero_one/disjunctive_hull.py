@@ -25,7 +25,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
@@ -33,7 +33,7 @@ from tightmargin.formulations.common.hyperplane import (
     norm_of,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -114,13 +114,12 @@ def least_size(x: Array, z: Array, rows: Array, ends: Array, priced: Array) -> t
     return float(x[priced] @ x[priced] + extra.max(initial=0.0)), short
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Cepeda, Gomez & Han 2024, sec. 2, as a disjunctive program with the norm inside, exact hull",
     relaxes="zero_one_big_m",
     check=_check,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def zero_one_disjunctive_relaxed(
     data: TrainingData,

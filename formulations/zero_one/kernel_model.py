@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hyperplane import augmented, norm_of
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
+from tightmargin.formulations.common.hyperplane import augmented, norm_of, two_class_formulation
 from tightmargin.formulations.common.multipliers import dual_weight
 from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.sparse_points import scaled_rows
@@ -89,15 +89,13 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=repaired, known=_known(origin, repaired), facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Cepeda, Gomez & Han 2024, (24)",
     paper_class="non-convex MIQCP",
     restates="zero_one_big_m",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_hyperplane,
-    weighted=True,
 )
 def zero_one_kernel(
     data: TrainingData | GramData,

@@ -16,14 +16,14 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.gdp import Disjunct, Disjunction
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented_weight,
     norm_of,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, rows_by_index
@@ -59,15 +59,12 @@ def _check_disjunctive(origin: Origin, values: Values) -> PaperCheck:
     return replace(checked, objective=objective, repaired={})
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.NONCONVEX,
     "Cepeda, Gomez & Han 2024, (5)",
     paper_class="non-convex MIQCP",
     restates="zero_one_big_m",
-    takes=(TrainingData, GramData),
     check=check_logic,
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def zero_one_bilinear(
     data: TrainingData | GramData,
@@ -116,14 +113,13 @@ def bilinear_model(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MIQP,
     "Cepeda, Gomez & Han 2024, sec. 2, as a disjunctive program",
     paper_class="GDP",
     restates="zero_one_big_m",
     check=_check_disjunctive,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def zero_one_disjunctive(
     data: TrainingData,

@@ -13,14 +13,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -176,13 +176,12 @@ def cheapest_parts(violation: Array, big_m: Array, cap: float) -> tuple[Array, A
     return xi, (violation - xi) / big_m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MIQP,
     "Brooks 2011, in Cepeda, Gomez & Han 2024, sec. 2",
     paper_class="MIQP",
     check=L2.check,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def ramp_big_m(
     data: TrainingData,
@@ -209,13 +208,12 @@ def ramp_big_m(
     return L2.model(data, C, big_m, intercept, incumbent)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Brooks 2011, in Cepeda, Gomez & Han 2024, sec. 2, relaxed",
     relaxes="ramp_big_m",
     check=L2.check_relaxed,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def ramp_relaxed(
     data: TrainingData,

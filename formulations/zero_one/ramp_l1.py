@@ -14,10 +14,10 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     augmented,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
@@ -130,12 +130,11 @@ def ramp_l1_objective(
     return NORM.objective(data, w, b, C, intercept)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MILP,
     "Brooks 2011 with the l1 norm, as in Baldomero-Naranjo et al. 2020",
     check=NORM.check,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def ramp_l1_big_m(
     data: TrainingData,
@@ -165,13 +164,12 @@ def ramp_l1_big_m(
     return NORM.model(data, C, big_m, intercept, incumbent)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.LP,
     "Brooks 2011 with the l1 norm, as in Baldomero-Naranjo et al. 2020, relaxed",
     relaxes="ramp_l1_big_m",
     check=NORM.check_relaxed,
-    classifier=weight_and_intercept,
-    weighted=True,
+    takes=(TrainingData,),
 )
 def ramp_l1_relaxed(
     data: TrainingData,

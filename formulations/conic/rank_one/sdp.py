@@ -41,11 +41,11 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy.spatial.distance import cdist
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     augmented,
     signed_scores,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.conic.checks import intercept_doubt
 from tightmargin.formulations.conic.lifted_rows import (
@@ -81,14 +81,11 @@ def check_rank_one(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, unproven=intercept_doubt(origin), facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SDP,
     "rank-one convexification as asked in Choi, Cepeda, Gomez & Han 2025, derived here",
     relaxes="zero_one_big_m",
     check=check_rank_one,
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def conic_sdp_rank_one(
     data: TrainingData | GramData,
