@@ -53,17 +53,17 @@ from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_relaxed,
     zero_one_hinge,
 )
-from tightmargin.formulations.zero_one.kernel_model import zero_one_kernel
-from tightmargin.formulations.zero_one.logic_models import (
+from tightmargin.formulations.zero_one.without_big_m import zero_one_kernel
+from tightmargin.formulations.zero_one.without_big_m import (
     zero_one_bilinear,
     zero_one_disjunctive,
 )
-from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
+from tightmargin.formulations.zero_one.without_big_m import zero_one_disjunctive_relaxed
 from tightmargin.formulations.zero_one.ramp import (
     ramp_big_m,
     ramp_relaxed,
 )
-from tightmargin.formulations.zero_one.ramp_l1 import (
+from tightmargin.formulations.zero_one.ramp import (
     ramp_l1_big_m,
     ramp_l1_relaxed,
 )

@@ -21,7 +21,7 @@ from tightmargin.formulations.zero_one.big_m import (
     ramp_big_m_below,
     ramp_big_m_everywhere,
 )
-from tightmargin.formulations.zero_one.ramp_l1 import (
+from tightmargin.formulations.zero_one.ramp import (
     ramp_l1_big_m_below,
     ramp_l1_big_m_everywhere,
 )

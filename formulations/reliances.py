@@ -42,8 +42,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.big_m_rules import RAMP, RAMP_L1, TRUNCATED, ZERO_ONE, big_m_rule
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import STATED
+from tightmargin.formulations.zero_one.slack_bounds import STATED, SlackBounds
 
 _SWITCHED = (*ZERO_ONE, *RAMP, *RAMP_L1, *TRUNCATED)
 _BOXED = (

@@ -29,7 +29,7 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, outer_products, psd
 from tightmargin.formulations.parameters import add_parameter
-from tightmargin.formulations.zero_one.intercept_bound import add_intercept_bound
+from tightmargin.formulations.zero_one.big_m import add_intercept_bound
 
 Data = TrainingData | GramData
 
@@ -43,7 +43,7 @@ def lifted_model(
     """Model with w, b, W >= w~ w~' (row `outer`) and, for a free intercept, the bound on W_bb.
 
     penalty: none where a budget takes its place.
-    intercept_bound: see intercept_bound.py.
+    intercept_bound: see `add_intercept_bound`.
     Raises ValueError: a free intercept without a bound, a bound where none belongs, an unknown
         intercept.
     """

@@ -22,7 +22,7 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
-from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
+from tightmargin.formulations.zero_one.big_m import intercept_bound_value
 
 
 def _check(origin: Origin, values: Values) -> PaperCheck:

@@ -32,8 +32,7 @@ from tightmargin.formulations.modeling.semidefinite import lower_pairs, outer_pr
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
 
 
 @two_class_formulation(

@@ -31,10 +31,9 @@ from tightmargin.formulations.zero_one.checks import (
     check_big_m,
     check_relaxed,
     check_weighted_hinge,
+    doubted,
 )
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.formulations.zero_one.slack_bounds_checks import doubted
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
 
 
 @two_class_formulation(

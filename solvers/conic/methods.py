@@ -20,7 +20,7 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.closed_form_bound import CLOSED_FORM, strengthening_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
+from tightmargin.formulations.zero_one.big_m import intercept_bound_value
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.multipliers import larger, model_bound, searched_bound
 from tightmargin.solvers.certify.points import exact_point

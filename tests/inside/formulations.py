@@ -64,17 +64,14 @@ _NAMES = {
     "formulations.rigorous_svm.inverse_maps": "from_c_svc from_nu_svc from_reduced_hulls",
     "formulations.svc": "hard_margin soft_margin",
     "formulations.svc.losses": "LOSSES REGULARISERS",
-    "formulations.zero_one.big_m": "derive_big_m derive_ramp_big_m",
+    "formulations.zero_one.big_m": "derive_big_m derive_ramp_big_m derive_intercept_bound",
     "formulations.zero_one.conflicts": (
         "least_kept_norm least_paid pair_norms proven_norm single_norms"
     ),
-    "formulations.zero_one.intercept_bound": "derive_intercept_bound",
-    "formulations.zero_one.logic_models": "TRANSFORMATIONS",
     "formulations.zero_one.loss": "margins scale_onto_margin trivial_points zero_one_objective",
-    "formulations.zero_one.ramp": "ramp_objective",
-    "formulations.zero_one.ramp_l1": "ramp_l1_big_m_everywhere ramp_l1_objective",
-    "formulations.zero_one.slack_bounds": "SlackBounds closed_slack_bounds",
-    "formulations.zero_one.slack_bounds_argument": "stated_bounds with_rows",
+    "formulations.zero_one.ramp": "ramp_objective ramp_l1_big_m_everywhere ramp_l1_objective",
+    "formulations.zero_one.slack_bounds": "SlackBounds closed_slack_bounds stated_bounds with_rows",
+    "formulations.zero_one.without_big_m": "TRANSFORMATIONS",
 }
 
 __getattr__ = names_of(_NAMES)
