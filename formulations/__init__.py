@@ -74,9 +74,9 @@ from tightmargin.formulations.conic.sdp import (
     conic_sdp_budget,
 )
 from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.conic.sdp import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
+from tightmargin.formulations.conic.rank_one import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
@@ -103,8 +103,8 @@ from tightmargin.formulations.catalogue import (
     ProblemClass,
     formulation,
 )
-from tightmargin.formulations.conic.hull import conic_hull
-from tightmargin.formulations.conic.rank_one.hull import rank_one_hull
+from tightmargin.formulations.conic.rank_one import rank_one_hull
+from tightmargin.formulations.conic.strengthening import conic_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.semidefinite import psd

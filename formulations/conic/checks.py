@@ -18,8 +18,11 @@ from tightmargin.formulations.conic.closed_form_bound import (
     priced_hypotheses,
     strengthening_bound,
 )
-from tightmargin.formulations.conic.loss import conic_loss, least_indicator
-from tightmargin.formulations.conic.strengthening import strengthening_values
+from tightmargin.formulations.conic.strengthening import (
+    conic_loss,
+    least_indicator,
+    strengthening_values,
+)
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma

@@ -1,7 +1,7 @@
 """The SDP relaxation of the 0-1 loss and its dual by low rank: a method, bounds, points, proofs.
 
 One optimum of the low-rank form (conic/low_rank.py) serves all of them: its F is a point of the
-SDP, its gamma, alpha and beta are one of the dual (formulations/conic/sdp_dual.py). They are asked
+SDP, its gamma, alpha and beta are one of the dual (formulations/conic/sdp.py). They are asked
 for where any solver leaves a gap open, and where the 0-1 loss itself wants a bound.
 """
 

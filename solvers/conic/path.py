@@ -26,10 +26,12 @@ import numpy as np
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.common.rounded_sums import excess, most_squares
-from tightmargin.formulations.conic.budget import budget_share
-from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, budget_value
-from tightmargin.formulations.conic.sdp import conic_sdp_budget
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.conic.closed_form_bound import (
+    StrengtheningBound,
+    budget_share,
+    budget_value,
+)
+from tightmargin.formulations.conic.sdp import conic_sdp_budget, conic_sdp_dual
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike

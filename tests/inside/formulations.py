@@ -10,13 +10,13 @@ _NAMES = {
     "formulations.common.intercept_recovery": "hinge_intercept hinge_intercept_interval",
     "formulations.common.least_eigenvalue": "least_eigenvalue",
     "formulations.common.rounded_sums": "most_hinge most_squares score_errors summed_up",
-    "formulations.conic.budget": "budget_grid",
     "formulations.conic.checks": "RationalPoint strengthened_points",
-    "formulations.conic.closed_form_bound": "StrengtheningBound budget_bound strengthening_bound",
-    "formulations.conic.loss": "conic_loss hull_loss least_indicator",
-    "formulations.conic.sdp_dual": "primal_point",
+    "formulations.conic.closed_form_bound": (
+        "budget_grid StrengtheningBound budget_bound strengthening_bound"
+    ),
+    "formulations.conic.sdp": "primal_point",
     "formulations.conic.strengthened": "STRENGTHENED_ROOM=ROOM strengthened_model",
-    "formulations.conic.strengthening": "strengthening_values",
+    "formulations.conic.strengthening": "conic_loss hull_loss least_indicator strengthening_values",
     "formulations.data": "arrays",
     "formulations.data.arrays": "Array",
     "formulations.data.equal_points": "least_errors",
