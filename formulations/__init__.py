@@ -5,8 +5,8 @@
 from tightmargin.formulations.svc.hard_margin import (
     hard_margin_svc,
     max_margin_svc,
+    hard_margin_svc_dual,
 )
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc_dual
 from tightmargin.formulations.svc.c_svc import (
     c_svc,
     c_svc_dual,
@@ -15,8 +15,8 @@ from tightmargin.formulations.svc.soft_margin import (
     soft_margin_svc,
     weighted_svc,
     kernel_soft_margin_svc,
+    soft_margin_svc_dual,
 )
-from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
 from tightmargin.formulations.svc.hinge_power import hinge_power_svc
 from tightmargin.formulations.svc.regularised import (
     regularised_svc,
@@ -32,38 +32,34 @@ from tightmargin.formulations.nu.extended import (
     extended_nu_svc_ball,
     extended_nu_svc_reverse,
     extended_nu_svc_polar,
-)
-from tightmargin.formulations.nu.extended_dual import extended_nu_svc_dual
-from tightmargin.formulations.nu.extended_linearised import (
+    extended_nu_svc_dual,
     extended_nu_svc_linearised,
     extended_nu_svc_linearised_dual,
+    min_cvar,
 )
-from tightmargin.formulations.nu.min_cvar import min_cvar
 from tightmargin.formulations.rigorous_svm.primal import (
     rsvm,
     rsvm_relaxed,
+    rsvm_kernel_relaxed,
 )
 from tightmargin.formulations.rigorous_svm.dual import (
     rsvm_dual,
     rsvm_dual_perspective,
 )
-from tightmargin.formulations.rigorous_svm.primal import rsvm_kernel_relaxed
 from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_big_m,
     zero_one_relaxed,
     zero_one_hinge,
 )
-from tightmargin.formulations.zero_one.without_big_m import zero_one_kernel
 from tightmargin.formulations.zero_one.without_big_m import (
+    zero_one_kernel,
     zero_one_bilinear,
     zero_one_disjunctive,
+    zero_one_disjunctive_relaxed,
 )
-from tightmargin.formulations.zero_one.without_big_m import zero_one_disjunctive_relaxed
 from tightmargin.formulations.zero_one.ramp import (
     ramp_big_m,
     ramp_relaxed,
-)
-from tightmargin.formulations.zero_one.ramp import (
     ramp_l1_big_m,
     ramp_l1_relaxed,
 )
@@ -72,9 +68,9 @@ from tightmargin.formulations.conic.sdp import (
     conic_sdp,
     conic_sdp_literal,
     conic_sdp_budget,
+    conic_sdp_eliminated,
+    conic_sdp_dual,
 )
-from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
-from tightmargin.formulations.conic.sdp import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
 from tightmargin.formulations.conic.rank_one import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge

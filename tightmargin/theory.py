@@ -16,7 +16,7 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
-from tightmargin.formulations.nu.levels import nu_levels
+from tightmargin.formulations.nu.nu_svc import nu_levels
 from tightmargin.formulations.rigorous_svm.inverse_maps import (
     from_c_svc,
     from_nu_svc,

@@ -22,12 +22,12 @@ from tightmargin.formulations.common.rounded_sums import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.reduced_hull import (
     best_levels,
     reduced_hulls,
     support_value,
 )
-from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
 from tightmargin.solvers.kernel.statement import (
     FeasiblePoint,

@@ -17,8 +17,8 @@ from tightmargin.formulations.common.multipliers import with_total
 from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.nu.slope_bound import EPS, proven_slope
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.polytope import EPS, proven_slope
+from tightmargin.formulations.nu.reduced_hull import (
     ReducedHulls,
     best_levels,
     reduced_hulls,

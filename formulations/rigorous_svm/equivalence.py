@@ -29,7 +29,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.weights import nu_max
+from tightmargin.formulations.nu.nu_svc import nu_max
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.rigorous_svm.checks import NO_NAME
 from tightmargin.printing import Printed

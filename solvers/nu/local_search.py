@@ -27,9 +27,9 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
-from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
+from tightmargin.formulations.nu.extended import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.reduced_hull import (
     ReducedHulls,
     best_levels,
     reduced_hulls,

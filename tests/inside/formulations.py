@@ -50,13 +50,11 @@ _NAMES = {
     "formulations.multiclass.truncated_hinge": "truncated_objective",
     "formulations.nu.extended_robust": "level_price offset_limit robust_risk window",
     "formulations.nu.feature_rank": "dependent_features refuse_dependent_features",
-    "formulations.nu.polytope_edges": "edges is_corner ties_at",
-    "formulations.nu.reduced_hull": "MEET",
-    "formulations.nu.slope_bound": "proven_slope",
-    "formulations.nu.support_function": (
-        "SORT_BELOW Group ReducedHulls lowest reduced_hulls support support_value"
+    "formulations.nu.nu_svc": "loss_weights nu_max slack_prices",
+    "formulations.nu.polytope": "edges is_corner ties_at proven_slope",
+    "formulations.nu.reduced_hull": (
+        "MEET SORT_BELOW Group ReducedHulls lowest reduced_hulls support support_value"
     ),
-    "formulations.nu.weights": "loss_weights nu_max slack_prices",
     "formulations.parameters": "INTERCEPTS HyperparameterError nearest",
     "formulations.reliances": "rests_on_something",
     "formulations.rigorous_svm.checks": "FREE dual_classifier hinge_sum",
