@@ -78,8 +78,8 @@ from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
     multiclass_truncated_relaxed,
 )
-from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
-from tightmargin.formulations.matrix.convex_models import (
+from tightmargin.formulations.matrix.matrix_svc import matrix_svc_bilinear
+from tightmargin.formulations.matrix.matrix_svc import (
     matrix_svc_full,
     matrix_svc_projection,
     matrix_svc_nuclear,

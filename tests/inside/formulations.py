@@ -34,7 +34,7 @@ _NAMES = {
     "formulations.formulas.modes": "at_mode",
     "formulations.formulas.plain": "Html Text",
     "formulations.lemma": "Lemma",
-    "formulations.matrix.checks": "bounded_objective",
+    "formulations.matrix.matrix_svc": "bounded_objective",
     "formulations.matrix.shapes": "checked_shape spread_norm",
     "formulations.modeling.affine_rows": (
         "AffineRows dot equal_rows squares affine_rows_total=total"
