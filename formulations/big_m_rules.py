@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.multiclass.big_m import big_m_everywhere as truncated_everywhere
-from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
+from tightmargin.formulations.multiclass.truncated_hinge import (
+    big_m_everywhere as truncated_everywhere,
+)
+from tightmargin.formulations.multiclass.truncated_hinge import big_m_paid, cap_of
 from tightmargin.formulations.zero_one.big_m import (
     BigM,
     big_m_below,

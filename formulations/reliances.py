@@ -13,7 +13,7 @@ every point   A point of the source problem with objective at most V satisfies i
                   ramp loss, likewise: z_i = 1 pays 2 C whatever xi_i is, hence
                       1 - u_i - xi_i <= 1 + ||x~_i|| sqrt(2 (V - 2 C))
                   with the l1 norm  1 - u_i - xi_i <= 1 + max_j |x~_ij| (V - 2 C)
-                  truncated loss, likewise (multiclass/big_m.py); but the violation v_i costs
+                  truncated loss, likewise (truncated_hinge.py); but the violation v_i costs
                       nothing, and the statement is about the smallest one
                   bounds of w (and of b, penalised) of zero_one_bilinear, _kernel and _disjunctive,
                   and of t of zero_one_disjunctive_relaxed:

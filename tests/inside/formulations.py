@@ -44,10 +44,11 @@ _NAMES = {
     "formulations.modeling.power_cones": "ONE power_cones power_values",
     "formulations.modeling.rotated_cones": "RotatedCones complement",
     "formulations.modeling.semidefinite": "psd_entries",
-    "formulations.multiclass.big_m": "cap_of class_reaches derive_multiclass_big_m",
     "formulations.multiclass.fisher_consistency": "confused_weights population_risk",
     "formulations.multiclass.hinge": "class_costs smallest_leads",
-    "formulations.multiclass.truncated_hinge": "truncated_objective",
+    "formulations.multiclass.truncated_hinge": (
+        "cap_of class_reaches derive_multiclass_big_m truncated_objective"
+    ),
     "formulations.nu.extended_robust": "level_price offset_limit robust_risk window",
     "formulations.nu.feature_rank": "dependent_features refuse_dependent_features",
     "formulations.nu.nu_svc": "loss_weights nu_max slack_prices",
