@@ -37,12 +37,12 @@ from tightmargin.formulations.nu.extended import (
     extended_nu_svc_linearised_dual,
     min_cvar,
 )
-from tightmargin.formulations.rigorous_svm.primal import (
+from tightmargin.formulations.rigorous_svm.rsvm import (
     rsvm,
     rsvm_relaxed,
     rsvm_kernel_relaxed,
 )
-from tightmargin.formulations.rigorous_svm.dual import (
+from tightmargin.formulations.rigorous_svm.rsvm import (
     rsvm_dual,
     rsvm_dual_perspective,
 )

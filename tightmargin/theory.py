@@ -17,7 +17,7 @@ from tightmargin.formulations import (
     orthonormal_reduction,
 )
 from tightmargin.formulations.nu.nu_svc import nu_levels
-from tightmargin.formulations.rigorous_svm.inverse_maps import (
+from tightmargin.formulations.rigorous_svm.equivalence import (
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,

@@ -35,7 +35,7 @@ from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import AffineRows, squares
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm_relaxed
 from tightmargin.printing import Printed
 from tightmargin.solvers.engines import clarabel, highs
 from tightmargin.solvers.engines.running import Limits, checked_limits

@@ -23,7 +23,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm_dual
 from tightmargin.printing import Drawn, Printed
 from tightmargin.solvers.engines.running import telling
 from tightmargin.solvers.errors import RefusedError

@@ -58,9 +58,9 @@ _NAMES = {
     ),
     "formulations.parameters": "INTERCEPTS HyperparameterError nearest",
     "formulations.reliances": "rests_on_something",
-    "formulations.rigorous_svm.checks": "FREE dual_classifier hinge_sum",
-    "formulations.rigorous_svm.equivalence": "Equivalence",
-    "formulations.rigorous_svm.inverse_maps": "from_c_svc from_nu_svc from_reduced_hulls",
+    "formulations.rigorous_svm.equivalence": (
+        "FREE dual_classifier hinge_sum Equivalence from_c_svc from_nu_svc from_reduced_hulls"
+    ),
     "formulations.svc": "hard_margin soft_margin",
     "formulations.svc.losses": "LOSSES REGULARISERS",
     "formulations.zero_one.big_m": "derive_big_m derive_ramp_big_m derive_intercept_bound",
