@@ -7,18 +7,16 @@ from tightmargin.formulations.svc.hard_margin import (
     max_margin_svc,
     hard_margin_svc_dual,
 )
-from tightmargin.formulations.svc.c_svc import (
+from tightmargin.formulations.svc.soft_margin import (
     c_svc,
     c_svc_dual,
-)
-from tightmargin.formulations.svc.soft_margin import (
     soft_margin_svc,
     weighted_svc,
     kernel_soft_margin_svc,
     soft_margin_svc_dual,
 )
-from tightmargin.formulations.svc.hinge_power import hinge_power_svc
 from tightmargin.formulations.svc.regularised import (
+    hinge_power_svc,
     regularised_svc,
     deviance_svc,
 )
@@ -41,8 +39,6 @@ from tightmargin.formulations.rigorous_svm.rsvm import (
     rsvm,
     rsvm_relaxed,
     rsvm_kernel_relaxed,
-)
-from tightmargin.formulations.rigorous_svm.rsvm import (
     rsvm_dual,
     rsvm_dual_perspective,
 )
@@ -78,8 +74,8 @@ from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
     multiclass_truncated_relaxed,
 )
-from tightmargin.formulations.matrix.matrix_svc import matrix_svc_bilinear
 from tightmargin.formulations.matrix.matrix_svc import (
+    matrix_svc_bilinear,
     matrix_svc_full,
     matrix_svc_projection,
     matrix_svc_nuclear,

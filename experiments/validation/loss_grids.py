@@ -15,7 +15,7 @@ from tightmargin.formulations.conic.closed_form_bound import budget_grid
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.formulations.svc.soft_margin import c_svc
 from tightmargin.solvers.conic.low_rank import LOW_RANK
 from tightmargin.solvers.conic.path import ConicRow, conic_path
 from tightmargin.solvers.engines.running import checked_limits, telling

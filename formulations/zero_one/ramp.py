@@ -39,7 +39,7 @@ from tightmargin.formulations.parameters import (
     per_point,
     positive,
 )
-from tightmargin.formulations.svc.losses import L1, regulariser_parts
+from tightmargin.formulations.svc.regularised import L1, regulariser_parts
 from tightmargin.formulations.zero_one.big_m import (
     OUTWARD,
     BigM,

@@ -62,7 +62,7 @@ _NAMES = {
         "FREE dual_classifier hinge_sum Equivalence from_c_svc from_nu_svc from_reduced_hulls"
     ),
     "formulations.svc": "hard_margin soft_margin",
-    "formulations.svc.losses": "LOSSES REGULARISERS",
+    "formulations.svc.regularised": "LOSSES REGULARISERS",
     "formulations.zero_one.big_m": "derive_big_m derive_ramp_big_m derive_intercept_bound",
     "formulations.zero_one.conflicts": (
         "least_kept_norm least_paid pair_norms proven_norm single_norms"
