@@ -99,7 +99,7 @@ from tightmargin.formulations.conic.rank_one import rank_one_hull
 from tightmargin.formulations.conic.strengthening import conic_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations.modeling.cones import psd
 from tightmargin.formulations.multiclass.fisher_consistency import (
     admissible_truncation,
     is_consistent,

@@ -26,7 +26,7 @@ from tightmargin.formulations.conic.strengthening import (
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.semidefinite import outer_products, symmetric
+from tightmargin.formulations.modeling.cones import outer_products, symmetric
 from tightmargin.formulations.zero_one.big_m import (
     derive_intercept_bound,
     intercept_bound_value,

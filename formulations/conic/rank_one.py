@@ -97,7 +97,7 @@ from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import dot, equal_rows
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import psd, symmetric
+from tightmargin.formulations.modeling.cones import psd, symmetric
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 
 # --- The convex hull of one rank-one quadratic whose variables have step penalties ---------------

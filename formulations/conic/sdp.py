@@ -50,8 +50,13 @@ from tightmargin.formulations.modeling.affine_rows import (
     total,
 )
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, outer_products, psd
+from tightmargin.formulations.modeling.cones import (
+    RotatedCones,
+    complement,
+    lower_pairs,
+    outer_products,
+    psd,
+)
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 from tightmargin.formulations.zero_one.big_m import add_intercept_bound, intercept_bound_value
 

@@ -44,8 +44,13 @@ from tightmargin.formulations.modeling.affine_rows import (
     total,
 )
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones, complement
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, outer_products, psd
+from tightmargin.formulations.modeling.cones import (
+    RotatedCones,
+    complement,
+    lower_pairs,
+    outer_products,
+    psd,
+)
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts

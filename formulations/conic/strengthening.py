@@ -22,7 +22,7 @@ from tightmargin.formulations.common.hyperplane import add_hyperplane, augmented
 from tightmargin.formulations.data.arrays import Array, real_array
 from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.formulations.modeling.cones import lower_pairs
 from tightmargin.formulations.parameters import LARGEST, add_parameter, one_of, positive
 
 # --- Choices of the strengthening gamma for conic_fixed, all with I - sum gamma_i x~_i x~_i' >= 0

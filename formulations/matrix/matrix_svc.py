@@ -53,7 +53,7 @@ from tightmargin.formulations.matrix.shapes import (
 )
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
+from tightmargin.formulations.modeling.cones import lower_pairs, psd
 from tightmargin.formulations.parameters import add_parameter, finite_hyperplane, positive
 
 # --- Points of the matrix SVM re-evaluated from the data: hinge losses, norms of B, its rank -----

@@ -35,7 +35,7 @@ from tightmargin.formulations.matrix.shapes import (
 )
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
+from tightmargin.formulations.modeling.cones import lower_pairs, psd
 from tightmargin.formulations.multiclass.hinge import (
     add_classes,
     class_costs,

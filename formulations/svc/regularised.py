@@ -43,15 +43,15 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.power_cones import (
+from tightmargin.formulations.modeling.cones import (
     BASE,
     ONE,
     POWER,
+    RotatedCones,
     power_cones,
     power_values,
     rational_exponent,
 )
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones
 from tightmargin.formulations.parameters import add_parameter, one_of, positive
 
 # --- Losses of a margin and regularisers of w, as rows and terms of a model and as numbers -------
@@ -230,7 +230,7 @@ def hinge_power_svc(
               reach[i]    t_i >= exponent (xi_i - 1)
 
     The cones say t_i >= xi_i^exponent exactly: for 3/2 they are v1_i^2 <= xi_i and
-    xi_i^2 <= t_i v1_i, and modeling/power_cones.py has the others. reach follows from a tangent of
+    xi_i^2 <= t_i v1_i, and modeling/cones.py has the others. reach follows from a tangent of
     the power; it bounds xi where only cones would, which proofs need. Exponents 1 and 2 have none
     of these: the loss is then xi_i (c_svc with C = penalty / 2, at twice its objective) or xi_i^2,
     and the model a QP.

@@ -37,7 +37,7 @@ from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.printing import Drawn
 from tightmargin.solvers.conic.low_rank import (

@@ -74,7 +74,7 @@ def _selected(
 
 
 class ConicSolver(SolverBase):
-    """LP, QP, SOCP and SDP models; semidefinite rows by modeling/semidefinite.py."""
+    """LP, QP, SOCP and SDP models; semidefinite rows by modeling/cones.py."""
 
     CONFIG = SolverConfig()
     solver: str

@@ -22,7 +22,7 @@ from tightmargin.formulations.common.least_eigenvalue import (
     least_eigenvalue,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, symmetric
+from tightmargin.formulations.modeling.cones import lower_pairs, symmetric
 from tightmargin.solvers.exact import (
     Dyadic,
     dot_integers,

@@ -36,14 +36,11 @@ _NAMES = {
     "formulations.lemma": "Lemma",
     "formulations.matrix.matrix_svc": "bounded_objective",
     "formulations.matrix.shapes": "checked_shape spread_norm",
-    "formulations.modeling.affine_rows": (
-        "AffineRows dot equal_rows squares affine_rows_total=total"
-    ),
+    "formulations.modeling.affine_rows": ("AffineRows dot equal_rows squares total"),
     "formulations.modeling.array_variables": "ArrayVar",
-    "formulations.modeling.linear_sums": "linear_sums_total=total",
-    "formulations.modeling.power_cones": "ONE power_cones power_values",
-    "formulations.modeling.rotated_cones": "RotatedCones complement",
-    "formulations.modeling.semidefinite": "psd_entries",
+    "formulations.modeling.cones": (
+        "ONE power_cones power_values RotatedCones complement psd_entries"
+    ),
     "formulations.multiclass.fisher_consistency": "confused_weights population_risk",
     "formulations.multiclass.hinge": "class_costs smallest_leads",
     "formulations.multiclass.truncated_hinge": (
