@@ -39,8 +39,7 @@ from tightmargin.cuts.nu_path.result import ExtendedNuPath, anchors_of, chord, e
 from tightmargin.cuts.nu_path.row import PathRow, bound_of, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features

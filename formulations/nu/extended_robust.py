@@ -39,8 +39,7 @@ from tightmargin.formulations.common.hyperplane import (
     two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION

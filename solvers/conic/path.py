@@ -33,9 +33,8 @@ from tightmargin.formulations.conic.closed_form_bound import (
 )
 from tightmargin.formulations.conic.sdp import conic_sdp_budget, conic_sdp_dual
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.formulations.parameters import one_of, positive

@@ -22,7 +22,7 @@ from pyomo.core.expr.relational_expr import (
 from pyomo.gdp import Disjunction
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
-from tightmargin.formulations.data.feature_names import legend
+from tightmargin.formulations.data.class_labels import legend
 from tightmargin.formulations.data.point_weights import is_weighted
 from tightmargin.formulations.formulas.formula import Formula, Row, formulas
 from tightmargin.formulations.formulas.latex import SYMBOLS, Latex, letter

@@ -25,8 +25,12 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    reads_dense_points,
+    with_points,
+)
 from tightmargin.formulations.nu.extended import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
 from tightmargin.formulations.nu.reduced_hull import (

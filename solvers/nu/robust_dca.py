@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    reads_dense_points,
+    with_points,
+)
 from tightmargin.formulations.nu.extended_robust import (
     Share,
     extended_robust_step,

@@ -21,9 +21,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array, Mask
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import positive
 from tightmargin.solvers.engines.running import StopReason, live_line
 from tightmargin.solvers.kernel.conflicts import OpenNode, Remainder

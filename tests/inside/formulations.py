@@ -19,16 +19,17 @@ _NAMES = {
     "formulations.conic.strengthening": "conic_loss hull_loss least_indicator strengthening_values",
     "formulations.data": "arrays",
     "formulations.data.arrays": "Array",
-    "formulations.data.equal_points": "least_errors",
-    "formulations.data.feature_names": "legend",
-    "formulations.data.kernel_centring": "centred_gram fit_gram_normaliser",
+    "formulations.data.class_labels": "legend",
     "formulations.data.kernel_pca": "fit_kernel_pca",
-    "formulations.data.kernels": "KERNELS cross_gram gram_data kernel_matrix",
+    "formulations.data.kernels": (
+        "centred_gram fit_gram_normaliser KERNELS cross_gram gram_data kernel_matrix"
+    ),
     "formulations.data.normalisation": "NORMALISERS Normaliser fit_normaliser normalise",
     "formulations.data.point_weights": "unweighted",
     "formulations.data.sparse_points": (
         "largest_in_columns scaled_columns scaled_rows squared_distances squared_lengths"
     ),
+    "formulations.data.training_data": "least_errors",
     "formulations.formulas.formula": "MODES Formula formulas parsed",
     "formulations.formulas.latex": "Latex latex",
     "formulations.formulas.modes": "at_mode",
@@ -36,7 +37,7 @@ _NAMES = {
     "formulations.lemma": "Lemma",
     "formulations.matrix.matrix_svc": "bounded_objective",
     "formulations.matrix.shapes": "checked_shape spread_norm",
-    "formulations.modeling.affine_rows": ("AffineRows dot equal_rows squares total"),
+    "formulations.modeling.affine_rows": "AffineRows dot equal_rows squares total",
     "formulations.modeling.array_variables": "ArrayVar",
     "formulations.modeling.cones": (
         "ONE power_cones power_values RotatedCones complement psd_entries"
