@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD
+from tightmargin.formulations.common.rounding import OUTWARD
 from tightmargin.formulations.data.arrays import Array, digest
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.nu.nu_svc import loss_weights

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.nu_path.family import NuFamily, Subject, subject_of
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, growth
-from tightmargin.formulations.common.rounded_sums import (
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
     excess,
+    growth,
     most_hinge,
     score_errors,
     summed_up,

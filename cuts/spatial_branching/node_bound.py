@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.common.multipliers import with_total
+from tightmargin.formulations.common.hyperplane import with_total
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.reduced_hull import ReducedHulls, missing_mass
 

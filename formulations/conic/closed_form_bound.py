@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
-from tightmargin.formulations.common.least_eigenvalue import (
+from tightmargin.formulations.common.rounding import (
     OUTWARD,
     ROUNDOFF,
     growth,

@@ -37,8 +37,8 @@ from tightmargin.formulations.common.hyperplane import (
     two_class_formulation,
     weight_and_intercept,
 )
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, UNDERFLOW, growth
+from tightmargin.formulations.common.margin_levels import hinge_intercept
+from tightmargin.formulations.common.rounding import OUTWARD, UNDERFLOW, growth
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.shapes import (

@@ -58,15 +58,16 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
     augmented,
+    dual_norm,
     signed_score,
     squared_norm,
     two_class_formulation,
+    with_total,
 )
-from tightmargin.formulations.common.intercept_recovery import nu_margin
-from tightmargin.formulations.common.multipliers import add_dual_weight, dual_norm, with_total
-from tightmargin.formulations.common.nu_property import multiplier_facts
+from tightmargin.formulations.common.margin_levels import multiplier_facts, nu_margin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData

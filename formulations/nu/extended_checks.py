@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
-from tightmargin.formulations.common.multipliers import with_total
-from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
+from tightmargin.formulations.common.hyperplane import with_total
+from tightmargin.formulations.common.margin_levels import margin_facts, multiplier_facts
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.nu.polytope import EPS, proven_slope

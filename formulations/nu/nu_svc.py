@@ -5,7 +5,7 @@ Intercept b and margin level rho of the nu-SVC from multipliers, in the two ways
 Perez-Cruz et al. 2003, (21)-(22), average: where 0 < alpha_i < c_i the margin row is an equation
 without slack, y_i (<w, x_i> + b) = rho, for as many points of one class as of the other. Sorting
 asks instead for the best (b, rho) of the w that the multipliers expand to, whatever they are
-(`intercept_recovery.nu_margin`): the smallest scores of each class that hold the mass nu / 2 end at
+(`nu_margin`): the smallest scores of each class that hold the mass nu / 2 end at
 rho - b and rho + b.
 
 At a solution with such points in both classes the two are equal. They differ
@@ -28,21 +28,24 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
+    dual_norm,
+    dual_weight,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
     two_class_formulation,
-)
-from tightmargin.formulations.common.intercept_recovery import flat_piece, nu_margin
-from tightmargin.formulations.common.multipliers import (
-    add_dual_weight,
-    dual_norm,
-    dual_weight,
     with_total,
 )
-from tightmargin.formulations.common.nu_property import NOT_ASKED, margin_facts, multiplier_facts
+from tightmargin.formulations.common.margin_levels import (
+    NOT_ASKED,
+    flat_piece,
+    margin_facts,
+    multiplier_facts,
+    nu_margin,
+)
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData

@@ -29,15 +29,16 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
-from tightmargin.formulations.common.hyperplane import augmented, two_class_formulation
-from tightmargin.formulations.common.intercept_recovery import nu_margin, weighted_quantile
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
-from tightmargin.formulations.common.multipliers import (
+from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
+    augmented,
     dual_norm,
     dual_weight,
+    two_class_formulation,
     with_total,
 )
+from tightmargin.formulations.common.margin_levels import nu_margin, weighted_quantile
+from tightmargin.formulations.common.rounding import OUTWARD, growth
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.sparse_points import squared_distances
 from tightmargin.formulations.data.training_data import GramData, TrainingData

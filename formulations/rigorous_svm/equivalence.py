@@ -30,16 +30,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
-from tightmargin.formulations.common.hinge import hinge_check
-from tightmargin.formulations.common.hyperplane import norm_of, weight_and_intercept
-from tightmargin.formulations.common.intercept_recovery import (
+from tightmargin.formulations.common.hyperplane import (
+    balanced_alpha,
+    dual_norm,
+    hinge_check,
+    norm_of,
+    weight_and_intercept,
+)
+from tightmargin.formulations.common.margin_levels import (
+    ON_CAP,
     hinge_intercept,
     hinge_intercept_interval,
 )
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD
-from tightmargin.formulations.common.multipliers import balanced_alpha, dual_norm
-from tightmargin.formulations.common.nu_property import ON_CAP
-from tightmargin.formulations.common.rounded_sums import most_hinge, score_errors, summed_up
+from tightmargin.formulations.common.rounding import OUTWARD, most_hinge, score_errors, summed_up
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted
 from tightmargin.formulations.data.sparse_points import squared_lengths

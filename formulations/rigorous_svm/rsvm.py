@@ -16,12 +16,12 @@ import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
     signed_score,
     squared_norm,
     two_class_formulation,
 )
-from tightmargin.formulations.common.multipliers import add_dual_weight
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData

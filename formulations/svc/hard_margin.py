@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
+    balanced_alpha,
+    dual_norm,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
     two_class_formulation,
 )
-from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
-from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
+from tightmargin.formulations.common.margin_levels import ON_CAP, ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData

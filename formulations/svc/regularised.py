@@ -28,9 +28,9 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
-from tightmargin.formulations.common.hinge import mean_weights
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
+    mean_weights,
     norm_of,
     signed_score,
     signed_scores,
@@ -38,7 +38,7 @@ from tightmargin.formulations.common.hyperplane import (
     two_class_formulation,
     weight_and_intercept,
 )
-from tightmargin.formulations.common.rounded_sums import score_errors
+from tightmargin.formulations.common.rounding import score_errors
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index

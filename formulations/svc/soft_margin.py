@@ -6,22 +6,21 @@ import numpy as np
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
-from tightmargin.formulations.common.hinge import hinge_check, mean_weights, point_weights
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
+    balanced_alpha,
+    dual_norm,
+    dual_weight,
+    hinge_check,
+    mean_weights,
     norm_of,
+    point_weights,
     signed_score,
     squared_norm,
     two_class_formulation,
 )
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.multipliers import (
-    add_dual_weight,
-    balanced_alpha,
-    dual_norm,
-    dual_weight,
-)
-from tightmargin.formulations.common.nu_property import has_multiplier
+from tightmargin.formulations.common.margin_levels import has_multiplier, hinge_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.data.training_data import GramData, TrainingData

@@ -42,12 +42,12 @@ from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
     augmented_weight,
+    dual_weight,
     norm_of,
     signed_scores,
     squared_norm,
     two_class_formulation,
 )
-from tightmargin.formulations.common.multipliers import dual_weight
 from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.sparse_points import scaled_rows
 from tightmargin.formulations.data.training_data import GramData, TrainingData

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.sparse.linalg import lsqr
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF
+from tightmargin.formulations.common.rounding import ROUNDOFF
 from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.solvers.engines import clarabel

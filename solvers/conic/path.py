@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.rounded_sums import excess, most_squares
+from tightmargin.formulations.common.rounding import excess, most_squares
 from tightmargin.formulations.conic.closed_form_bound import (
     StrengtheningBound,
     budget_share,

@@ -23,11 +23,13 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 
-from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.reliances import (
+    BigM,
+    BigMRule,
     Reliance,
+    big_m_rule,
     has_derived_slack_bounds,
     reliances,
     rests_on_something,

@@ -16,10 +16,10 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 
-from tightmargin.formulations.big_m_rules import BigMRule
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.formulations.lemma import Lemma
+from tightmargin.formulations.reliances import BigMRule
 from tightmargin.solvers.certify.case import Case, Certified
 from tightmargin.solvers.edits.decided import Ground
 from tightmargin.solvers.edits.difference import Difference, column_names, component_of

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF
-from tightmargin.formulations.common.rounded_sums import most_squares
+from tightmargin.formulations.common.rounding import OUTWARD, ROUNDOFF, most_squares
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.exact import rounded_up
 from tightmargin.solvers.hinge.ends import (

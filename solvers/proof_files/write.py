@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 from scipy.sparse.csgraph import connected_components
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.cones import lower_pairs
 from tightmargin.solvers.exact import rounded_down, rounded_up, shortened_up

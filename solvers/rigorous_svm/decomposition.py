@@ -25,8 +25,8 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.common.hyperplane import balanced_alpha
+from tightmargin.formulations.common.margin_levels import hinge_intercept
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
+from tightmargin.formulations.common.margin_levels import hinge_intercept_interval
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import unweighted_unlike
 from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points

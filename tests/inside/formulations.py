@@ -3,13 +3,13 @@
 from tests.inside import names_of
 
 _NAMES = {
-    "formulations.big_m_rules": "big_m_rule",
     "formulations.builder_docstrings": "documented",
     "formulations.catalogue": "origin_now",
     "formulations.common.hyperplane": "augmented",
-    "formulations.common.intercept_recovery": "hinge_intercept hinge_intercept_interval",
-    "formulations.common.least_eigenvalue": "least_eigenvalue",
-    "formulations.common.rounded_sums": "most_hinge most_squares score_errors summed_up",
+    "formulations.common.margin_levels": "hinge_intercept hinge_intercept_interval",
+    "formulations.common.rounding": (
+        "least_eigenvalue most_hinge most_squares score_errors summed_up"
+    ),
     "formulations.conic.checks": "RationalPoint strengthened_points",
     "formulations.conic.closed_form_bound": (
         "budget_grid StrengtheningBound budget_bound strengthening_bound"
@@ -55,7 +55,7 @@ _NAMES = {
         "MEET SORT_BELOW Group ReducedHulls lowest reduced_hulls support support_value"
     ),
     "formulations.parameters": "INTERCEPTS HyperparameterError nearest",
-    "formulations.reliances": "rests_on_something",
+    "formulations.reliances": "big_m_rule rests_on_something",
     "formulations.rigorous_svm.equivalence": (
         "FREE dual_classifier hinge_sum Equivalence from_c_svc from_nu_svc from_reduced_hulls"
     ),
