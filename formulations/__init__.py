@@ -1,5 +1,8 @@
 """What the problems are: one builder per published equation. Nothing here solves anything."""
 
+import sys
+from importlib import import_module
+
 # isort: off
 # In the order of the catalogue: importing a builder registers it.
 from tightmargin.formulations.svc.hard_margin import (
@@ -107,6 +110,31 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 from tightmargin.formulations.nu.extended_robust import extended_robust_svc
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+
+# Modules by their former names, which pickles of models, results and builders hold.
+FORMER_MODULES = {
+    "catalogue": "problem_class paper_check",
+    "conic.rank_one": "conic.rank_one.sdp",
+    "conic.sdp": "conic.sdp_dual",
+    "conic.strengthened": "conic.rlt",
+    "data.kernels": "data.kernel_centring",
+    "matrix.matrix_svc": "matrix.convex_models matrix.bilinear",
+    "modeling.affine_rows": "modeling.lazy_constraints modeling.linear_sums modeling.row_terms",
+    "modeling.cones": "modeling.rotated_cones modeling.semidefinite",
+    "nu.extended": "nu.extended_dual nu.extended_linearised nu.min_cvar",
+    "nu.nu_svc": "nu.levels",
+    "nu.reduced_hull": "nu.support_function",
+    "rigorous_svm.rsvm": "rigorous_svm.primal rigorous_svm.dual",
+    "svc.regularised": "svc.hinge_power",
+    "svc.soft_margin": "svc.c_svc",
+    "zero_one.ramp": "zero_one.ramp_l1",
+    "zero_one.without_big_m": (
+        "zero_one.logic_models zero_one.kernel_model zero_one.disjunctive_hull"
+    ),
+}
+for _name, _former in FORMER_MODULES.items():
+    for _word in _former.split():
+        sys.modules[f"{__name__}.{_word}"] = import_module(f"{__name__}.{_name}")
 
 for _entry in CATALOGUE.values():
     builder_docstrings.complete(_entry, CATALOGUE)

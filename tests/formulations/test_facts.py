@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from tests.references.matrix import matrix_points
 from tests.references.multiclass import class_points
 from tests.references.reference_solutions import points
 from tests.support.certified import certified
+from tightmargin import formulations
 from tightmargin.formulations import CATALOGUE
 
 MATRICES, RIDGE = matrix_points(2), 0.5  # 14 predictors 3 x 3
@@ -91,3 +94,9 @@ def test_the_rank_of_the_lift_does_not_depend_on_the_units(scale: float) -> None
     facts = result.certificate.facts
     assert facts["rank_of_lift"] == 1
     assert facts["rank_tolerance"] == pytest.approx(1e-6 * result.objective, rel=1e-6)
+
+
+def test_a_pickle_that_names_a_module_of_before_still_loads() -> None:
+    for module, name in (("svc.c_svc", "c_svc"), ("problem_class", "ProblemClass")):
+        held = f"ctightmargin.formulations.{module}\n{name}\n."
+        assert pickle.loads(held.encode()) is getattr(formulations, name)
