@@ -24,10 +24,8 @@ from pyomo.gdp import Disjunction
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.class_labels import legend
 from tightmargin.formulations.data.point_weights import is_weighted
-from tightmargin.formulations.formulas.formula import Formula, Row, formulas
-from tightmargin.formulations.formulas.latex import SYMBOLS, Latex, letter
-from tightmargin.formulations.formulas.modes import at_mode
-from tightmargin.formulations.formulas.plain import Html, Text
+from tightmargin.formulations.formulas.formula import Formula, Row, at_mode, formulas
+from tightmargin.formulations.formulas.notation import SYMBOLS, Html, Latex, Text, letter
 from tightmargin.formulations.modeling.affine_rows import LazyRows, lazy_terms
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.modeling.cones import order, psd_entries

@@ -30,10 +30,8 @@ _NAMES = {
         "largest_in_columns scaled_columns scaled_rows squared_distances squared_lengths"
     ),
     "formulations.data.training_data": "least_errors",
-    "formulations.formulas.formula": "MODES Formula formulas parsed",
-    "formulations.formulas.latex": "Latex latex",
-    "formulations.formulas.modes": "at_mode",
-    "formulations.formulas.plain": "Html Text",
+    "formulations.formulas.formula": "MODES Formula formulas parsed at_mode",
+    "formulations.formulas.notation": "Html Latex Text latex",
     "formulations.lemma": "Lemma",
     "formulations.matrix.matrix_svc": "bounded_objective",
     "formulations.matrix.shapes": "checked_shape spread_norm",
