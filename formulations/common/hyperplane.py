@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -149,11 +149,44 @@ def balanced_alpha(alpha: Array, y: Array, caps: Array, intercept: str) -> Array
     return alpha * np.where(y > 0, scale[1.0], scale[-1.0])
 
 
+def in_masses(alpha: Array, y: Array, caps: Array, total: float, intercept: str) -> Array:
+    """Multipliers in [0, caps] of that total, half of it in each class if b is free."""
+    alpha = np.clip(alpha, 0.0, caps)
+    groups = [y > 0, y < 0] if intercept == "free" else [y != 0]
+    for group in groups:
+        alpha[group] = with_total(alpha[group], caps[group], total / len(groups))
+    return alpha
+
+
 def dual_norm(origin: Origin, alpha: Array) -> tuple[Array, float, float]:
     """w, the homogeneous intercept y'alpha, and the squared norm the dual objective halves."""
     w = dual_weight(origin, {"alpha": alpha})
     b = float(origin.data.y @ alpha)
     return w, b, norm_of(w, b, origin.parameters["intercept"])
+
+
+def complete_dual(origin: Origin, alpha: Array) -> tuple[dict[str, Array], float]:
+    """Values of alpha with their v = F'(y o alpha) and v_b, and the squared norm of these."""
+    v, v_b, norm = dual_norm(origin, alpha)
+    priced = origin.parameters["intercept"] == "penalised"
+    return {"alpha": alpha, "v": v} | ({"v_b": np.array(v_b)} if priced else {}), norm
+
+
+def with_intercept(
+    origin: Origin, w: Array, b: float, best: Callable[[Array], float]
+) -> tuple[Array, float]:
+    """w with b where that is penalised, and with the best one for its scores where it is free."""
+    match origin.parameters["intercept"]:
+        case "free":
+            return w, best(origin.data.factor @ w)
+        case "penalised":
+            return w, b
+    return w, 0.0
+
+
+def errors_of(data: TrainingData | GramData, w: Array, b: float) -> int:
+    """Points on the wrong side of a hyperplane, or on it."""
+    return int((data.y * (data.factor @ w + b) <= 0).sum())
 
 
 def add_dual_weight(

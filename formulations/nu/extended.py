@@ -61,11 +61,14 @@ from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     add_hyperplane,
     augmented,
+    complete_dual,
     dual_norm,
+    errors_of,
+    in_masses,
     signed_score,
     squared_norm,
     two_class_formulation,
-    with_total,
+    with_intercept,
 )
 from tightmargin.formulations.common.margin_levels import multiplier_facts, nu_margin
 from tightmargin.formulations.data.arrays import Array
@@ -268,21 +271,14 @@ def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     data, parameters = origin.data, origin.parameters
     nu, intercept, scale = (parameters[word] for word in ("nu", "intercept", "scale"))
     caps = loss_weights(data, parameters["class_balance"])
-    alpha = np.clip(values["alpha"], 0.0, caps)
-    groups = [data.y > 0, data.y < 0] if intercept == "free" else [data.y != 0]
-    for group in groups:
-        alpha[group] = with_total(alpha[group], caps[group], nu / len(groups))
-    v, v_b, norm = dual_norm(origin, alpha)
+    alpha = in_masses(values["alpha"], data.y, caps, nu, intercept)
+    repaired, norm = complete_dual(origin, alpha)
     length, radius = math.sqrt(norm), math.sqrt(norm_squared(scale))
     times = objective_factor(data.total_weight, scale)
     level = length * radius / 2
-    repaired = {
-        "alpha": alpha, "v": v, "norm_multiplier": np.array(length / radius), "t": np.array(level),
-    }  # fmt: skip
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
-    w, b = _ball_dual_classifier(origin, {"alpha": alpha}, {})
-    facts: dict[str, Any] = {"errors": int((data.y * (data.factor @ w + b) <= 0).sum())}
+    repaired |= {"norm_multiplier": np.array(length / radius), "t": np.array(level)}
+    errors = errors_of(data, *_ball_dual_classifier(origin, repaired, {}))
+    facts: dict[str, Any] = {"errors": errors}
     facts |= multiplier_facts(alpha, caps, nu) | {"norm_multiplier": times * length / radius}
     lengths = squared_lengths(data.factor) + (intercept != "none")
     if length <= NO_DIRECTION * nu * math.sqrt(float(lengths.max())):
@@ -295,14 +291,10 @@ def _ball_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Ar
     data, parameters = origin.data, origin.parameters
     v, v_b, norm = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
     times = math.sqrt(norm_squared(parameters["scale"]) / norm) if norm > 0 else 0.0
-    w = times * v
-    match parameters["intercept"]:
-        case "none":
-            return w, 0.0
-        case "penalised":
-            return w, times * v_b
-    weights = loss_weights(data, parameters["class_balance"])
-    return w, nu_margin(data.factor @ w, data.y, weights, parameters["nu"])[0]
+    weights, nu = loss_weights(data, parameters["class_balance"]), parameters["nu"]
+    return with_intercept(
+        origin, times * v, times * v_b, lambda scores: nu_margin(scores, data.y, weights, nu)[0]
+    )
 
 
 @two_class_formulation(

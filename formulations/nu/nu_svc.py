@@ -30,14 +30,16 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass,
 from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     add_hyperplane,
+    complete_dual,
     dual_norm,
-    dual_weight,
+    errors_of,
+    in_masses,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
     two_class_formulation,
-    with_total,
+    with_intercept,
 )
 from tightmargin.formulations.common.margin_levels import (
     NOT_ASKED,
@@ -226,33 +228,20 @@ def nu_svc(
 
 def _check_dual(origin: Origin, values: Values) -> PaperCheck:
     """Project alpha on the box, balance the classes, then fix the total by scaling or filling."""
-    y, nu = origin.data.y, origin.parameters["nu"]
-    intercept = origin.parameters["intercept"]
+    nu = origin.parameters["nu"]
     caps = slack_prices(origin.data, origin.parameters["class_balance"])
-    alpha = np.clip(values["alpha"], 0.0, caps)
-    groups = [y > 0, y < 0] if intercept == "free" else [np.ones(origin.data.n, dtype=bool)]
-    for group in groups:
-        alpha[group] = with_total(alpha[group], caps[group], nu / len(groups))
-    w, b, norm = dual_norm(origin, alpha)
-    repaired = {"alpha": alpha, "v": w}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(b)
-    weight, offset = _dual_classifier(origin, {"alpha": alpha}, {})
-    errors = int((y * (origin.data.factor @ weight + offset) <= 0).sum())
+    alpha = in_masses(values["alpha"], origin.data.y, caps, nu, origin.parameters["intercept"])
+    repaired, norm = complete_dual(origin, alpha)
+    errors = errors_of(origin.data, *_dual_classifier(origin, repaired, {}))
     facts = {"errors": errors} | multiplier_facts(alpha, caps, nu)
     return PaperCheck(norm / 2, repaired=repaired, facts=facts)
 
 
 def _dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    w, y = dual_weight(origin, values), origin.data.y
-    match origin.parameters["intercept"]:
-        case "none":
-            return w, 0.0
-        case "penalised":
-            return w, float(y @ values["alpha"])
+    w, b, _norm = dual_norm(origin, values["alpha"])
+    y, nu = origin.data.y, origin.parameters["nu"]
     weights = slack_prices(origin.data, origin.parameters["class_balance"])
-    b, _rho = nu_margin(origin.data.factor @ w, y, weights, origin.parameters["nu"])
-    return w, b
+    return with_intercept(origin, w, b, lambda scores: nu_margin(scores, y, weights, nu)[0])
 
 
 @two_class_formulation(

@@ -32,9 +32,11 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass,
 from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     augmented,
+    complete_dual,
     dual_norm,
-    dual_weight,
+    errors_of,
     two_class_formulation,
+    with_intercept,
     with_total,
 )
 from tightmargin.formulations.common.margin_levels import nu_margin, weighted_quantile
@@ -356,19 +358,15 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     """
     data, intercept = origin.data, origin.parameters["intercept"]
     alpha = _into_hulls(origin, np.asarray(values["alpha"], dtype=float))
-    v, v_b, norm = dual_norm(origin, alpha)
+    repaired, norm = complete_dual(origin, alpha)
     length = float(np.sqrt(norm))
-    apart = _separation(origin, np.append(v, v_b) if intercept == "penalised" else v)
+    apart = _separation(origin, np.append(repaired["v"], repaired.get("v_b", [])))
     facts: dict[str, Any] = {"hull_distance": length, "half_distance": length / 2}
     if apart <= 0 and length <= NO_DISTANCE * _spread(data, intercept):
         facts["degenerate"] = MEET
     else:
-        w, b = _classifier(origin, {"alpha": alpha}, {})
-        facts["errors"] = int((data.y * (data.factor @ w + b) <= 0).sum())
+        facts["errors"] = errors_of(data, *_classifier(origin, repaired, {}))
     nearest = max(apart, 0.0) / length if length > 0 else 0.0
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
     return PaperCheck(
         norm / 2,
         repaired=repaired,
@@ -383,15 +381,15 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
 
 def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
     """Normal v; b as nu_svc has it with nu = 2 / (D n), between plain hulls the midpoint."""
-    data, intercept, caps = origin.data, origin.parameters["intercept"], _caps(origin)
-    v = dual_weight(origin, values)
-    if intercept != "free":
-        return v, float(data.y @ values["alpha"]) if intercept == "penalised" else 0.0
-    scores = data.factor @ v
-    if (caps >= 1).all():
-        return v, -float(scores[data.y > 0].min() + scores[data.y < 0].max()) / 2
-    b, _rho = nu_margin(scores, data.y, caps, 2.0)
-    return v, b
+    y, caps = origin.data.y, _caps(origin)
+
+    def best(scores: Array) -> float:
+        if (caps >= 1).all():
+            return -float(scores[y > 0].min() + scores[y < 0].max()) / 2
+        return nu_margin(scores, y, caps, 2.0)[0]
+
+    v, b, _norm = dual_norm(origin, values["alpha"])
+    return with_intercept(origin, v, b, best)
 
 
 @two_class_formulation(

@@ -32,10 +32,13 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import (
     balanced_alpha,
+    complete_dual,
     dual_norm,
+    errors_of,
     hinge_check,
     norm_of,
     weight_and_intercept,
+    with_intercept,
 )
 from tightmargin.formulations.common.margin_levels import (
     ON_CAP,
@@ -120,9 +123,10 @@ def named_hyperplane(origin: Origin, alpha: Array) -> tuple[Array, float] | None
     if np.sqrt(norm) <= NO_NAME * _reach(data, intercept) * data.total_weight:
         return None
     scale = origin.parameters["norm_bound"] / float(np.sqrt(norm))
-    if intercept == "free":
-        return scale * v, hinge_intercept(scale * (data.factor @ v), data.y, data.multiplicity)
-    return scale * v, scale * v_b if intercept == "penalised" else 0.0
+    return with_intercept(
+        origin, scale * v, scale * v_b,
+        lambda scores: hinge_intercept(scores, data.y, data.multiplicity),
+    )  # fmt: skip
 
 
 def _reach(data: TrainingData | GramData, intercept: str) -> float:
@@ -191,11 +195,8 @@ def dual_check(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
     data, H = origin.data, origin.parameters["norm_bound"]
     intercept = origin.parameters["intercept"]
     alpha = _feasible_alpha(origin, np.asarray(values["alpha"], dtype=float))
-    v, v_b, norm = dual_norm(origin, alpha)
+    repaired, norm = complete_dual(origin, alpha)
     length, mass = float(np.sqrt(norm)), float(alpha.sum())
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
     facts: dict[str, Any] = {
         "gamma": length / H,
         "capacity_price": length,
@@ -207,7 +208,7 @@ def dual_check(origin: Origin, values: Values) -> tuple[PaperCheck, float]:
     if free and H * length <= NO_PRICE * max(1.0, mass - H * length):
         facts["degenerate"] = FREE
     elif named is not None:
-        facts["errors"] = int((data.y * (data.factor @ named[0] + named[1]) <= 0).sum())
+        facts["errors"] = errors_of(data, *named)
     found = PaperCheck(H * length - mass, repaired=repaired, facts=facts)
     if named is not None:
         longest = H * (1 + 4 * np.finfo(float).eps * (data.d + 2))  # counted by _loss_at_most

@@ -16,12 +16,15 @@ from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     add_hyperplane,
     balanced_alpha,
+    complete_dual,
     dual_norm,
+    errors_of,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
     two_class_formulation,
+    with_intercept,
 )
 from tightmargin.formulations.common.margin_levels import ON_CAP, ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
@@ -126,12 +129,11 @@ def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.Concre
 
 def _named(origin: Origin, values: Values) -> tuple[Array, float]:
     """w = F'(y o alpha) and the intercept in the middle between the classes."""
-    data, intercept = origin.data, origin.parameters["intercept"]
+    y = origin.data.y
     w, b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
-    if intercept == "free":
-        scores = data.factor @ w
-        return w, -float(scores[data.y > 0].min() + scores[data.y < 0].max()) / 2
-    return w, b if intercept == "penalised" else 0.0
+    return with_intercept(
+        origin, w, b, lambda scores: -float(scores[y > 0].min() + scores[y < 0].max()) / 2
+    )
 
 
 def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
@@ -160,16 +162,13 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     named = np.sqrt(S) > NO_NAME * reach * mass
     if named:
         alpha = alpha * (mass / S)
-    v, v_b, norm = dual_norm(origin, alpha)
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
+    repaired, norm = complete_dual(origin, alpha)
     facts: dict[str, object] = {"support_vectors": int((alpha > ON_CAP * alpha.max()).sum())}
     bound = None
     if named:
         w, b = _named(origin, {"alpha": alpha})
         margin = _least_margin(data, w, b)
-        facts["errors"] = int((data.y * (data.factor @ w + b) <= 0).sum())
+        facts["errors"] = errors_of(data, w, b)
         feasible = {"all margins of the hyperplane are positive": margin > 0}
         if margin > 0:
             value = -norm_of(w, b, intercept) / (2 * margin**2) * (1 + 1e-14)

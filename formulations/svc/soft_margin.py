@@ -10,8 +10,8 @@ from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     add_hyperplane,
     balanced_alpha,
+    complete_dual,
     dual_norm,
-    dual_weight,
     hinge_check,
     mean_weights,
     norm_of,
@@ -19,6 +19,7 @@ from tightmargin.formulations.common.hyperplane import (
     signed_score,
     squared_norm,
     two_class_formulation,
+    with_intercept,
 )
 from tightmargin.formulations.common.margin_levels import has_multiplier, hinge_intercept
 from tightmargin.formulations.data.arrays import Array
@@ -77,28 +78,22 @@ def c_svc(
 def _check_c_svc_dual(origin: Origin, values: Values) -> PaperCheck:
     costs = _costs(origin)
     alpha = balanced_alpha(values["alpha"], origin.data.y, costs, origin.parameters["intercept"])
-    w, _, norm = dual_norm(origin, alpha)
-    objective = norm / 2 - float(alpha.sum())
-    repaired = {"alpha": alpha, "v": w}
-    if origin.parameters["intercept"] == "penalised":
-        repaired["v_b"] = np.array(origin.data.y @ alpha)
-    weight, offset = _c_svc_dual_classifier(origin, {"alpha": alpha}, {})
-    u = origin.data.y * (origin.data.factor @ weight + offset)
-    facts = {
-        "errors": int((u <= 0).sum()),
-        "support_vectors": int(has_multiplier(alpha, costs, u).sum()),
-    }
-    return PaperCheck(objective, repaired=repaired, facts=facts)
+    repaired, norm = complete_dual(origin, alpha)
+    facts = _dual_facts(origin, alpha, costs, *_c_svc_dual_classifier(origin, repaired, {}))
+    return PaperCheck(norm / 2 - float(alpha.sum()), repaired=repaired, facts=facts)
+
+
+def _dual_facts(origin: Origin, alpha: Array, caps: Array, w: Array, b: float) -> dict[str, int]:
+    u = origin.data.y * (origin.data.factor @ w + b)
+    vectors = int(has_multiplier(alpha, caps, u).sum())
+    return {"errors": int((u <= 0).sum()), "support_vectors": vectors}
 
 
 def _c_svc_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    w = dual_weight(origin, values)
-    match origin.parameters["intercept"]:
-        case "none":
-            return w, 0.0
-        case "penalised":
-            return w, float(origin.data.y @ values["alpha"])
-    return w, hinge_intercept(origin.data.factor @ w, origin.data.y, _costs(origin))
+    w, b, _norm = dual_norm(origin, values["alpha"])
+    return with_intercept(
+        origin, w, b, lambda scores: hinge_intercept(scores, origin.data.y, _costs(origin))
+    )
 
 
 @two_class_formulation(
@@ -294,10 +289,10 @@ def _named(origin: Origin, values: Values) -> tuple[Array, float]:
     """w = F'(y o alpha) / (2 ridge), with the intercept of least loss where it is free."""
     data, scale = origin.data, 2 * origin.parameters["ridge"]
     v, v_b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
-    w = v / scale
-    if origin.parameters["intercept"] == "free":
-        return w, hinge_intercept(data.factor @ w, data.y, _mean_costs(data))
-    return w, v_b / scale if origin.parameters["intercept"] == "penalised" else 0.0
+    costs = _mean_costs(data)
+    return with_intercept(
+        origin, v / scale, v_b / scale, lambda scores: hinge_intercept(scores, data.y, costs)
+    )
 
 
 def _soft_margin_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
@@ -320,21 +315,13 @@ def _check_soft_margin_dual(origin: Origin, values: Values) -> PaperCheck:
     intercept, caps = origin.parameters["intercept"], _mean_costs(data)
     given = np.asarray(values["alpha"], dtype=float)
     alpha = balanced_alpha(given, data.y, caps, intercept)
-    v, v_b, norm = dual_norm(origin, alpha)
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
-    w, b = _named(origin, {"alpha": alpha})
-    u = data.y * (data.factor @ w + b)
-    facts = {
-        "errors": int((u <= 0).sum()),
-        "support_vectors": int(has_multiplier(alpha, caps, u).sum()),
-    }
+    repaired, norm = complete_dual(origin, alpha)
+    w, b = _named(origin, repaired)
     return PaperCheck(
         norm / (4 * ridge) - float(alpha.sum()),
         repaired=repaired,
         bound=Lemma(-_objective_at_most(origin, w, b), NAMED, {"any hyperplane is feasible": True}),
-        facts=facts,
+        facts=_dual_facts(origin, alpha, caps, w, b),
     )
 
 
