@@ -33,6 +33,7 @@ from tightmargin.formulations.common.hyperplane import (
     two_class_formulation,
 )
 from tightmargin.formulations.conic.checks import ROOM, check_strengthened
+from tightmargin.formulations.conic.sdp import lifted_norm
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.modeling.affine_rows import (
@@ -52,9 +53,8 @@ from tightmargin.formulations.modeling.cones import (
     psd,
 )
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.conflicts import Conflicts
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
+from tightmargin.formulations.zero_one.slack_bounds import Hyperplane, SlackBounds, stated_bounds
 
 # --- Products of z_i and 1 - z_i with the rows of the strengthened SDP: reformulation-linearisation
 
@@ -466,12 +466,6 @@ def prices_below(penalty: float, multiplicity: Any) -> Any:
     """What the points pay as doubles, none above penalty times its weight: a row stays valid."""
     products = penalty * np.asarray(multiplicity, dtype=np.float64)
     return np.where(np.asarray(multiplicity) == 1, penalty, np.nextafter(products, 0.0))
-
-
-def lifted_norm(m: pyo.ConcreteModel, intercept: str) -> Any:
-    """<D, W>: the trace over the coordinates that count in the norm."""
-    k = len(augmented_weight(m)) - (1 if intercept == "free" else 0)
-    return pyo.quicksum(m.W[j, j] for j in range(k))
 
 
 def membership(conflicts: Conflicts, n: int) -> sp.csr_matrix:

@@ -43,13 +43,16 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.matrix.shapes import (
     Shape,
+    beside,
     checked_rank,
     checked_shape,
+    complete_nuclear,
+    complete_projection,
     frame,
     nearest_of_rank,
     numerical_rank,
+    shape_of,
     singular_values,
-    spread_norm,
 )
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
@@ -58,7 +61,6 @@ from tightmargin.formulations.parameters import add_parameter, finite_hyperplane
 
 # --- Points of the matrix SVM re-evaluated from the data: hinge losses, norms of B, its rank -----
 
-NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
 ROUNDING = 1e-9  # by which the proven ranges of the exact model are widened
 
 
@@ -118,21 +120,12 @@ def bounded_objective(
 
 
 def _point(origin: Origin, w: Array, b: float) -> MatrixPoint:
-    return matrix_point(origin.data, w, b, _shape(origin), origin.parameters["intercept"])
-
-
-def _shape(origin: Origin) -> tuple[int, int]:
-    return checked_shape(origin.parameters["shape"], origin.data.d)
+    return matrix_point(origin.data, w, b, shape_of(origin), origin.parameters["intercept"])
 
 
 def _named(origin: Origin, found: MatrixPoint) -> dict[str, Array]:
     named = {"w": found.w, "xi": found.xi}
     return named | ({} if origin.parameters["intercept"] == "none" else {"b": np.array(found.b)})
-
-
-def _triangle_of(matrix: Array) -> Array:
-    """Entries of the lower triangle in the order of `lower_pairs`."""
-    return np.array([matrix[i, j] for i, j in lower_pairs(len(matrix))])
 
 
 def check_full(origin: Origin, values: Values) -> PaperCheck:
@@ -159,7 +152,7 @@ def check_bilinear(origin: Origin, values: Values) -> PaperCheck:
     factorisation of U in real numbers, whose frame meets its rows; so the objective is right to
     what rounding takes from that product, from the losses and from the norm.
     """
-    shape, ridge = _shape(origin), origin.parameters["ridge"]
+    shape, ridge = shape_of(origin), origin.parameters["ridge"]
     rank = checked_rank(origin.parameters["rank"], *shape)
     _, b = weight_and_intercept(origin, values, {})
     product = np.reshape(values["U"], (shape[0], rank)) @ np.reshape(values["V"], (-1, rank)).T
@@ -189,7 +182,7 @@ def _product_error(origin: Origin, found: MatrixPoint, U: Array, V: Array) -> fl
 
 def _is_in_range(origin: Origin, found: MatrixPoint, norm: float) -> bool:
     """Whether entries of B and V of at most this squared norm, and b, are in their ranges."""
-    words, shape = origin.parameters, _shape(origin)
+    words, shape = origin.parameters, shape_of(origin)
     known = known_point(origin.data, words["incumbent"], shape, words["rank"], words["intercept"])
     reach, limit = ranges(origin.data, known, words["ridge"], words["intercept"])
     wider = 1 + ROUNDING / 2
@@ -212,44 +205,36 @@ def check_projection(origin: Origin, values: Values) -> PaperCheck:
 
     The facts hold the objective of the exact problem at the nearest B of the bounded rank.
     """
-    m, n = _shape(origin)
+    m, n = shape_of(origin)
     ridge, intercept = origin.parameters["ridge"], origin.parameters["intercept"]
     rank = checked_rank(origin.parameters["rank"], m, n)
     found = _point(origin, *weight_and_intercept(origin, values, {}))
-    left, sizes, right = np.linalg.svd(np.reshape(found.w, (m, n)), full_matrices=False)
-    sizes = np.where(sizes > NO_PART * sizes[0], sizes, 0.0)
-    norm, p = spread_norm(sizes, rank)
-    inside = np.divide(sizes**2, p, out=np.zeros_like(sizes), where=p > 0)
+    norm, lifted, trace = complete_projection(found.w, m, n, rank)
     near = nearest_of_rank(found.w, m, n, rank)
     facts = found.facts() | {
-        "trace_P": float(p.sum()),
+        "trace_P": trace,
         "rounded_objective": bounded_objective(
             origin.data, near, found.b, ridge, (m, n), intercept
         ),
     }
     return PaperCheck(
         found.loss + ridge / 2 * (norm + found.price_of_b),
-        repaired=_named(origin, found)
-        | {"T": _triangle_of((right.T * inside) @ right), "P": _triangle_of((left * p) @ left.T)},
+        repaired=_named(origin, found) | lifted,
         facts=facts,
     )
 
 
 def check_nuclear(origin: Origin, values: Values) -> PaperCheck:
     """Objective with the sum of the singular values for the traces."""
-    m, n = _shape(origin)
+    m, n = shape_of(origin)
     found = _point(origin, *weight_and_intercept(origin, values, {}))
-    left, sizes, right = np.linalg.svd(np.reshape(found.w, (m, n)), full_matrices=False)
-    norm = float(sizes @ sizes) + found.price_of_b
+    nuclear, lifted = complete_nuclear(found.w, m, n)
+    norm = float(found.values @ found.values) + found.price_of_b
     words = origin.parameters
     return PaperCheck(
-        found.loss + words["ridge"] / 2 * norm + words["tau"] * float(sizes.sum()),
-        repaired=_named(origin, found)
-        | {
-            "W1": _triangle_of((left * sizes) @ left.T),
-            "W2": _triangle_of((right.T * sizes) @ right),
-        },
-        facts=found.facts() | {"nuclear_norm": float(sizes.sum())},
+        found.loss + words["ridge"] / 2 * norm + words["tau"] * nuclear,
+        repaired=_named(origin, found) | lifted,
+        facts=found.facts() | {"nuclear_norm": nuclear},
     )
 
 
@@ -287,15 +272,6 @@ def _half_trace(price: pyo.Param, *triangles: list[list[Any]]) -> Any:
     somebody sets in place has to be found out.
     """
     return pyo.quicksum(0.5 * price * row[-1] for triangle in triangles for row in triangle)
-
-
-def _beside(m: pyo.ConcreteModel, first: list[list[Any]], second: list[list[Any]]) -> Any:
-    """Lower-triangular rows of [[first, B'], [B, second]]."""
-    columns = len(first)
-    below = [
-        [m.w[p * columns + q] for q in range(columns)] + row for p, row in enumerate(second)
-    ]  # fmt: skip
-    return [*first, *below]
 
 
 @two_class_formulation(
@@ -362,7 +338,7 @@ def matrix_svc_projection(
     r = checked_rank(rank, rows, columns)
     m = hinge_model(data, ridge, intercept)
     T, P = _triangle(m, "T", columns), _triangle(m, "P", rows)
-    psd(m, "outer", _beside(m, T, P))
+    psd(m, "outer", beside(list(m.w.values()), T, P))
     psd(m, "inside", [[(1.0 if i == j else 0.0) - x for j, x in enumerate(row)]
                       for i, row in enumerate(P)])  # fmt: skip
     m.spend = pyo.Constraint(expr=pyo.quicksum(P[i][i] for i in range(rows)) <= r)
@@ -401,7 +377,7 @@ def matrix_svc_nuclear(
     m = hinge_model(data, ridge, intercept)
     add_parameter(m, "tau", positive("tau", tau))
     W1, W2 = _triangle(m, "W1", rows), _triangle(m, "W2", columns)
-    psd(m, "outer", _beside(m, W2, W1))
+    psd(m, "outer", beside(list(m.w.values()), W2, W1))
     m.objective = pyo.Objective(
         expr=dot(data.multiplicity, m.xi)
         + 0.5 * m.ridge * squared_norm(m, intercept)

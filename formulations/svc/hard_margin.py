@@ -127,17 +127,13 @@ def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.Concre
 # --- the dual -------------------------------------------------------------------------------------
 
 
-def _named(origin: Origin, values: Values) -> tuple[Array, float]:
+def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
     """w = F'(y o alpha) and the intercept in the middle between the classes."""
     y = origin.data.y
-    w, b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
+    w, b, _norm = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
     return with_intercept(
         origin, w, b, lambda scores: -float(scores[y > 0].min() + scores[y < 0].max()) / 2
     )
-
-
-def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    return _named(origin, values)
 
 
 def _least_margin(data: TrainingData | GramData, w: Array, b: float) -> float:
@@ -166,7 +162,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     facts: dict[str, object] = {"support_vectors": int((alpha > ON_CAP * alpha.max()).sum())}
     bound = None
     if named:
-        w, b = _named(origin, {"alpha": alpha})
+        w, b = _classifier(origin, repaired, {})
         margin = _least_margin(data, w, b)
         facts["errors"] = errors_of(data, w, b)
         feasible = {"all margins of the hyperplane are positive": margin > 0}

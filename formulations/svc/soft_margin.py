@@ -285,18 +285,14 @@ def kernel_soft_margin_svc(
 # --- the dual -------------------------------------------------------------------------------------
 
 
-def _named(origin: Origin, values: Values) -> tuple[Array, float]:
+def _soft_margin_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
     """w = F'(y o alpha) / (2 ridge), with the intercept of least loss where it is free."""
     data, scale = origin.data, 2 * origin.parameters["ridge"]
-    v, v_b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
+    v, v_b, _norm = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
     costs = _mean_costs(data)
     return with_intercept(
         origin, v / scale, v_b / scale, lambda scores: hinge_intercept(scores, data.y, costs)
     )
-
-
-def _soft_margin_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    return _named(origin, values)
 
 
 def _objective_at_most(origin: Origin, w: Array, b: float) -> float:
@@ -316,7 +312,7 @@ def _check_soft_margin_dual(origin: Origin, values: Values) -> PaperCheck:
     given = np.asarray(values["alpha"], dtype=float)
     alpha = balanced_alpha(given, data.y, caps, intercept)
     repaired, norm = complete_dual(origin, alpha)
-    w, b = _named(origin, repaired)
+    w, b = _soft_margin_dual_classifier(origin, repaired, {})
     return PaperCheck(
         norm / (4 * ridge) - float(alpha.sum()),
         repaired=repaired,

@@ -26,14 +26,13 @@ from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import add_parameter, positive
 from tightmargin.formulations.zero_one.checks import (
-    Hyperplane,
     add_big_m,
     check_big_m,
     check_relaxed,
     check_weighted_hinge,
     doubted,
 )
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
+from tightmargin.formulations.zero_one.slack_bounds import Hyperplane, SlackBounds, stated_bounds
 
 
 @two_class_formulation(

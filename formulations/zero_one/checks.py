@@ -27,6 +27,7 @@ from tightmargin.formulations.zero_one.loss import (
 )
 from tightmargin.formulations.zero_one.slack_bounds import (
     STATED,
+    Hyperplane,
     SlackBounds,
     closed_slack_bounds,
     shrunk,
@@ -35,8 +36,6 @@ from tightmargin.formulations.zero_one.slack_bounds import (
 )
 
 # --- Points of the 0-1 loss models re-evaluated from (w, b), and the proof that their M is valid
-
-Hyperplane = tuple[ArrayLike, float]
 
 KEPT_TOLERANCE = 1e-5  # solvers meet rows to about 1e-6: points this close to 1 count as kept
 

@@ -48,8 +48,8 @@ from tightmargin.formulations.zero_one.big_m import (
     same_class_reach,
     where_one_is_kept,
 )
-from tightmargin.formulations.zero_one.checks import Hyperplane
 from tightmargin.formulations.zero_one.loss import EPS
+from tightmargin.formulations.zero_one.slack_bounds import Hyperplane
 
 # --- Ramp loss: the hinge loss capped at 2, exact as a mixed-integer program, and relaxed --------
 

@@ -63,12 +63,12 @@ from tightmargin.formulations.parameters import (
 from tightmargin.formulations.zero_one.big_m import OUTWARD
 from tightmargin.formulations.zero_one.checks import (
     KEPT_TOLERANCE,
-    Hyperplane,
     candidates,
     check_logic,
     counted_facts,
 )
 from tightmargin.formulations.zero_one.loss import EPS, margins, zero_one_objective
+from tightmargin.formulations.zero_one.slack_bounds import Hyperplane
 
 # --- The 0-1 loss machine without a chosen big-M: products and disjunctions ----------------------
 
