@@ -20,6 +20,7 @@ import ast
 import re
 import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 # --- Formulas of the catalogue as they stand in this folder, one file a paper --------------------
@@ -109,6 +110,7 @@ def parsed(name: str, paper: str, table: dict[str, object]) -> Formula:
     return Formula(name=name, paper=paper, **words)  # type: ignore[arg-type]
 
 
+@cache
 def formulas() -> dict[str, Formula]:
     """All formulas by name of their entry.
 
