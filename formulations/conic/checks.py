@@ -27,20 +27,10 @@ from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.cones import outer_products, symmetric
-from tightmargin.formulations.zero_one.big_m import (
-    derive_intercept_bound,
-    intercept_bound_value,
-)
-from tightmargin.formulations.zero_one.checks import (
-    AT_CUTOFF,
-    known_points,
-    why_doubtful,
-)
+from tightmargin.formulations.zero_one.big_m import derive_intercept_bound, intercept_bound_value
+from tightmargin.formulations.zero_one.checks import AT_CUTOFF, known_points, why_doubtful
 from tightmargin.formulations.zero_one.loss import degenerate
-from tightmargin.formulations.zero_one.slack_bounds import (
-    SlackBounds,
-    stated_bounds,
-)
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
 
 LITTLE = 1e-6  # of a part of W
 ROOM = 1e-6  # least width of either side of an undecided point: cones need an inside

@@ -27,12 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
-from tightmargin.formulations.common.rounding import (
-    OUTWARD,
-    ROUNDOFF,
-    growth,
-    least_eigenvalue,
-)
+from tightmargin.formulations.common.rounding import OUTWARD, ROUNDOFF, growth, least_eigenvalue
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.parameters import fraction
 

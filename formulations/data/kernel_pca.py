@@ -26,12 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.arrays import (
-    Array,
-    finite_points,
-    keep_read_only,
-    plain_numbers,
-)
+from tightmargin.formulations.data.arrays import Array, finite_points, keep_read_only, plain_numbers
 from tightmargin.formulations.data.kernels import centred_rows, cross_gram, gram_data
 from tightmargin.formulations.data.point_weights import refuse_weights
 from tightmargin.formulations.data.training_data import (

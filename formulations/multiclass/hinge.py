@@ -17,12 +17,7 @@ from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.parameters import (
-    INTERCEPTS,
-    add_parameter,
-    one_of,
-    positive,
-)
+from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 
 
 def class_costs(data: MulticlassData, class_weight: ClassWeight) -> Array:

@@ -23,12 +23,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import (
-    Origin,
-    PaperCheck,
-    ProblemClass,
-    Values,
-)
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
