@@ -69,6 +69,11 @@ def norm_of(w: Array, b: float, intercept: str) -> float:
     return float(w @ w) + (b * b if intercept == "penalised" else 0.0)
 
 
+def complete_plane(origin: Origin, w: Array, b: float) -> dict[str, Array]:
+    """Values of w and of b, where the model has one."""
+    return {"w": w} | ({} if origin.parameters["intercept"] == "none" else {"b": np.array(b)})
+
+
 def weight_and_intercept(
     _: Any, values: Mapping[str, Array], __: Mapping[str, Array]
 ) -> tuple[Array, float]:

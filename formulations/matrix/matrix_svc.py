@@ -32,6 +32,7 @@ import pyomo.environ as pyo
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
+    complete_plane,
     signed_score,
     squared_norm,
     two_class_formulation,
@@ -124,8 +125,7 @@ def _point(origin: Origin, w: Array, b: float) -> MatrixPoint:
 
 
 def _named(origin: Origin, found: MatrixPoint) -> dict[str, Array]:
-    named = {"w": found.w, "xi": found.xi}
-    return named | ({} if origin.parameters["intercept"] == "none" else {"b": np.array(found.b)})
+    return complete_plane(origin, found.w, found.b) | {"xi": found.xi}
 
 
 def check_full(origin: Origin, values: Values) -> PaperCheck:

@@ -27,6 +27,7 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass,
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
+    complete_plane,
     norm_of,
     signed_score,
     signed_scores,
@@ -157,14 +158,11 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     risk, q = robust_risk(data, w, b, nu=nu, mu=mu)
     u, kept = data.y * (data.factor @ w + b), q == 0
     rho = float(np.sort(u[kept])[math.ceil(window(data, nu, mu)) - 1])
-    repaired: dict[str, Any] = {
-        "w": w,
+    repaired = complete_plane(origin, w, b) | {
         "rho": np.array(rho),
         "xi": np.where(kept, np.maximum(0.0, rho - u), 0.0),
         "z": np.where(kept, 0.0, 1.0),
     }
-    if intercept != "none":
-        repaired["b"] = np.array(b)
     facts: dict[str, Any] = {"outliers": int(np.count_nonzero(q)), "errors": int((u <= 0).sum())}
     if np.linalg.norm(w) <= NO_DIRECTION:
         facts["degenerate"] = "w = 0 up to rounding: no machine of norm 1 is known to gain by it"

@@ -31,6 +31,7 @@ from tightmargin.formulations.common.hyperplane import (
     add_dual_weight,
     add_hyperplane,
     complete_dual,
+    complete_plane,
     dual_norm,
     errors_of,
     in_masses,
@@ -171,8 +172,7 @@ def _check_primal(origin: Origin, values: Values) -> PaperCheck:
     xi = np.maximum(0.0, rho - u)
     objective = norm_of(w, b, intercept) / 2 - nu * rho + float(weights @ xi)
     if objective >= 0 and _is_nothing(origin, norm_of(w, b, intercept)):
-        zero = {"w": 0 * w, "rho": np.array(0.0), "xi": 0 * xi}
-        repaired = zero | ({} if intercept == "none" else {"b": np.array(0.0)})
+        repaired = complete_plane(origin, 0 * w, 0.0) | {"rho": np.array(0.0), "xi": 0 * xi}
         facts = {"degenerate": "w = 0: nu is at or below nu_min", "nu_property": NOT_ASKED}
         return PaperCheck(0.0, repaired=repaired, facts=facts)
     facts = margin_facts(u, rho, weights, nu, free=False)

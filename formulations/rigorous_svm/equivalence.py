@@ -33,6 +33,7 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import (
     balanced_alpha,
     complete_dual,
+    complete_plane,
     dual_norm,
     errors_of,
     hinge_check,
@@ -92,7 +93,7 @@ def ball_check(origin: Origin, values: Values) -> PaperCheck:
     w, b = _into_ball(*weight_and_intercept(origin, values, {}), radius, intercept)
     if intercept == "free":
         b = _better_intercept(origin.data, w, b)
-    moved = {"w": w} | ({} if intercept == "none" else {"b": np.array(b)})
+    moved = complete_plane(origin, w, b)
     found = loss_check(origin, {**values, **moved})
     active = bool(found.facts["norm"] >= radius * (1 - ON_BALL))
     return replace(

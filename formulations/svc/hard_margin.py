@@ -17,6 +17,7 @@ from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     balanced_alpha,
     complete_dual,
+    complete_plane,
     dual_norm,
     errors_of,
     norm_of,
@@ -48,7 +49,7 @@ def _check_hard_margin(origin: Origin, values: Values) -> PaperCheck:
     if shortfall <= 0:
         return PaperCheck(norm_of(w, b, intercept) / 2, violation=1 - shortfall, facts=facts)
     scale = 1 / min(shortfall, 1.0)
-    repaired = {"w": w * scale} | ({} if intercept == "none" else {"b": np.array(b * scale)})
+    repaired = complete_plane(origin, w * scale, b * scale)
     return PaperCheck(norm_of(w * scale, b * scale, intercept) / 2, repaired=repaired, facts=facts)
 
 
@@ -86,9 +87,7 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     intercept = origin.parameters["intercept"]
     scale = 1 / max(1.0, np.sqrt(norm_of(w, b, intercept)))
     rho = float(u.min()) * scale
-    repaired = {"w": w * scale, "rho": np.array(rho)}
-    if intercept != "none":
-        repaired["b"] = np.array(b * scale)
+    repaired = complete_plane(origin, w * scale, b * scale) | {"rho": np.array(rho)}
     facts: dict[str, object] = {
         "errors": int((u <= 0).sum()),
         "support_vectors": _at_least(u),

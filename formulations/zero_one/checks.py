@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
-from tightmargin.formulations.common.hyperplane import norm_of, signed_scores
+from tightmargin.formulations.common.hyperplane import complete_plane, norm_of, signed_scores
 from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import finite_hyperplane, per_point
@@ -141,9 +141,7 @@ def why_unproven(origin: Origin, objective: float) -> str:
 def check_logic(origin: Origin, values: Values) -> PaperCheck:
     """0-1 objective of (w, b), recomputed; for models without a big-M."""
     objective, w, b, z = best_exact_point(origin, values)
-    repaired = {"w": w, "z": z}
-    if origin.parameters["intercept"] != "none":
-        repaired["b"] = np.array(b)
+    repaired = complete_plane(origin, w, b) | {"z": z}
     return PaperCheck(objective, repaired=repaired, facts=counted_facts(origin, w, b, z))
 
 
