@@ -34,10 +34,9 @@ from tightmargin.formulations.parameters import (
     INTERCEPTS,
     add_parameter,
     one_of,
-    per_point,
     positive,
 )
-from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM
+from tightmargin.formulations.zero_one.big_m import OUTWARD, BigM, below_proven, big_m_param
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.formulations.zero_one.ramp import cheapest_parts
 
@@ -284,11 +283,7 @@ def _why_unproven(origin: Origin, objective: float) -> str:
     stated = known_truncated_objective(origin.data, origin.parameters["incumbent"], words)
     known = objective if stated is None else min(objective, stated)
     needed = derive_multiclass_big_m(origin.data, **words, upper_bound=known).values
-    given = np.broadcast_to(np.asarray(origin.parameters["big_m"], dtype=float), needed.shape)
-    if np.any(given < needed * (1 - 1e-9)):
-        worst = int(np.argmax(needed - given))
-        return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
-    return ""
+    return below_proven(origin.parameters["big_m"], needed)
 
 
 def _point(origin: Origin, values: Values) -> tuple[Array, Array, Array, dict[str, Any]]:
@@ -449,16 +444,7 @@ def _without_z(
     add_classes(m, data, intercept)
     add_parameter(m, "ridge", words["ridge"])
     known = known_truncated_objective(data, incumbent, words)
-    if isinstance(big_m, str):
-        if big_m != "derived":
-            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
-        m.big_m_proof = derive_multiclass_big_m(data, **words, upper_bound=known)
-        numbers = m.big_m_proof.values
-    else:
-        numbers = per_point("big_m", big_m, data.n)
-    m.big_m = pyo.Param(
-        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
-    )
+    big_m_param(m, data.n, big_m, lambda: derive_multiclass_big_m(data, **words, upper_bound=known))
     m.xi = ArrayVar(m.I, lower=0.0, upper=cap)
     return m
 

@@ -17,17 +17,24 @@ A lifted model with a free intercept needs one, or its relaxation is worth nothi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
+from tightmargin.formulations.parameters import (
+    INTERCEPTS,
+    add_parameter,
+    one_of,
+    per_point,
+    positive,
+)
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
 from tightmargin.printing import Printed
 
@@ -59,6 +66,31 @@ class BigM(Printed):
     proof: str
     upper_bound: float
     model: str = ""
+
+
+def big_m_param(
+    m: pyo.ConcreteModel, n: int, big_m: ArrayLike | str, derived: Callable[[], BigM]
+) -> None:
+    """Param big_m over the points; derived values keep their proof as `m.big_m_proof`."""
+    if isinstance(big_m, str):
+        if big_m != "derived":
+            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
+        m.big_m_proof = derived()
+        numbers = m.big_m_proof.values
+    else:
+        numbers = per_point("big_m", big_m, n)
+    m.big_m = pyo.Param(
+        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
+    )
+
+
+def below_proven(big_m: ArrayLike, needed: Array) -> str:
+    """Where an M is below its proven value, or an empty string."""
+    given = np.broadcast_to(np.asarray(big_m, dtype=float), needed.shape)
+    if np.any(given < needed * (1 - 1e-9)):
+        worst = int(np.argmax(needed - given))
+        return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
+    return ""
 
 
 def derive_big_m(

@@ -15,8 +15,8 @@ from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
 from tightmargin.formulations.common.hyperplane import complete_plane, norm_of, signed_scores
 from tightmargin.formulations.data.arrays import Array, Mask
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.parameters import finite_hyperplane, per_point
-from tightmargin.formulations.zero_one.big_m import derive_big_m
+from tightmargin.formulations.parameters import finite_hyperplane
+from tightmargin.formulations.zero_one.big_m import BigM, below_proven, big_m_param, derive_big_m
 from tightmargin.formulations.zero_one.conflicts import least_kept_norm, least_paid
 from tightmargin.formulations.zero_one.loss import (
     degenerate,
@@ -51,22 +51,15 @@ def add_big_m(
     """Param big_m over the points; derived values keep their proof as `m.big_m_proof`."""
     if incumbent is not None:
         finite_hyperplane("incumbent", incumbent, data.d)
-    if isinstance(big_m, str):
-        if big_m != "derived":
-            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
+
+    def derived() -> BigM:
         penalty = pyo.value(m.penalty)
         known = incumbent_objective(data, incumbent, penalty, intercept)
-        m.big_m_proof = (
-            derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
-            if bounds is None
-            else bounds.big_m
-        )
-        numbers = m.big_m_proof.values
-    else:
-        numbers = per_point("big_m", big_m, data.n)
-    m.big_m = pyo.Param(
-        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
-    )
+        if bounds is not None:
+            return bounds.big_m
+        return derive_big_m(data, penalty=penalty, intercept=intercept, upper_bound=known)
+
+    big_m_param(m, data.n, big_m, derived)
 
 
 def exact_point(
@@ -131,11 +124,7 @@ def why_unproven(origin: Origin, objective: float) -> str:
         intercept=parameters["intercept"],
         upper_bound=known,
     ).values
-    given = parameters["big_m"]
-    if np.any(given < needed * (1 - 1e-9)):
-        worst = int(np.argmax(needed - given))
-        return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
-    return ""
+    return below_proven(parameters["big_m"], needed)
 
 
 def check_logic(origin: Origin, values: Values) -> PaperCheck:

@@ -36,14 +36,15 @@ from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import (
     add_parameter,
     finite_hyperplane,
-    per_point,
     positive,
 )
 from tightmargin.formulations.svc.regularised import L1, regulariser_parts
 from tightmargin.formulations.zero_one.big_m import (
     OUTWARD,
     BigM,
+    below_proven,
     best_known,
+    big_m_param,
     derive_ramp_big_m,
     same_class_reach,
     where_one_is_kept,
@@ -103,17 +104,8 @@ class RampNorm:
         add_hyperplane(m, data, intercept)
         add_parameter(m, "C", positive("C", C))
         known = self.known(data, incumbent, C, intercept)
-        if isinstance(big_m, str):
-            if big_m != "derived":
-                raise ValueError(
-                    f'big_m must be a number, an array (n,) or "derived", got {big_m!r}'
-                )
-            m.big_m_proof = self.derive(data, C=C, intercept=intercept, upper_bound=known)
-            numbers = m.big_m_proof.values
-        else:
-            numbers = per_point("big_m", big_m, data.n)
-        initial = dict(enumerate(numbers.tolist()))
-        m.big_m = pyo.Param(m.I, initialize=initial, mutable=True, within=pyo.PositiveReals)
+        words = {"C": C, "intercept": intercept, "upper_bound": known}
+        big_m_param(m, data.n, big_m, lambda: self.derive(data, **words))
         m.xi = ArrayVar(m.I, lower=0.0, upper=2.0)
         m.z = ArrayVar(m.I, lower=0.0, upper=1.0) if relaxed else ArrayVar(m.I, within=pyo.Binary)
         m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi), (m.big_m, m.z)], lower=1.0)
@@ -158,11 +150,7 @@ class RampNorm:
         stated = self.known(data, p["incumbent"], p["C"], p["intercept"])
         known = objective if stated is None else min(objective, stated)
         needed = self.derive(data, C=p["C"], intercept=p["intercept"], upper_bound=known).values
-        given = p["big_m"]
-        if np.any(given < needed * (1 - 1e-9)):
-            worst = int(np.argmax(needed - given))
-            return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
-        return ""
+        return below_proven(p["big_m"], needed)
 
 
 def _half_norm2(w: Array, b: float, intercept: str) -> tuple[float, Mapping[str, Any]]:
