@@ -59,7 +59,7 @@ _NAMES = SYMBOLS | {
     "xi": r"\xi", "alpha": r"\alpha", "gamma": r"\gamma", "rho": r"\rho", "wt": r"\tilde w",
     "xt": r"\tilde x", "v_b": "v_b", "W1": "W_1", "W2": "W_2", "lo": r"\ell", "up": r"u^{\max}",
     "norm_limit": "N", "b_low": r"b_{\mathrm{low}}", "b_high": r"b_{\mathrm{high}}", "last": "b",
-    "v1": "v_1",
+    "v1": "v_1", "norm_multiplier": r"\lambda",
 }  # fmt: skip
 _GREEK = {
     "xi": "ξ", "alpha": "α", "beta": "β", "gamma": "γ", "rho": "ρ", "nu": "ν", "tau": "τ",
