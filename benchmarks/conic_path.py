@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.measuring import in_turns
 from benchmarks.report import OURS, Line, Table, show
 from tightmargin.experiments.data.outlier_generators import outlier_data
-from tightmargin.formulations.conic.budget import budget_grid
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.conic.closed_form_bound import budget_grid
+from tightmargin.formulations.conic.sdp import conic_sdp_dual
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.conic.path import ConicPath, conic_path, penalty_grid
 from tightmargin.solvers.engines.clarabel import run_conic

@@ -21,8 +21,8 @@ from benchmarks.report import OURS, Line, Table, show
 from tightmargin.experiments.data.outlier_generators import label_flip_data, outlier_data
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.rigorous_svm.checks import hinge_sum
-from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
+from tightmargin.formulations.rigorous_svm.equivalence import hinge_sum
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm_dual
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.rigorous_svm.decomposition import decomposition
 from tightmargin.solvers.rigorous_svm.norm_limit import norm_limit

@@ -16,7 +16,7 @@ from tightmargin.formulations.nu.extended_checks import (
     norm_squared,
     objective_factor,
 )
-from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.reduced_hull import support_value
 from tightmargin.solvers.nu.nu_range import CVAR, POLAR, REVERSE, nu_bar_bounds, nu_range
 
 

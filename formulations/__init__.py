@@ -1,24 +1,25 @@
 """What the problems are: one builder per published equation. Nothing here solves anything."""
 
+import sys
+from importlib import import_module
+
 # isort: off
 # In the order of the catalogue: importing a builder registers it.
 from tightmargin.formulations.svc.hard_margin import (
     hard_margin_svc,
     max_margin_svc,
-)
-from tightmargin.formulations.svc.hard_margin import hard_margin_svc_dual
-from tightmargin.formulations.svc.c_svc import (
-    c_svc,
-    c_svc_dual,
+    hard_margin_svc_dual,
 )
 from tightmargin.formulations.svc.soft_margin import (
+    c_svc,
+    c_svc_dual,
     soft_margin_svc,
     weighted_svc,
     kernel_soft_margin_svc,
+    soft_margin_svc_dual,
 )
-from tightmargin.formulations.svc.soft_margin import soft_margin_svc_dual
-from tightmargin.formulations.svc.hinge_power import hinge_power_svc
 from tightmargin.formulations.svc.regularised import (
+    hinge_power_svc,
     regularised_svc,
     deviance_svc,
 )
@@ -32,38 +33,32 @@ from tightmargin.formulations.nu.extended import (
     extended_nu_svc_ball,
     extended_nu_svc_reverse,
     extended_nu_svc_polar,
-)
-from tightmargin.formulations.nu.extended_dual import extended_nu_svc_dual
-from tightmargin.formulations.nu.extended_linearised import (
+    extended_nu_svc_dual,
     extended_nu_svc_linearised,
     extended_nu_svc_linearised_dual,
+    min_cvar,
 )
-from tightmargin.formulations.nu.min_cvar import min_cvar
-from tightmargin.formulations.rigorous_svm.primal import (
+from tightmargin.formulations.rigorous_svm.rsvm import (
     rsvm,
     rsvm_relaxed,
-)
-from tightmargin.formulations.rigorous_svm.dual import (
+    rsvm_kernel_relaxed,
     rsvm_dual,
     rsvm_dual_perspective,
 )
-from tightmargin.formulations.rigorous_svm.primal import rsvm_kernel_relaxed
 from tightmargin.formulations.zero_one.big_m_models import (
     zero_one_big_m,
     zero_one_relaxed,
     zero_one_hinge,
 )
-from tightmargin.formulations.zero_one.kernel_model import zero_one_kernel
-from tightmargin.formulations.zero_one.logic_models import (
+from tightmargin.formulations.zero_one.without_big_m import (
+    zero_one_kernel,
     zero_one_bilinear,
     zero_one_disjunctive,
+    zero_one_disjunctive_relaxed,
 )
-from tightmargin.formulations.zero_one.disjunctive_hull import zero_one_disjunctive_relaxed
 from tightmargin.formulations.zero_one.ramp import (
     ramp_big_m,
     ramp_relaxed,
-)
-from tightmargin.formulations.zero_one.ramp_l1 import (
     ramp_l1_big_m,
     ramp_l1_relaxed,
 )
@@ -72,18 +67,18 @@ from tightmargin.formulations.conic.sdp import (
     conic_sdp,
     conic_sdp_literal,
     conic_sdp_budget,
+    conic_sdp_eliminated,
+    conic_sdp_dual,
 )
-from tightmargin.formulations.conic.sdp import conic_sdp_eliminated
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
 from tightmargin.formulations.conic.strengthened import conic_sdp_strengthened
-from tightmargin.formulations.conic.rank_one.sdp import conic_sdp_rank_one
+from tightmargin.formulations.conic.rank_one import conic_sdp_rank_one
 from tightmargin.formulations.multiclass.hinge import multiclass_hinge
 from tightmargin.formulations.multiclass.truncated_hinge import (
     multiclass_truncated,
     multiclass_truncated_relaxed,
 )
-from tightmargin.formulations.matrix.bilinear import matrix_svc_bilinear
-from tightmargin.formulations.matrix.convex_models import (
+from tightmargin.formulations.matrix.matrix_svc import (
+    matrix_svc_bilinear,
     matrix_svc_full,
     matrix_svc_projection,
     matrix_svc_nuclear,
@@ -103,11 +98,11 @@ from tightmargin.formulations.catalogue import (
     ProblemClass,
     formulation,
 )
-from tightmargin.formulations.conic.hull import conic_hull
-from tightmargin.formulations.conic.rank_one.hull import rank_one_hull
+from tightmargin.formulations.conic.rank_one import rank_one_hull
+from tightmargin.formulations.conic.strengthening import conic_hull
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations.modeling.cones import psd
 from tightmargin.formulations.multiclass.fisher_consistency import (
     admissible_truncation,
     is_consistent,
@@ -115,6 +110,31 @@ from tightmargin.formulations.multiclass.fisher_consistency import (
 from tightmargin.formulations.nu.extended_robust import extended_robust_svc
 from tightmargin.formulations.nu.feature_rank import orthonormal_reduction
 from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+
+# Modules by their former names, which pickles of models, results and builders hold.
+FORMER_MODULES = {
+    "catalogue": "problem_class paper_check",
+    "conic.rank_one": "conic.rank_one.sdp",
+    "conic.sdp": "conic.sdp_dual",
+    "conic.strengthened": "conic.rlt",
+    "data.kernels": "data.kernel_centring",
+    "matrix.matrix_svc": "matrix.convex_models matrix.bilinear",
+    "modeling.affine_rows": "modeling.lazy_constraints modeling.linear_sums modeling.row_terms",
+    "modeling.cones": "modeling.rotated_cones modeling.semidefinite",
+    "nu.extended": "nu.extended_dual nu.extended_linearised nu.min_cvar",
+    "nu.nu_svc": "nu.levels",
+    "nu.reduced_hull": "nu.support_function",
+    "rigorous_svm.rsvm": "rigorous_svm.primal rigorous_svm.dual",
+    "svc.regularised": "svc.hinge_power",
+    "svc.soft_margin": "svc.c_svc",
+    "zero_one.ramp": "zero_one.ramp_l1",
+    "zero_one.without_big_m": (
+        "zero_one.logic_models zero_one.kernel_model zero_one.disjunctive_hull"
+    ),
+}
+for _name, _former in FORMER_MODULES.items():
+    for _word in _former.split():
+        sys.modules[f"{__name__}.{_word}"] = import_module(f"{__name__}.{_name}")
 
 for _entry in CATALOGUE.values():
     builder_docstrings.complete(_entry, CATALOGUE)

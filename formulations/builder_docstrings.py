@@ -2,7 +2,8 @@
 
 A builder documents what is its own. Hyperparameters that many builders share are described here
 once, and a relaxation takes the other ones as its problem does. The example solves the model on a
-few points; where the entry bounds, restates or is the dual of another one, it shows that relation.
+few points and prints it as it is built; where the entry bounds, restates or is the dual of another
+one, it shows that relation.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from tightmargin.formulations.catalogue import Entry
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.formulas.formula import at_mode, formulas
+from tightmargin.formulations.formulas.notation import Text
 
 SHARED = {
     "C": ("float", "Cost of a unit of slack, positive."),
@@ -72,6 +75,7 @@ CLASS_MATRICES = (
 )
 CLASSES = "tm.MulticlassData([[0, 0], [1, 3], [2, 1], [3, 2]], [0, 1, 2, 1])"
 MATRICES = "tm.TrainingData([[0, 0, 1, 2], [1, 3, 0, 1], [2, 1, 1, 0]], [-1, -1, 1])"
+SOMETIMES = {"decided", "chord", "conflict"}  # rows that the points of the examples do not have
 _ITEM = re.compile(r"([\w*]+(?:, [\w*]+)*)(?: : .+)?")
 
 
@@ -141,11 +145,33 @@ def _points(entry: Entry) -> str:
     return OVERLAPPING if len(entry.parameters) > 1 else SEPARABLE  # a margin, or a price of it
 
 
+def _printed(entry: Entry) -> list[str]:
+    """What tm.show prints of the model, without its index sets, bounds and data."""
+    formula, mode = formulas()[entry.name], str(entry.parameters["intercept"].default)
+    goal = formula.minimise_free if mode == "free" and formula.minimise_free else formula.minimise
+    lines = [("min", goal)] if goal else []
+    lines += [
+        (f"{row.name}[{','.join(row.indices)}]" if row.indices else row.name, row.text)
+        for row in formula.rows
+        if mode in row.modes and row.name not in SOMETIMES
+    ]
+    width, text = max((len(name) for name, _ in lines), default=0), Text(formula.templates)
+    head = f"{entry.name} ({entry.problem_class}): {entry.title}"
+    rows = [
+        f"  {name:<{width}}  {text.text(at_mode(row, mode))}{' ...' * ('[' in name)}"
+        for name, row in lines
+    ]
+    return [head, *rows, "  ..."]
+
+
 def _example(entry: Entry, catalogue: Mapping[str, Entry]) -> str:
     lines = [
         ">>> import tightmargin as tm",
         f">>> data = {_points(entry)}",
-        f">>> result = tm.solve({_call(entry)})",
+        f">>> model = {_call(entry)}",
+        ">>> print(tm.show(model))",
+        *_printed(entry),
+        ">>> result = tm.solve(model)",
         ">>> result.certificate.verdict.value",
         "'CERTIFIED'",
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from tightmargin.formulations.catalogue import ProblemClass
-from tightmargin.formulations.modeling.semidefinite import psd
+from tightmargin.formulations.modeling.cones import psd
 from tightmargin.solvers.engines.registry import SOLVERS, SolverInfo, gurobi_is_restricted
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.solve import solve

@@ -14,14 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import spsolve
 
-from tightmargin.formulations.big_m_rules import RAMP, TRUNCATED, ZERO_ONE
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.class_labels import recorded_classes
-from tightmargin.formulations.data.equal_points import least_errors
-from tightmargin.formulations.data.feature_names import recorded_features
+from tightmargin.formulations.data.class_labels import recorded_classes, recorded_features
 from tightmargin.formulations.data.point_weights import recorded_weights
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, least_errors
+from tightmargin.formulations.reliances import RAMP, TRUNCATED, ZERO_ONE
 from tightmargin.printing import Printed
 from tightmargin.solvers.attempts import Outcome, standing
 from tightmargin.solvers.certify.case import Case, Certified

@@ -16,8 +16,8 @@ from tightmargin.formulations import (
     is_consistent,
     orthonormal_reduction,
 )
-from tightmargin.formulations.nu.levels import nu_levels
-from tightmargin.formulations.rigorous_svm.inverse_maps import (
+from tightmargin.formulations.nu.nu_svc import nu_levels
+from tightmargin.formulations.rigorous_svm.equivalence import (
     from_c_svc,
     from_nu_svc,
     from_reduced_hulls,

@@ -31,8 +31,7 @@ from tightmargin.formulations.zero_one.conflicts import (
     proven_norm,
     single_norms,
 )
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import shrunk, with_rows
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, shrunk, with_rows
 
 Points = tuple[int, ...]
 

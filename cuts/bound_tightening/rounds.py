@@ -24,8 +24,7 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData, with_points
 from tightmargin.formulations.zero_one.conflicts import Conflicts, pair_conflicts
 from tightmargin.formulations.zero_one.loss import EPS, margins, zero_one_objective
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import with_rows
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, with_rows
 from tightmargin.solvers.engines.running import StopReason, WorkCount
 
 QUICK_ROUNDS = 40

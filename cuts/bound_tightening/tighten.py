@@ -19,8 +19,7 @@ import numpy as np
 from tightmargin.cuts.bound_tightening.convex_sets import MODELS
 from tightmargin.cuts.bound_tightening.result import Tightened, TighteningRound
 from tightmargin.cuts.bound_tightening.rounds import Work
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.formulations.zero_one.big_m import BigM
 from tightmargin.formulations.zero_one.loss import trivial_points, zero_one_objective

@@ -35,9 +35,8 @@ from tightmargin.cuts.conical.simplicial import (
 )
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.nu.extended_robust import (
     Share,
     given_up,

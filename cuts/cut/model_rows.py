@@ -11,7 +11,7 @@ from tightmargin.cuts.cut.polar_problem import fingerprint
 from tightmargin.formulations.catalogue import Origin, origin_now
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.nu.extended_checks import objective_factor
-from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.formulations.nu.nu_svc import loss_weights
 
 LEVEL_HELD = ("extended_nu_svc_polar",)
 NORM_HELD = (

@@ -1,6 +1,6 @@
 """The polytope in which cuts live, P = {w : h(w) <= 1}, and its lift Q by (b, rho, xi).
 
-h is the support function of formulations/nu/support_function.py. Below nu_bar P is bounded, and a
+h is the support function of formulations/nu/reduced_hull.py. Below nu_bar P is bounded, and a
 longest w of it, scaled to length 1, solves the extended nu-SVC, whose optimum is 1 / ||w||
 (Takeda & Sugiyama 2008, (10), normalised by its objective: extended_nu_svc_polar). Inside this
 package a weight is w (d,), or (w, b) with a penalised intercept; points are centred where the
@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.reduced_hull import (
     ReducedHulls,
     best_levels,
     reduced_hulls,
     support_value,
 )
-from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.printing import Printed
 from tightmargin.solvers.nu.nu_range import POLAR, nu_range
 

@@ -34,8 +34,8 @@ from tightmargin.cuts.generation.cone import (
 )
 from tightmargin.cuts.problem import cut_along
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.polytope_edges import edges, ties_at
-from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.polytope import edges, ties_at
+from tightmargin.formulations.nu.reduced_hull import support_value
 from tightmargin.solvers.errors import NumberError
 
 TIGHT = 1e-8  # relative: where a linear program's solution counts as on a row

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.nu.polytope_edges import Ties
-from tightmargin.formulations.nu.support_function import ReducedHulls, support
+from tightmargin.formulations.nu.polytope import Ties
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support
 
 RANK_TOLERANCE = 1e-9
 ON_ROW = 1e-10

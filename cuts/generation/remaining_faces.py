@@ -23,7 +23,7 @@ from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.generation.cone import extreme_rays
 from tightmargin.cuts.relaxation.faces import Face
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.reduced_hull import support_value
 from tightmargin.printing import Printed
 
 INSIDE = 1e-8  # h has to stay below 1 by so much

@@ -22,7 +22,7 @@ from tightmargin.cuts.relaxation.lifted_points import lifted_point, used_rows, v
 from tightmargin.cuts.relaxation.pool import Pool
 from tightmargin.cuts.relaxation.relaxation import Found, LostNumbersError, Relaxation
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.nu.reduced_hull import support_value
 
 ON_BOUNDARY = 1e-8  # relative
 NO_CUT = "none of enough depth: a concavity cut at the vertex"

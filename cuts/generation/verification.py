@@ -24,7 +24,7 @@ from tightmargin.cuts.generation.cone import extreme_rays, steps_to_norm
 from tightmargin.cuts.generation.lifted_concavity import LiftedRows
 from tightmargin.cuts.relaxation.faces import face_through
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls
 
 TIGHT = 1e-6  # relative: a vertex is that near to its rows
 BEYOND = 1e-12  # relative: and that little short of them

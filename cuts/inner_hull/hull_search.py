@@ -33,9 +33,8 @@ from tightmargin.cuts.search.run import (
 from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.cuts.spatial_branching.node_bound import largest_entry, member, point_error
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.support_function import support
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
+from tightmargin.formulations.nu.reduced_hull import support
 from tightmargin.solvers.engines.running import StopReason, checked_limits, supervised
 
 MOST_DIMENSIONS = 7

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from tightmargin.cuts.nu_path.result import ExtendedNuPath, chord
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import reduced_hulls, support_value
+from tightmargin.formulations.nu.reduced_hull import reduced_hulls, support_value
 from tightmargin.printing import Drawn
 from tightmargin.solvers.tables import Framed
 

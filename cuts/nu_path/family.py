@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD
+from tightmargin.formulations.common.rounding import OUTWARD
 from tightmargin.formulations.data.arrays import Array, digest
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.support_function import ReducedHulls, reduced_hulls, support_value
-from tightmargin.formulations.nu.weights import loss_weights
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, reduced_hulls, support_value
 from tightmargin.solvers.nu.nu_range import NuRange, nu_bar_bounds, nu_range
 
 Subject = tuple[str, str, str, str, float]

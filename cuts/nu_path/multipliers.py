@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.polytope_edges import Ties, ties_at
-from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
+from tightmargin.formulations.nu.polytope import Ties, ties_at
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support_value
 
 # A corner ties to 1e-12 of the scores, a solution of an interior point method to 1e-5.
 TIES = (1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)

@@ -39,14 +39,13 @@ from tightmargin.cuts.nu_path.result import ExtendedNuPath, anchors_of, chord, e
 from tightmargin.cuts.nu_path.row import PathRow, bound_of, path_row
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.nu.extended import extended_nu_svc_ball
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.slope_bound import nearest_direction, proven_slope
-from tightmargin.formulations.nu.support_function import support_value
-from tightmargin.formulations.nu.weights import checked_nu
+from tightmargin.formulations.nu.nu_svc import checked_nu
+from tightmargin.formulations.nu.polytope import nearest_direction, proven_slope
+from tightmargin.formulations.nu.reduced_hull import support_value
 from tightmargin.solvers.engines.running import StopReason, telling
 from tightmargin.solvers.kernel.statement import CLOSED
 from tightmargin.solvers.solve import solve

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from tightmargin.cuts.nu_path.family import NuFamily, Subject, subject_of
 from tightmargin.cuts.nu_path.multipliers import recover_multipliers
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, growth
-from tightmargin.formulations.common.rounded_sums import (
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
     excess,
+    growth,
     most_hinge,
     score_errors,
     summed_up,
@@ -22,12 +24,12 @@ from tightmargin.formulations.common.rounded_sums import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.nu_svc import loss_weights
+from tightmargin.formulations.nu.reduced_hull import (
     best_levels,
     reduced_hulls,
     support_value,
 )
-from tightmargin.formulations.nu.weights import loss_weights
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_up, scaled
 from tightmargin.solvers.kernel.statement import (
     FeasiblePoint,

@@ -24,8 +24,7 @@ from tightmargin.cuts.cut.polar_problem import polar_problem
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.cuts.outer_loop.run import LoopRun
 from tightmargin.cuts.search.run import given_weights
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import one_of
 from tightmargin.solvers.engines.running import checked_limits
 

@@ -27,7 +27,7 @@ from tightmargin.cuts.relaxation.rest_length import rest_length
 from tightmargin.cuts.search.result import Incumbent, StopError
 from tightmargin.cuts.spatial_branching.branch_and_cut import close_gap
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.slope_bound import proven_slope
+from tightmargin.formulations.nu.polytope import proven_slope
 from tightmargin.solvers.engines.running import CtrlC, StopReason, live_line
 
 SAME_LENGTH = 1e-12

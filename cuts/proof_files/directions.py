@@ -23,7 +23,7 @@ from tightmargin.cuts.inner_hull.enclosure import own_normals
 from tightmargin.cuts.inner_hull.hull_search import HullSearch
 from tightmargin.cuts.inner_hull.surface import Surface
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import support
+from tightmargin.formulations.nu.reduced_hull import support
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.proof_files.checker import Directions, Model, Tree
 from tightmargin.solvers.proof_files.write import NotProvenError, text, vector

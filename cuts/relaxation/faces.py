@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.relaxation.relaxation import Relaxation
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.polytope_edges import labels, ties_at
+from tightmargin.formulations.nu.polytope import labels, ties_at
 
 DEPENDENT = 1e-9  # relative: singular values below it are 0
 VANISHES = 1e-8  # relative to the largest score: a slack below it is 0

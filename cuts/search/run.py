@@ -16,7 +16,7 @@ from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.cut.polar_problem import PolarProblem
 from tightmargin.cuts.search.result import Incumbent, SearchResult, SearchState, StopError
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls
 from tightmargin.solvers.engines.running import StopReason
 
 

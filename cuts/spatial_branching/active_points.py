@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array, Mask
-from tightmargin.formulations.nu.support_function import MASS_TOLERANCE, Group, ReducedHulls
+from tightmargin.formulations.nu.reduced_hull import MASS_TOLERANCE, Group, ReducedHulls
 
 BAND = 15  # ranks on each side of the last used one
 WORTH = 8  # bands a group; with fewer points than that all are kept

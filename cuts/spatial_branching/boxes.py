@@ -12,7 +12,7 @@ from tightmargin.cuts.spatial_branching.node_bound import EPS, Bound
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import SphereCut
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support_value
 
 Box = tuple[Array, Array]
 

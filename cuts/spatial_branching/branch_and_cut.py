@@ -39,9 +39,8 @@ from tightmargin.cuts.spatial_branching.node_bound import point_error
 from tightmargin.cuts.spatial_branching.node_program import BoxLP
 from tightmargin.cuts.spatial_branching.sphere_cuts import as_cut, in_general_position, sphere_cut
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.nu.support_function import support_value
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
+from tightmargin.formulations.nu.reduced_hull import support_value
 from tightmargin.solvers.engines.running import StopReason, checked_limits, supervised
 
 BETTER = 1e-12  # relative: by less an incumbent is not worth a change

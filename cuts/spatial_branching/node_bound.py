@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightmargin.formulations.common.multipliers import with_total
+from tightmargin.formulations.common.hyperplane import with_total
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls, missing_mass
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, missing_mass
 
 EPS = 2.0**-52
 

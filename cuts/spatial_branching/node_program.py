@@ -33,7 +33,7 @@ from tightmargin.cuts.spatial_branching.node_bound import (
     proven_bound,
 )
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support_value
 
 # Of tau and sigma: where box and rows have no point in common the program would be unbounded
 # without it, and with it has a value beyond every objective unless they nearly touch.

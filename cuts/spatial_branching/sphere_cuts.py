@@ -26,8 +26,8 @@ from tightmargin.cuts.cut.scaling import scaled_cut
 from tightmargin.cuts.generation.cone import exposed_points, independent_rows, steps_to_norm
 from tightmargin.cuts.spatial_branching.node_bound import EPS, largest_entry, sorted_point_error
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.polytope_edges import edges, ties_at
-from tightmargin.formulations.nu.support_function import ReducedHulls, support_value
+from tightmargin.formulations.nu.polytope import edges, ties_at
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support_value
 from tightmargin.solvers.errors import NumberError
 
 SHORTER = 1e-9  # of gamma: by so much the norms stay below it

@@ -8,7 +8,7 @@ from itertools import groupby
 from docs.generate.witnesses import ROOT, TABLE, case_line, tests_naming
 from tightmargin.formulations import CATALOGUE, Entry
 from tightmargin.formulations.formulas.formula import MODES, Formula, formulas
-from tightmargin.formulations.formulas.latex import SYMBOLS, latex, letter
+from tightmargin.formulations.formulas.notation import SYMBOLS, latex, letter
 
 NAMES = {
     "bi_vapnik": "Bi & Vapnik 2003", "cepeda_gomez_han": "Cepeda, Gomez & Han 2024",

@@ -24,8 +24,7 @@ from tightmargin.experiments.estimators.fitted import Fitted, FittedProbabilitie
 from tightmargin.experiments.saved_results.machines import read_fitted
 from tightmargin.experiments.saved_results.training_data import training_data
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.class_labels import SIGNS
-from tightmargin.formulations.data.feature_names import features_text
+from tightmargin.formulations.data.class_labels import SIGNS, features_text
 from tightmargin.solvers.probability.binary import ENTRY, ClassProbabilities
 from tightmargin.solvers.result import SolveResult
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from tightmargin.experiments.data.specs import load, load_classes
 from tightmargin.formulations.catalogue import Entry, entry_named
-from tightmargin.formulations.data.class_labels import recorded_classes
-from tightmargin.formulations.data.feature_names import recorded_features
+from tightmargin.formulations.data.class_labels import recorded_classes, recorded_features
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import recorded_weights
 from tightmargin.formulations.data.training_data import GramData, TrainingData

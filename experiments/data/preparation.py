@@ -13,9 +13,8 @@ import numpy as np
 
 from tightmargin.experiments.data.prepared import Prepared, Raw
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.kernel_centring import GramNormaliser, centred_gram
 from tightmargin.formulations.data.kernel_pca import TOLERANCE, KernelPca, fit_kernel_pca
-from tightmargin.formulations.data.kernels import KERNELS, gram_data
+from tightmargin.formulations.data.kernels import KERNELS, GramNormaliser, centred_gram, gram_data
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import (
     NORMALISERS,

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin
 from tightmargin.formulations.data.arrays import Array, finite_points, real_array
-from tightmargin.formulations.data.feature_names import paired
-from tightmargin.formulations.data.kernel_centring import GramNormaliser
+from tightmargin.formulations.data.class_labels import paired
 from tightmargin.formulations.data.kernel_pca import KernelPca
-from tightmargin.formulations.data.kernels import cross_gram
+from tightmargin.formulations.data.kernels import GramNormaliser, cross_gram
 from tightmargin.formulations.data.multiclass_data import BuilderData, MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.sparse_points import Points, kept_points

@@ -17,8 +17,7 @@ from tightmargin.experiments.data.prepared import Prepared, origin_of
 from tightmargin.formulations.catalogue import CATALOGUE, Classifier, Origin, entry_named
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.class_labels import SIGNS
-from tightmargin.formulations.data.feature_names import paired
+from tightmargin.formulations.data.class_labels import SIGNS, paired
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.normalisation import Normaliser
 from tightmargin.formulations.data.point_weights import ClassWeight

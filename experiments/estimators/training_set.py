@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.experiments.estimators.inputs import known_labels, refuse_strange
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.data.feature_names import paired
+from tightmargin.formulations.data.class_labels import paired
 
 
 @dataclass(frozen=True, eq=False)

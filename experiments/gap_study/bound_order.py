@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tightmargin.experiments.gap_study.gap_table import Bound, order_tolerance
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
 
 STRENGTHENED = "conic_sdp_strengthened"
 SDPS = ("conic_sdp", "conic_sdp_literal", "conic_sdp_dual", "conic_sdp_eliminated")

@@ -9,7 +9,7 @@ from tightmargin.experiments.data.prepared import Prepared
 from tightmargin.experiments.paths.family import Family, Settings, ending_of, judged, listed
 from tightmargin.experiments.plots.paths import save_conic_path
 from tightmargin.experiments.progress import Say
-from tightmargin.formulations.conic.budget import budget_grid
+from tightmargin.formulations.conic.closed_form_bound import budget_grid
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.solvers.conic.path import ConicPath, conic_path
 from tightmargin.solvers.searches import row_numbers

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightmargin.experiments.plots.style import BLACK, LARGE, LOOKS, axis_limits, explain, tidy
-from tightmargin.formulations.conic.loss import conic_loss
+from tightmargin.formulations.conic.strengthening import conic_loss
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.multiclass.fisher_consistency import HINGE
 

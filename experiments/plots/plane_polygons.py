@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 from tightmargin.cuts.cut.cut import Cut
 from tightmargin.cuts.outer_loop.result import CuttingPlaneResult
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.support_function import ReducedHulls, support
+from tightmargin.formulations.nu.reduced_hull import ReducedHulls, support
 
 SAME = 1e-9  # relative: corners nearer to one another than that are one
 ON_EDGE = 1e-6  # relative: a point that near to a row of P lies on its boundary

@@ -33,10 +33,9 @@ from tightmargin.experiments.statistics.margin_errors import (
     unit_hyperplane,
     value_at_risk,
 )
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.nu.weights import checked_nu
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
+from tightmargin.formulations.nu.nu_svc import checked_nu
 from tightmargin.formulations.parameters import positive
 from tightmargin.printing import Printed
 

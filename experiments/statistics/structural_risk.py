@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from tightmargin.experiments.statistics.vc_bound import FORMS, VcBound, vc_bound
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.rigorous_svm.path import RsvmRow

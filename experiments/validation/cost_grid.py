@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck
-from tightmargin.formulations.common.hinge import hinge_check
-from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD
-from tightmargin.formulations.common.rounded_sums import (
+from tightmargin.formulations.common.hyperplane import augmented, hinge_check
+from tightmargin.formulations.common.margin_levels import hinge_intercept
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
     excess,
     most_hinge,
     most_squares,

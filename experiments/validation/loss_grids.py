@@ -11,11 +11,11 @@ import numpy as np
 from tightmargin.experiments.progress import Say
 from tightmargin.experiments.validation.cost_grid import HingeMachine, block_size, hinge_block
 from tightmargin.formulations.common.hyperplane import weight_and_intercept
-from tightmargin.formulations.conic.budget import budget_grid
+from tightmargin.formulations.conic.closed_form_bound import budget_grid
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
-from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.formulations.svc.soft_margin import c_svc
 from tightmargin.solvers.conic.low_rank import LOW_RANK
 from tightmargin.solvers.conic.path import ConicRow, conic_path
 from tightmargin.solvers.engines.running import checked_limits, telling

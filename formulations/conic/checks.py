@@ -18,26 +18,19 @@ from tightmargin.formulations.conic.closed_form_bound import (
     priced_hypotheses,
     strengthening_bound,
 )
-from tightmargin.formulations.conic.loss import conic_loss, least_indicator
-from tightmargin.formulations.conic.strengthening import strengthening_values
+from tightmargin.formulations.conic.strengthening import (
+    conic_loss,
+    least_indicator,
+    strengthening_values,
+)
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.semidefinite import outer_products, symmetric
-from tightmargin.formulations.zero_one.intercept_bound import (
-    derive_intercept_bound,
-    intercept_bound_value,
-)
+from tightmargin.formulations.modeling.cones import outer_products, symmetric
+from tightmargin.formulations.zero_one.big_m import derive_intercept_bound, intercept_bound_value
+from tightmargin.formulations.zero_one.checks import AT_CUTOFF, known_points, why_doubtful
 from tightmargin.formulations.zero_one.loss import degenerate
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import (
-    stated_bounds,
-)
-from tightmargin.formulations.zero_one.slack_bounds_checks import (
-    AT_CUTOFF,
-    known_points,
-    why_doubtful,
-)
+from tightmargin.formulations.zero_one.slack_bounds import SlackBounds, stated_bounds
 
 LITTLE = 1e-6  # of a part of W
 ROOM = 1e-6  # least width of either side of an undecided point: cones need an inside
@@ -295,7 +288,7 @@ def check_strengthened(origin: Origin, values: Values) -> PaperCheck:
 # W = w~ w~', z_i = 1 where v_i > 0, and every product of the two. Rows are made of doubles, x x'
 # among them, so the lift itself misses some by a rounding. A hyperplane a hair longer keeps the
 # points on its margin by a hair, and a W a hair above w~ w~' leaves T_i >= v_i^2 in any rounding;
-# the bounds of slack_bounds.py and slack_bounds_argument.py have that room, one of 1e-12. From
+# the bounds of slack_bounds.py have that room, one of 1e-12. From
 # there on everything is a rational number that meets its equation exactly.
 
 Numbers = list[Fraction]

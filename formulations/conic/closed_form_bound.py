@@ -1,4 +1,4 @@
-"""Lower bounds on the conic relaxations in closed form: proofs that need no solver.
+"""Lower bounds on the conic relaxations in closed form, and the budget of appendix C.
 
 For gamma_i >= 0, 0 <= alpha_i <= sqrt(penalty gamma_i) and violations v_i = 1 - y_i <w~, x~_i>,
 
@@ -6,7 +6,7 @@ For gamma_i >= 0, 0 <= alpha_i <= sqrt(penalty gamma_i) and violations v_i = 1 -
 
 (the penalty of a weighted point is that of its weight)
 so the least value of f(w~) = w~'D w~ + sum 2 alpha_i v_i - gamma_i v_i^2 bounds the 0-1 optimum,
-and the SDP (21) as well: it is a point of its dual (sdp_dual.py). f is convex where
+and the SDP (21) as well: it is a point of its dual (conic_sdp_dual). f is convex where
 Q = D - sum gamma_i x~_i x~_i' is positive definite, and then, for any w~ and r half the gradient of
 f there,
 
@@ -21,18 +21,49 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
-from tightmargin.formulations.common.least_eigenvalue import (
-    OUTWARD,
-    ROUNDOFF,
-    growth,
-    least_eigenvalue,
-)
+from tightmargin.formulations.common.rounding import OUTWARD, ROUNDOFF, growth, least_eigenvalue
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.parameters import fraction
+
+# --- Budgets on violations, the kappa of Cepeda, Gomez & Han 2024, appendix C --------------------
+
+LARGEST = 0.5
+
+
+def budget_grid(count: int = 100) -> Array:
+    """Budgets that are tried in cross-validation: count equal steps that end at 0.5.
+
+    The paper takes [0, 0.5]. Here 0 is left out: it is the hard-margin problem, infeasible where
+    the classes overlap, and the optimum grows like 1 / budget on the way there.
+
+    Returns: 0.5 k / count for k = 1, ..., count.
+    Raises ValueError: count is no whole number of at least 1.
+    """
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise ValueError(f"count must be a whole number of at least 1, got {count!r}")
+    return LARGEST * np.arange(1, count + 1) / int(count)
+
+
+def budget_share(budget: float) -> float:
+    """Return a budget in (0, 1] as a float.
+
+    Raises ValueError: anything else; for 0 with the name of the problem that it is.
+    """
+    if not isinstance(budget, str | bytes | bool) and np.isscalar(budget) and budget == 0:
+        raise ValueError(
+            "budget must lie in (0, 1], got 0: no violation at all is the hard-margin problem, "
+            "infeasible where the classes overlap; take hard_margin_svc, or a small budget"
+        )
+    return fraction("budget", budget)
+
+
+# --- Lower bounds on the conic relaxations in closed form: proofs that need no solver ------------
 
 CLOSED_FORM = "closed form of the strengthening dual"
 NO_PRICE, ANY_PRICE = 1e-100, 1e100

@@ -26,17 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.data.arrays import (
-    Array,
-    finite_points,
-    keep_read_only,
-    plain_numbers,
-)
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.kernel_centring import centred_rows
-from tightmargin.formulations.data.kernels import cross_gram, gram_data
+from tightmargin.formulations.data.arrays import Array, finite_points, keep_read_only, plain_numbers
+from tightmargin.formulations.data.kernels import centred_rows, cross_gram, gram_data
 from tightmargin.formulations.data.point_weights import refuse_weights
-from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    reads_dense_points,
+    with_points,
+)
 from tightmargin.printing import Printed
 
 TOLERANCE = 1e-10  # of the largest eigenvalue: below it a component is taken for rounding

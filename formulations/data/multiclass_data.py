@@ -16,8 +16,11 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
-from tightmargin.formulations.data.class_labels import several_labels
-from tightmargin.formulations.data.feature_names import feature_names_of, features_text
+from tightmargin.formulations.data.class_labels import (
+    feature_names_of,
+    features_text,
+    several_labels,
+)
 from tightmargin.formulations.data.point_weights import (
     ClassWeight,
     WeightedPoints,

@@ -1,14 +1,18 @@
-"""Training data: the only thing every builder reads, checked once and read-only ever after."""
+"""Points of two classes with labels and weights, or a kernel matrix of them, checked once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import (
     DENSE_LIMIT_BYTES,
@@ -19,18 +23,112 @@ from tightmargin.formulations.data.arrays import (
     real_array,
     refuse_non_finite,
 )
-from tightmargin.formulations.data.feature_names import feature_names_of, features_text
-from tightmargin.formulations.data.point_weights import weights_text
+from tightmargin.formulations.data.class_labels import (
+    SIGNS,
+    feature_names_of,
+    features_text,
+    label_text,
+    two_labels,
+)
+from tightmargin.formulations.data.point_weights import (
+    ClassWeight,
+    WeightedPoints,
+    above_zero,
+    weights_of_points,
+    weights_text,
+)
 from tightmargin.formulations.data.sparse_points import (
     Points,
     is_sparse,
     share_stored,
     sparse_points,
 )
-from tightmargin.formulations.data.two_classes import TwoClasses
 from tightmargin.formulations.parameters import checked_shift
-from tightmargin.number_words import count_text, number_text
-from tightmargin.printing import Page, value_text
+from tightmargin.number_words import count_text, number_text, short
+from tightmargin.printing import Page, Printed, value_text
+
+# --- Labels and weights of data of two classes, points or a kernel matrix ------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoClasses(Printed, WeightedPoints):
+    """Labels and weights of points of two classes; see `TrainingData`."""
+
+    sample_weight: Array | None = field(default=None, kw_only=True)
+    class_weight: ClassWeight = field(default=None, kw_only=True)
+    positive: Any = field(default=None, kw_only=True)
+    classes: Sequence[Any] = field(default=(), kw_only=True)
+
+    def _keep_labels(self, n: int) -> NDArray[np.intp]:
+        """Check labels and weights, and keep those of points that weigh something.
+
+        Returns
+        -------
+        array
+            Places of these points.
+        """
+        signs, labels = two_labels(self.y, n, self.positive)
+        labels = _names_of(labels, self.classes)
+        place = (signs > 0).astype(np.intp)
+        weights = weights_of_points(self.sample_weight, self.class_weight, labels, place)
+        kept, weights = above_zero(weights, n)
+        keep_read_only(self, y=signs[kept])
+        words = {"class_weight": None, "positive": None, "classes": labels}
+        for name, value in {"sample_weight": weights, **words}.items():
+            object.__setattr__(self, name, value)
+        return kept
+
+    def _counted(self, size: str) -> str:
+        """Kind, source and size, as a title."""
+        source = f" {short(self.spec)}" if self.spec else ""
+        weighted = "" if self.weights is None else ", weighted"
+        return (
+            f"{type(self).__name__}{source}: {count_text(len(self.y), 'point')}, {size}{weighted}"
+        )
+
+    @property
+    def n_pos(self) -> int:
+        """Number of points labelled +1."""
+        return int((self.y > 0).sum())
+
+    @property
+    def n_neg(self) -> int:
+        """Number of points labelled -1."""
+        return int((self.y < 0).sum())
+
+    @cached_property
+    def masses(self) -> tuple[float, float]:
+        """Sums of the weights of the points labelled -1 and of those labelled +1."""
+        return self.mass(self.y < 0), self.mass(self.y > 0)
+
+    @property
+    def labels_text(self) -> str:
+        """How many points there are of each label."""
+        negative, positive = (label_text(sign) for sign in SIGNS)
+        if tuple(self.classes) != SIGNS:
+            negative, positive = (
+                f"{short(str(label), 12)} ({sign})"
+                for label, sign in zip(self.classes, (negative, positive), strict=False)
+            )
+        return f"{self.n_pos} of {positive}, {self.n_neg} of {negative}"
+
+    @property
+    def _weights(self) -> tuple[Array, ...]:
+        return () if self.weights is None else (self.weights,)
+
+
+def _names_of(labels: tuple[Any, Any], given: Sequence[Any]) -> tuple[Any, Any]:
+    """What the two labels are called, the negative one first."""
+    if isinstance(given, str) or len(given) not in (0, 2) or len(set(given)) != len(given):
+        raise ValueError(f"classes must be two different names, got {given!r}")
+    if not given:
+        return labels
+    if labels != SIGNS:
+        raise ValueError(f"classes name the labels -1 and +1, and y holds {labels}: leave them out")
+    return given[0], given[1]
+
+
+# --- Training data: the only thing every builder reads, checked once and read-only ever after ----
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -344,3 +442,76 @@ def data_page(data: TrainingData | GramData, numbers: Points) -> Page:
     weights = "" if data.weights is None else " .weights,"
     facts.append(("next", f"{numbers_of}, .y,{weights} .to_dict()"))
     return Page(data._title(), facts)
+
+
+# --- Functions that read points cell by cell, and get them dense ---------------------------------
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def reads_dense_points(function: Function) -> Function:
+    """A function of data, its first argument, that gets a dense copy of sparse points.
+
+    The copy is made once for all functions, up to 2 GiB; above that the function is not called and
+    a ValueError names it.
+    """
+    first = next(iter(inspect.signature(function).parameters))
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        data = args[0] if args else kwargs.get(first)
+        if isinstance(data, TrainingData):
+            dense = data.dense_for(function.__name__)
+            if not args:
+                return function(**{**kwargs, first: dense})
+            args = (dense, *args[1:])
+        return function(*args, **kwargs)
+
+    return cast(Function, wrapped)
+
+
+# --- Points that lie in one place, and what that means for every classifier ----------------------
+
+
+@lru_cache(maxsize=4)
+def least_errors(data: TrainingData | GramData) -> int:
+    """Least number of points that any function of the point gets wrong.
+
+    Points that are equal get one score. Where p of them are positive and q negative, min(p, q)
+    are on the wrong side of it, and below margin 1 for every hyperplane: the sum over all places
+    is a lower bound on errors and on 0-1 violations. Points of a kernel matrix are equal when
+    their rows are: then K_ii = K_ij = K_jj, and their distance in feature space is 0.
+
+    Returns: 0 when no place holds points of both labels.
+    """
+    points = data.gram if isinstance(data, GramData) else data.X
+    # Equal rows have equal marks, and few others do: only those are looked at.
+    _, place, count = np.unique(_row_marks(points), return_inverse=True, return_counts=True)
+    shared = count[place] > 1
+    positive, negative = (
+        Counter(_rows_as_bytes(points[shared & (data.y == label)])) for label in (1.0, -1.0)
+    )
+    return sum(min(positive[place], negative[place]) for place in positive.keys() & negative.keys())
+
+
+def _rows_as_bytes(points: Points) -> list[bytes]:
+    """One string of bytes a row: equal exactly where the rows are."""
+    if not is_sparse(points):
+        return [row.tobytes() for row in points + 0.0]  # -0.0 and 0.0 are one number
+    ends = zip(points.indptr[:-1], points.indptr[1:], strict=True)
+    return [
+        points.indices[first:last].tobytes() + points.data[first:last].tobytes()
+        for first, last in ends
+    ]
+
+
+def _row_marks(points: Points) -> NDArray[np.uint64]:
+    """A number for each row (n,), equal where the rows are and seldom elsewhere."""
+    d = points.shape[1]
+    factors = np.random.default_rng(0).integers(1, 2**63, size=d, dtype=np.uint64)
+    if not is_sparse(points):
+        return (points + 0.0).view(np.uint64) @ factors
+    # Sums modulo 2^64 are differences of running sums; zeros add nothing.
+    products = points.data.view(np.uint64) * factors[points.indices]
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(products, dtype=np.uint64)])
+    return running[points.indptr[1:]] - running[points.indptr[:-1]]

@@ -1,6 +1,6 @@
 """Formulas of the catalogue as they stand in this folder, one file a paper.
 
-A formula is written once, in Python's syntax, and read twice: latex.py prints it on the page of
+A formula is written once, in Python's syntax, and read twice: notation.py prints it on the page of
 its paper, and a test evaluates it at random points beside the built model. `tm.show` prints it too.
 
     x[i], B[k,j]         entries; an index runs over the set of its letter in capitals, or `ranges`
@@ -16,10 +16,14 @@ A row is "name[indices] (modes of the intercept that have it): comparison | whic
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+# --- Formulas of the catalogue as they stand in this folder, one file a paper --------------------
 
 FOLDER = Path(__file__).resolve().parent
 MODES = ("free", "penalised", "none")
@@ -106,6 +110,7 @@ def parsed(name: str, paper: str, table: dict[str, object]) -> Formula:
     return Formula(name=name, paper=paper, **words)  # type: ignore[arg-type]
 
 
+@cache
 def formulas() -> dict[str, Formula]:
     """All formulas by name of their entry.
 
@@ -118,3 +123,62 @@ def formulas() -> dict[str, Formula]:
                 raise ValueError(f"{name} is in {path.stem} and in {found[name].paper}")
             found[name] = parsed(name, path.stem, table)
     return found
+
+
+# --- A formula at one mode of the intercept: what is squared, and whether there is an intercept
+
+_SQUARED = {"w": "b", "v": "v_b"}  # a vector, and the intercept that is squared with it
+
+
+def at_mode(text: str, mode: str) -> ast.expr:
+    """Node of an expression with a free, a penalised or no intercept."""
+    return _Mode(mode).visit(ast.parse(text, mode="eval").body)
+
+
+class _Mode(ast.NodeTransformer):
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = getattr(node.func, "id", "")
+        if name == "priced":
+            return self._priced(node.args[0])
+        if name == "norm2" and self.mode == "penalised":
+            return self._norm(node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if self.mode == "none" and isinstance(node.op, ast.Add) and _is_intercept(node.right):
+            return node.left
+        return node
+
+    def _norm(self, node: ast.Call) -> ast.expr:
+        match node.args[0]:
+            case ast.Name(id="wt"):
+                return node
+            case ast.Name(id=vector) if vector in _SQUARED:
+                pair = _call("pair", node.args[0], ast.Name(_SQUARED[vector]))
+                return _call("norm2", pair)
+            case ast.Subscript(slice=index):
+                pair = _call("pair", node.args[0], ast.Subscript(ast.Name("b"), index))
+                return _call("norm2", pair)
+        return self._priced(node)
+
+    def _priced(self, node: ast.expr) -> ast.expr:
+        if self.mode != "penalised":
+            return node
+        square = ast.BinOp(ast.Name("b"), ast.Pow(), ast.Constant(2))
+        return ast.BinOp(node, ast.Add(), square)
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name), list(args), [])
+
+
+def _is_intercept(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id="b") | ast.Subscript(value=ast.Name(id="b")):
+            return True
+    return False

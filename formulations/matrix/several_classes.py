@@ -15,41 +15,43 @@ not the ranks. Names here -> in the paper: ridge -> lambda, rank -> r, class_wei
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.matrix.shapes import (
     Shape,
+    beside,
     checked_rank,
     checked_shape,
+    complete_nuclear,
+    complete_projection,
     numerical_rank,
+    shape_of,
     singular_values,
-    spread_norm,
 )
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, psd
+from tightmargin.formulations.modeling.cones import lower_pairs, psd
 from tightmargin.formulations.multiclass.hinge import (
     add_classes,
     class_costs,
     class_facts,
     classes_and_intercepts,
     lead_terms,
+    multiclass_formulation,
     norm_of_classes,
     of_its_point,
     smallest_leads,
     squared_classes,
 )
 from tightmargin.formulations.parameters import add_parameter, positive
-
-NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
 
 
 def _leads_model(
@@ -74,27 +76,12 @@ def _triangles(m: pyo.ConcreteModel, name: str, order: int) -> list[list[list[An
     return [[[entries[k, i, j] for j in range(i + 1)] for i in range(order)] for k in m.K]
 
 
-def _beside(
-    m: pyo.ConcreteModel, k: int, first: list[list[Any]], second: list[list[Any]]
-) -> list[list[Any]]:
-    """Lower-triangular rows of [[first, B_k'], [B_k, second]]."""
-    columns = len(first)
-    below = [
-        [m.B[k, p * columns + q] for q in range(columns)] + row for p, row in enumerate(second)
-    ]
-    return [*first, *below]
-
-
 def _traces(price: Any, triangles: list[list[list[Any]]]) -> Any:
     return pyo.quicksum(price * row[-1] for triangle in triangles for row in triangle)
 
 
 def _priced_intercepts(m: pyo.ConcreteModel, intercept: str) -> Any:
     return m.ridge * pyo.quicksum(b**2 for b in m.b.values()) if intercept == "penalised" else 0
-
-
-def _shape(origin: Origin) -> tuple[int, int]:
-    return checked_shape(origin.parameters["shape"], origin.data.d)
 
 
 def _point(origin: Origin, values: Values) -> tuple[Array, float, dict[str, Any], dict[str, Array]]:
@@ -106,57 +93,39 @@ def _point(origin: Origin, values: Values) -> tuple[Array, float, dict[str, Any]
     price = norm_of_classes(0 * B, b, words["intercept"])
     cost = float(class_costs(data, words["class_weight"]) @ xi) + words["ridge"] * price
     repaired = {"B": B, "xi": xi} | ({} if words["intercept"] == "none" else {"b": b})
-    ranks = [numerical_rank(singular_values(row, *_shape(origin))) for row in B]
+    ranks = [numerical_rank(singular_values(row, *shape_of(origin))) for row in B]
     return B, cost, class_facts(data, u) | {"ranks": ranks}, repaired
 
 
-def _parts(origin: Origin, B: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Singular vectors and values of each B_k, with what is rounding alone at 0."""
-    for row in B:
-        left, sizes, right = np.linalg.svd(row.reshape(_shape(origin)), full_matrices=False)
-        yield left, np.where(sizes > NO_PART * max(sizes[0], 1e-300), sizes, 0.0), right
-
-
-def _triangle(matrix: Array) -> list[float]:
-    return [float(matrix[i, j]) for i, j in lower_pairs(len(matrix))]
+def _stacked(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """The matrices of all classes, one after another."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _check_projection(origin: Origin, values: Values) -> PaperCheck:
     """The best T_k and P_k for the B_k in closed form."""
     B, cost, facts, repaired = _point(origin, values)
-    rank = checked_rank(origin.parameters["rank"], *_shape(origin))
-    T, P, norm = [], [], 0.0
-    for left, sizes, right in _parts(origin, B):
-        own, p = spread_norm(sizes, rank)
-        inside = np.divide(sizes**2, p, out=np.zeros_like(sizes), where=p > 0)
-        norm += own
-        T += _triangle((right.T * inside) @ right)
-        P += _triangle((left * p) @ left.T)
-    repaired |= {"T": np.array(T), "P": np.array(P)}
-    return PaperCheck(cost + origin.parameters["ridge"] * norm, repaired=repaired, facts=facts)
+    m, n = shape_of(origin)
+    rank = checked_rank(origin.parameters["rank"], m, n)
+    norms, lifted, _ = zip(*(complete_projection(row, m, n, rank) for row in B), strict=True)
+    objective = cost + origin.parameters["ridge"] * sum(norms)
+    return PaperCheck(objective, repaired=repaired | _stacked(lifted), facts=facts)
 
 
 def _check_nuclear(origin: Origin, values: Values) -> PaperCheck:
     """The sums of the singular values for the traces."""
     B, cost, facts, repaired = _point(origin, values)
-    first, second, total = [], [], 0.0
-    for left, sizes, right in _parts(origin, B):
-        total += float(sizes.sum())
-        first += _triangle((left * sizes) @ left.T)
-        second += _triangle((right.T * sizes) @ right)
+    totals, lifted = zip(*(complete_nuclear(row, *shape_of(origin)) for row in B), strict=True)
     words = origin.parameters
-    repaired |= {"W1": np.array(first), "W2": np.array(second)}
-    objective = cost + words["ridge"] * float((B**2).sum()) + words["tau"] * total
-    return PaperCheck(objective, repaired=repaired, facts=facts | {"nuclear_norm": total})
+    objective = cost + words["ridge"] * float((B**2).sum()) + words["tau"] * sum(totals)
+    facts |= {"nuclear_norm": sum(totals)}
+    return PaperCheck(objective, repaired=repaired | _stacked(lifted), facts=facts)
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 6; rank bounds relaxed through projections",
-    takes=(MulticlassData,),
     check=_check_projection,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_matrix_projection(
     data: MulticlassData,
@@ -201,7 +170,7 @@ def multiclass_matrix_projection(
     m, loss = _leads_model(data, ridge, class_weight, intercept)
     T, P = _triangles(m, "T", columns), _triangles(m, "P", rows)
     for k in m.K:
-        psd(m, f"outer_{k}", _beside(m, k, T[k], P[k]))
+        psd(m, f"outer_{k}", beside([m.B[k, j] for j in m.J], T[k], P[k]))
         psd(m, f"inside_{k}", [[(1.0 if i == j else 0.0) - x for j, x in enumerate(row)]
                                for i, row in enumerate(P[k])])  # fmt: skip
     m.spend = rows_by_index(m.K, lambda k: pyo.quicksum(row[-1] for row in P[k]) <= r)
@@ -209,13 +178,10 @@ def multiclass_matrix_projection(
     return m
 
 
-@formulation(
+@multiclass_formulation(
     ProblemClass.SDP,
     "Lee 2020, sec. 6; nuclear norms in place of the rank bounds",
-    takes=(MulticlassData,),
     check=_check_nuclear,
-    classifier=classes_and_intercepts,
-    weighted=True,
 )
 def multiclass_matrix_nuclear(
     data: MulticlassData,
@@ -255,7 +221,7 @@ def multiclass_matrix_nuclear(
     add_parameter(m, "tau", positive("tau", tau))
     W1, W2 = _triangles(m, "W1", rows), _triangles(m, "W2", columns)
     for k in m.K:
-        psd(m, f"outer_{k}", _beside(m, k, W2[k], W1[k]))
+        psd(m, f"outer_{k}", beside([m.B[k, j] for j in m.J], W2[k], W1[k]))
     half = 0.5 * m.tau
     norm = m.ridge * squared_classes(m, intercept)
     m.objective = pyo.Objective(expr=norm + _traces(half, W1) + _traces(half, W2) + loss)

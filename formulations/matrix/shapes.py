@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.modeling.cones import lower_pairs
 
 Shape = str | Sequence[int]
 
+NO_PART = 1e-14  # of the largest singular value: rounding, for which there is no direction
 RANK_TOLERANCE = 1e-7  # of the largest singular value: what is below counts as 0
 
 
@@ -77,6 +81,43 @@ def frame(w: Array, m: int, n: int, rank: int) -> tuple[Array, Array]:
     U = U * np.where(np.diag(U) < 0, -1.0, 1.0)
     U[np.triu_indices(rank, 1)] = 0.0  # rounding
     return U, np.reshape(w, (m, n)).T @ U
+
+
+def shape_of(origin: Origin) -> tuple[int, int]:
+    """Rows and columns of the predictors of a model."""
+    return checked_shape(origin.parameters["shape"], origin.data.d)
+
+
+def complete_projection(
+    w: Array, m: int, n: int, rank: int
+) -> tuple[float, dict[str, Array], float]:
+    """Least trace of T for B, the triangles of T and P that attain it, and the trace of P."""
+    left, sizes, right = np.linalg.svd(np.reshape(w, (m, n)), full_matrices=False)
+    sizes = np.where(sizes > NO_PART * sizes[0], sizes, 0.0)
+    norm, p = spread_norm(sizes, rank)
+    inside = np.divide(sizes**2, p, out=np.zeros_like(sizes), where=p > 0)
+    lifted = {"T": triangle_of((right.T * inside) @ right), "P": triangle_of((left * p) @ left.T)}
+    return norm, lifted, float(p.sum())
+
+
+def complete_nuclear(w: Array, m: int, n: int) -> tuple[float, dict[str, Array]]:
+    """||B||_*, and the triangles of W1 and W2 whose traces are that."""
+    left, sizes, right = np.linalg.svd(np.reshape(w, (m, n)), full_matrices=False)
+    sizes = np.where(sizes > NO_PART * sizes[0], sizes, 0.0)
+    first, second = (left * sizes) @ left.T, (right.T * sizes) @ right
+    return float(sizes.sum()), {"W1": triangle_of(first), "W2": triangle_of(second)}
+
+
+def triangle_of(matrix: Array) -> Array:
+    """Entries of the lower triangle in the order of `lower_pairs`."""
+    return np.array([matrix[i, j] for i, j in lower_pairs(len(matrix))])
+
+
+def beside(B: Sequence[Any], first: list[list[Any]], second: list[list[Any]]) -> list[list[Any]]:
+    """Lower-triangular rows of [[first, B'], [B, second]], of a flattened B."""
+    n = len(first)
+    below = [[*B[i * n : (i + 1) * n], *row] for i, row in enumerate(second)]
+    return [*first, *below]
 
 
 def spread_norm(values: Array, rank: int) -> tuple[float, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.nu_property import ON_MARGIN
+from tightmargin.formulations.common.margin_levels import ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight, class_factors
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, equal_rows, squares
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.parameters import (
-    INTERCEPTS,
-    add_parameter,
-    one_of,
-    positive,
-)
+from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 
 
 def class_costs(data: MulticlassData, class_weight: ClassWeight) -> Array:
@@ -75,6 +71,12 @@ def classes_and_intercepts(origin: Origin, values: Values, _: Values) -> tuple[A
     B = np.asarray(values["B"], dtype=float).reshape(K, d)
     b = np.asarray(values["b"], dtype=float).reshape(K) if "b" in values else np.zeros(K)
     return sum_to_zero(B), sum_to_zero(b)
+
+
+multiclass_formulation = partial(
+    formulation, takes=(MulticlassData,), classifier=classes_and_intercepts, weighted=True
+)
+"""`formulation` with what all builders of several classes say."""
 
 
 def class_facts(data: MulticlassData, u: Array) -> dict[str, Any]:
@@ -152,14 +154,7 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=repaired, facts=class_facts(data, u))
 
 
-@formulation(
-    ProblemClass.QP,
-    "Lee 2020, (11), sec. 4",
-    takes=(MulticlassData,),
-    check=_check,
-    classifier=classes_and_intercepts,
-    weighted=True,
-)
+@multiclass_formulation(ProblemClass.QP, "Lee 2020, (11), sec. 4", check=_check)
 def multiclass_hinge(
     data: MulticlassData,
     *,

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin, PaperCheck, Values
-from tightmargin.formulations.common.multipliers import with_total
-from tightmargin.formulations.common.nu_property import margin_facts, multiplier_facts
+from tightmargin.formulations.common.hyperplane import with_total
+from tightmargin.formulations.common.margin_levels import margin_facts, multiplier_facts
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.nu.slope_bound import EPS, proven_slope
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.polytope import EPS, proven_slope
+from tightmargin.formulations.nu.reduced_hull import (
     ReducedHulls,
     best_levels,
     reduced_hulls,

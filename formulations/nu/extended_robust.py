@@ -23,25 +23,19 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import (
-    Origin,
-    PaperCheck,
-    ProblemClass,
-    Values,
-    formulation,
-)
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     augmented,
+    complete_plane,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, total
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.nu.extended_checks import NO_DIRECTION
@@ -164,27 +158,23 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     risk, q = robust_risk(data, w, b, nu=nu, mu=mu)
     u, kept = data.y * (data.factor @ w + b), q == 0
     rho = float(np.sort(u[kept])[math.ceil(window(data, nu, mu)) - 1])
-    repaired: dict[str, Any] = {
-        "w": w,
+    repaired = complete_plane(origin, w, b) | {
         "rho": np.array(rho),
         "xi": np.where(kept, np.maximum(0.0, rho - u), 0.0),
         "z": np.where(kept, 0.0, 1.0),
     }
-    if intercept != "none":
-        repaired["b"] = np.array(b)
     facts: dict[str, Any] = {"outliers": int(np.count_nonzero(q)), "errors": int((u <= 0).sum())}
     if np.linalg.norm(w) <= NO_DIRECTION:
         facts["degenerate"] = "w = 0 up to rounding: no machine of norm 1 is known to gain by it"
     return PaperCheck(risk, repaired=repaired, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MISOCP,
     "Takeda, Fujiwara & Kanamori 2014",
     paper_class="difference of convex functions on the sphere",
-    takes=(TrainingData, GramData),
     check=_check,
-    classifier=weight_and_intercept,
+    weighted=False,
 )
 def extended_robust_svc(
     data: TrainingData | GramData, *, nu: float, mu: Share, intercept: str = "penalised"

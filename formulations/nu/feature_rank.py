@@ -16,8 +16,12 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
-from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    reads_dense_points,
+    with_points,
+)
 from tightmargin.formulations.parameters import INTERCEPTS, one_of
 from tightmargin.printing import Printed
 

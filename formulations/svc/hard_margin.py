@@ -11,17 +11,23 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
+    balanced_alpha,
+    complete_dual,
+    complete_plane,
+    dual_norm,
+    errors_of,
     norm_of,
     signed_score,
     signed_scores,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
+    with_intercept,
 )
-from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
-from tightmargin.formulations.common.nu_property import ON_CAP, ON_MARGIN
+from tightmargin.formulations.common.margin_levels import ON_CAP, ON_MARGIN
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import GramData, TrainingData
@@ -43,7 +49,7 @@ def _check_hard_margin(origin: Origin, values: Values) -> PaperCheck:
     if shortfall <= 0:
         return PaperCheck(norm_of(w, b, intercept) / 2, violation=1 - shortfall, facts=facts)
     scale = 1 / min(shortfall, 1.0)
-    repaired = {"w": w * scale} | ({} if intercept == "none" else {"b": np.array(b * scale)})
+    repaired = complete_plane(origin, w * scale, b * scale)
     return PaperCheck(norm_of(w * scale, b * scale, intercept) / 2, repaired=repaired, facts=facts)
 
 
@@ -52,13 +58,12 @@ def _at_least(u: NDArray[np.float64]) -> int:
     return int((u <= u.min() + ON_MARGIN * float(np.abs(u).max())).sum())
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Takeda & Sugiyama 2008, (2); Lee 2020, (2), (3)",
     check=_check_hard_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def hard_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Hard-margin SVC.
@@ -82,9 +87,7 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     intercept = origin.parameters["intercept"]
     scale = 1 / max(1.0, np.sqrt(norm_of(w, b, intercept)))
     rho = float(u.min()) * scale
-    repaired = {"w": w * scale, "rho": np.array(rho)}
-    if intercept != "none":
-        repaired["b"] = np.array(b * scale)
+    repaired = complete_plane(origin, w * scale, b * scale) | {"rho": np.array(rho)}
     facts: dict[str, object] = {
         "errors": int((u <= 0).sum()),
         "support_vectors": _at_least(u),
@@ -94,13 +97,12 @@ def _check_max_margin(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(-rho, repaired=repaired, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.SOCP,
     "Lee 2020, (1)",
     check=_check_max_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.ConcreteModel:
     """Largest geometric margin in the unit ball.
@@ -124,18 +126,13 @@ def max_margin_svc(data: TrainingData, *, intercept: str = "free") -> pyo.Concre
 # --- the dual -------------------------------------------------------------------------------------
 
 
-def _named(origin: Origin, values: Values) -> tuple[Array, float]:
-    """w = F'(y o alpha) and the intercept in the middle between the classes."""
-    data, intercept = origin.data, origin.parameters["intercept"]
-    w, b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
-    if intercept == "free":
-        scores = data.factor @ w
-        return w, -float(scores[data.y > 0].min() + scores[data.y < 0].max()) / 2
-    return w, b if intercept == "penalised" else 0.0
-
-
 def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    return _named(origin, values)
+    """w = F'(y o alpha) and the intercept in the middle between the classes."""
+    y = origin.data.y
+    w, b, _norm = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
+    return with_intercept(
+        origin, w, b, lambda scores: -float(scores[y > 0].min() + scores[y < 0].max()) / 2
+    )
 
 
 def _least_margin(data: TrainingData | GramData, w: Array, b: float) -> float:
@@ -160,16 +157,13 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     named = np.sqrt(S) > NO_NAME * reach * mass
     if named:
         alpha = alpha * (mass / S)
-    v, v_b, norm = dual_norm(origin, alpha)
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
+    repaired, norm = complete_dual(origin, alpha)
     facts: dict[str, object] = {"support_vectors": int((alpha > ON_CAP * alpha.max()).sum())}
     bound = None
     if named:
-        w, b = _named(origin, {"alpha": alpha})
+        w, b = _classifier(origin, repaired, {})
         margin = _least_margin(data, w, b)
-        facts["errors"] = int((data.y * (data.factor @ w + b) <= 0).sum())
+        facts["errors"] = errors_of(data, w, b)
         feasible = {"all margins of the hyperplane are positive": margin > 0}
         if margin > 0:
             value = -norm_of(w, b, intercept) / (2 * margin**2) * (1 + 1e-14)
@@ -178,14 +172,12 @@ def _check(origin: Origin, values: Values) -> PaperCheck:
     return PaperCheck(objective, repaired=repaired, bound=bound, facts=facts)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, dual of (3), printed after (6)",
     dual_of="hard_margin_svc",
-    takes=(TrainingData, GramData),
     check=_check,
     classifier=_classifier,
-    weighted=True,
     keeps_sparse=True,
 )
 def hard_margin_svc_dual(

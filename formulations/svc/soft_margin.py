@@ -1,23 +1,29 @@
-"""Soft margin with a ridge on the mean hinge loss: plain, with a kernel, with class weights."""
+"""C-SVC and the soft margin: hinge losses against the norm, kernels, class weights, and duals."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values, formulation
-from tightmargin.formulations.common.hinge import hinge_check, mean_weights
+from tightmargin.formulations.catalogue import Origin, PaperCheck, ProblemClass, Values
 from tightmargin.formulations.common.hyperplane import (
+    add_dual_weight,
     add_hyperplane,
+    balanced_alpha,
+    complete_dual,
+    dual_norm,
+    hinge_check,
+    mean_weights,
     norm_of,
+    point_weights,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
+    with_intercept,
 )
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.multipliers import add_dual_weight, balanced_alpha, dual_norm
-from tightmargin.formulations.common.nu_property import has_multiplier
+from tightmargin.formulations.common.margin_levels import has_multiplier, hinge_intercept
 from tightmargin.formulations.data.arrays import Array
+from tightmargin.formulations.data.point_weights import ClassWeight
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import (
@@ -30,6 +36,103 @@ from tightmargin.formulations.modeling.affine_rows import (
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import INTERCEPTS, add_parameter, one_of, positive
 
+# --- C-SVC: margin against the sum of hinge losses, primal and dual ------------------------------
+
+
+def _costs(origin: Origin) -> Array:
+    return origin.parameters["C"] * point_weights(origin.data, origin.parameters["class_weight"])
+
+
+def _check_c_svc(origin: Origin, values: Values) -> PaperCheck:
+    return hinge_check(origin, values, 0.5, _costs(origin))
+
+
+@two_class_formulation(
+    ProblemClass.QP,
+    "Takeda & Sugiyama 2008, sec. 2.3; Perez-Cruz et al. 2003, (1)-(3)",
+    check=_check_c_svc,
+    keeps_sparse=True,
+    takes=(TrainingData,),
+)
+def c_svc(
+    data: TrainingData, *, C: float, class_weight: ClassWeight = None, intercept: str = "free"
+) -> pyo.ConcreteModel:
+    """C-SVC, the soft margin with a cost on every slack.
+
+        min   1/2 ||w||^2 + C sum_i s_i xi_i
+        s.t.  margin[i]   y_i (<w, x_i> + b) + xi_i >= 1,   xi_i >= 0
+
+    s_i is the weight of i in the data times that of its class, 1 by default. Names here -> in the
+    papers: n -> m, l; Perez-Cruz et al. write C / n for C.
+    """
+    m = pyo.ConcreteModel()
+    add_hyperplane(m, data, intercept)
+    add_parameter(m, "C", positive("C", C))
+    m.xi = ArrayVar(m.I, lower=0.0)
+    m.margin = AffineRows(m.I, [*signed_score(m, data), (1.0, m.xi)], lower=1.0)
+    loss = dot(point_weights(data, class_weight), m.xi)
+    m.objective = pyo.Objective(expr=0.5 * squared_norm(m, intercept) + m.C * loss)
+    return m
+
+
+def _check_c_svc_dual(origin: Origin, values: Values) -> PaperCheck:
+    costs = _costs(origin)
+    alpha = balanced_alpha(values["alpha"], origin.data.y, costs, origin.parameters["intercept"])
+    repaired, norm = complete_dual(origin, alpha)
+    facts = _dual_facts(origin, alpha, costs, *_c_svc_dual_classifier(origin, repaired, {}))
+    return PaperCheck(norm / 2 - float(alpha.sum()), repaired=repaired, facts=facts)
+
+
+def _dual_facts(origin: Origin, alpha: Array, caps: Array, w: Array, b: float) -> dict[str, int]:
+    u = origin.data.y * (origin.data.factor @ w + b)
+    vectors = int(has_multiplier(alpha, caps, u).sum())
+    return {"errors": int((u <= 0).sum()), "support_vectors": vectors}
+
+
+def _c_svc_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
+    w, b, _norm = dual_norm(origin, values["alpha"])
+    return with_intercept(
+        origin, w, b, lambda scores: hinge_intercept(scores, origin.data.y, _costs(origin))
+    )
+
+
+@two_class_formulation(
+    ProblemClass.QP,
+    "Bi & Vapnik 2003, (15); dual of Takeda & Sugiyama 2008, sec. 2.3",
+    dual_of="c_svc",
+    check=_check_c_svc_dual,
+    classifier=_c_svc_dual_classifier,
+    keeps_sparse=True,
+)
+def c_svc_dual(
+    data: TrainingData | GramData,
+    *,
+    C: float,
+    class_weight: ClassWeight = None,
+    intercept: str = "free",
+) -> pyo.ConcreteModel:
+    """Dual of c_svc, on points or on a kernel matrix.
+
+        min   1/2 ||v||^2 - sum_i alpha_i
+        s.t.  weight[j]    v = sum_i alpha_i y_i f_i,   0 <= alpha_i <= C s_i
+              balance      sum_i y_i alpha_i = 0
+
+    f_i are the rows of a factor F with kernel matrix F F' (the points themselves for the linear
+    kernel): ||v||^2 = alpha' Q alpha without spelling out n^2 terms. The balance row belongs to
+    the free intercept; a penalised one adds v_b = sum_i y_i alpha_i to the norm instead.
+    """
+    one_of("intercept", intercept, INTERCEPTS)
+    m = pyo.ConcreteModel()
+    add_parameter(m, "C", positive("C", C))
+    m.I = pyo.RangeSet(0, data.n - 1)
+    m.alpha = ArrayVar(m.I, lower=0.0, upper=(point_weights(data, class_weight), m.C))
+    norm = add_dual_weight(m, data, intercept)
+    m.objective = pyo.Objective(expr=0.5 * norm - dot(1.0, m.alpha))
+    return m
+
+
+# --- Soft margin with a ridge on the mean hinge loss: plain, with a kernel, with class weights ---
+
 NAMED = "weak duality: minus the objective of the hyperplane that alpha names"
 
 
@@ -41,13 +144,12 @@ def _mean_costs(data: TrainingData | GramData) -> Array:
     return np.broadcast_to(mean_weights(data), data.n)
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (4), (5)",
     check=_check_soft_margin,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def soft_margin_svc(
     data: TrainingData, *, ridge: float, intercept: str = "free"
@@ -84,13 +186,12 @@ def _check_weighted(origin: Origin, values: Values) -> PaperCheck:
     return hinge_check(origin, values, origin.parameters["ridge"], _weighted_costs(origin))
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (10)",
     check=_check_weighted,
-    classifier=weight_and_intercept,
-    weighted=True,
     keeps_sparse=True,
+    takes=(TrainingData,),
 )
 def weighted_svc(
     data: TrainingData, *, ridge: float, pi: float, intercept: str = "free"
@@ -142,13 +243,11 @@ def _check_kernel(origin: Origin, values: Values) -> PaperCheck:
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Lee 2020, (8) for the soft margin, corrected",
-    takes=(TrainingData, GramData),
     check=_check_kernel,
     classifier=representer_weight,
-    weighted=True,
     keeps_sparse=True,
 )
 def kernel_soft_margin_svc(
@@ -186,18 +285,14 @@ def kernel_soft_margin_svc(
 # --- the dual -------------------------------------------------------------------------------------
 
 
-def _named(origin: Origin, values: Values) -> tuple[Array, float]:
+def _soft_margin_dual_classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
     """w = F'(y o alpha) / (2 ridge), with the intercept of least loss where it is free."""
     data, scale = origin.data, 2 * origin.parameters["ridge"]
-    v, v_b, _ = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
-    w = v / scale
-    if origin.parameters["intercept"] == "free":
-        return w, hinge_intercept(data.factor @ w, data.y, _mean_costs(data))
-    return w, v_b / scale if origin.parameters["intercept"] == "penalised" else 0.0
-
-
-def _classifier(origin: Origin, values: Values, _: Values) -> tuple[Array, float]:
-    return _named(origin, values)
+    v, v_b, _norm = dual_norm(origin, np.asarray(values["alpha"], dtype=float))
+    costs = _mean_costs(data)
+    return with_intercept(
+        origin, v / scale, v_b / scale, lambda scores: hinge_intercept(scores, data.y, costs)
+    )
 
 
 def _objective_at_most(origin: Origin, w: Array, b: float) -> float:
@@ -210,38 +305,28 @@ def _objective_at_most(origin: Origin, w: Array, b: float) -> float:
     return norm + float(costs @ losses) + rounding
 
 
-def _check(origin: Origin, values: Values) -> PaperCheck:
+def _check_soft_margin_dual(origin: Origin, values: Values) -> PaperCheck:
     """alpha made feasible; minus the objective of any hyperplane is below the model's optimum."""
     data, ridge = origin.data, origin.parameters["ridge"]
     intercept, caps = origin.parameters["intercept"], _mean_costs(data)
     given = np.asarray(values["alpha"], dtype=float)
     alpha = balanced_alpha(given, data.y, caps, intercept)
-    v, v_b, norm = dual_norm(origin, alpha)
-    repaired = {"alpha": alpha, "v": v}
-    if intercept == "penalised":
-        repaired["v_b"] = np.array(v_b)
-    w, b = _named(origin, {"alpha": alpha})
-    u = data.y * (data.factor @ w + b)
-    facts = {
-        "errors": int((u <= 0).sum()),
-        "support_vectors": int(has_multiplier(alpha, caps, u).sum()),
-    }
+    repaired, norm = complete_dual(origin, alpha)
+    w, b = _soft_margin_dual_classifier(origin, repaired, {})
     return PaperCheck(
         norm / (4 * ridge) - float(alpha.sum()),
         repaired=repaired,
         bound=Lemma(-_objective_at_most(origin, w, b), NAMED, {"any hyperplane is feasible": True}),
-        facts=facts,
+        facts=_dual_facts(origin, alpha, caps, w, b),
     )
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "dual of Lee 2020, (4), (5)",
     dual_of="soft_margin_svc",
-    takes=(TrainingData, GramData),
-    check=_check,
-    classifier=_classifier,
-    weighted=True,
+    check=_check_soft_margin_dual,
+    classifier=_soft_margin_dual_classifier,
     keeps_sparse=True,
 )
 def soft_margin_svc_dual(

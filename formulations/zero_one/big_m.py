@@ -1,4 +1,4 @@
-"""Big-M values that are proven to keep an optimum.
+"""Big-M values and bounds on a free intercept that are proven to keep an optimum.
 
 A row  y_i (<w, x_i> + b) >= 1 - M_i z_i  is harmless at z_i = 1 when M_i >= 1 - u_i there, with
 u_i = y_i (<w, x_i> + b). All proofs below bound 1 - u_i at points no worse than a known one, whose
@@ -9,24 +9,36 @@ s_i, and giving up a class that of all its weights; s_i = 1 is written below.
 A given M below these values may still be valid, but nobody has shown it: results are then upper
 bounds only.
 
-How far each point is from the farthest point of its own class.
+Bounds on a free intercept that keep an optimum, derived or stated.
+
+A lifted model with a free intercept needs one, or its relaxation is worth nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.parameters import INTERCEPTS, one_of, positive
+from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.parameters import (
+    INTERCEPTS,
+    add_parameter,
+    one_of,
+    per_point,
+    positive,
+)
 from tightmargin.formulations.zero_one.loss import EPS, trivial_points
 from tightmargin.printing import Printed
+
+# --- Big-M values that are proven to keep an optimum ---------------------------------------------
 
 CHUNK_DISTANCES = 2**22  # 32 MiB of distances at a time, whatever n is
 
@@ -54,6 +66,31 @@ class BigM(Printed):
     proof: str
     upper_bound: float
     model: str = ""
+
+
+def big_m_param(
+    m: pyo.ConcreteModel, n: int, big_m: ArrayLike | str, derived: Callable[[], BigM]
+) -> None:
+    """Param big_m over the points; derived values keep their proof as `m.big_m_proof`."""
+    if isinstance(big_m, str):
+        if big_m != "derived":
+            raise ValueError(f'big_m must be a number, an array (n,) or "derived", got {big_m!r}')
+        m.big_m_proof = derived()
+        numbers = m.big_m_proof.values
+    else:
+        numbers = per_point("big_m", big_m, n)
+    m.big_m = pyo.Param(
+        m.I, initialize=dict(enumerate(numbers.tolist())), mutable=True, within=pyo.PositiveReals
+    )
+
+
+def below_proven(big_m: ArrayLike, needed: Array) -> str:
+    """Where an M is below its proven value, or an empty string."""
+    given = np.broadcast_to(np.asarray(big_m, dtype=float), needed.shape)
+    if np.any(given < needed * (1 - 1e-9)):
+        worst = int(np.argmax(needed - given))
+        return f"M[{worst}] = {given[worst]:.6g} is below the proven value {needed[worst]:.6g}"
+    return ""
 
 
 def derive_big_m(
@@ -292,3 +329,72 @@ def _slices(count: int) -> Iterator[slice]:
     step = max(1, CHUNK_DISTANCES // count)
     for start in range(0, count, step):
         yield slice(start, start + step)
+
+
+# --- Bounds on a free intercept that keep an optimum, derived or stated --------------------------
+
+
+def derive_intercept_bound(
+    data: TrainingData, *, penalty: float, upper_bound: float | None = None
+) -> float:
+    """B such that some optimum of the 0-1 problem with a free intercept has |b| <= B.
+
+    B = max(1, sqrt(UB) max_i ||x_i|| - 1). If a class has no kept point, w = 0 with b = +-1 is an
+    optimum (see `big_m.derive_big_m`). Otherwise let i and k be kept points labelled +1 and -1:
+    b >= 1 - <w, x_i> >= 1 - ||w|| max ||x|| and b <= -1 - <w, x_k> <= ||w|| max ||x|| - 1, where
+    ||w||^2 <= UB.
+    """
+    cost = positive("penalty", penalty)
+    trivial = trivial_points(data, penalty=cost, intercept="free")[0].objective
+    return intercept_bound_below(data, best_known(trivial, upper_bound))
+
+
+def intercept_bound_below(data: TrainingData, known: float) -> float:
+    """B of `derive_intercept_bound` for a stated objective that some point is known to reach."""
+    farthest = float(np.linalg.norm(data.factor, axis=1).max())
+    return max(1.0, math.sqrt(known) * farthest * OUTWARD - 1.0) * OUTWARD
+
+
+def intercept_bound_value(
+    data: TrainingData | GramData,
+    penalty: float | None,
+    intercept: str,
+    bound: float | str | None,
+) -> float | None:
+    """Number B with |b| <= B at some optimum; None when the intercept is not free.
+
+    Raises
+    ------
+    ValueError
+        Free intercept without a bound, a bound where none belongs, or "derived" without a
+        penalty to derive it from.
+    """
+    if intercept != "free":
+        if bound is not None:
+            raise ValueError(f"intercept_bound belongs to intercept=free, not {intercept}")
+        return None
+    if bound is None:
+        raise ValueError(
+            "a free intercept needs intercept_bound, a number or 'derived': W_bb costs nothing, "
+            "so without a bound on |b| every T_i grows at no price and the SDP value is 0"
+        )
+    if isinstance(bound, str):
+        if bound != "derived" or penalty is None:
+            allowed = "a number" if penalty is None else "a number or 'derived'"
+            raise ValueError(f"intercept_bound must be {allowed} here, got {bound!r}")
+        return derive_intercept_bound(data.points, penalty=penalty)
+    return positive("intercept_bound", bound)
+
+
+def add_intercept_bound(
+    m: pyo.ConcreteModel,
+    data: TrainingData | GramData,
+    intercept: str,
+    bound: float | str | None,
+) -> None:
+    """Row  intercept_row: W_bb <= intercept_bound^2  when the intercept is free."""
+    penalty = pyo.value(m.penalty) if m.find_component("penalty") is not None else None
+    value = intercept_bound_value(data, penalty, intercept, bound)
+    if value is not None:
+        add_parameter(m, "intercept_bound", value)
+        m.intercept_row = pyo.Constraint(expr=m.W[data.d, data.d] <= m.intercept_bound**2)

@@ -14,37 +14,32 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from tightmargin.formulations.catalogue import ProblemClass, formulation
+from tightmargin.formulations.catalogue import ProblemClass
 from tightmargin.formulations.common.hyperplane import (
     add_hyperplane,
     signed_score,
     squared_norm,
-    weight_and_intercept,
+    two_class_formulation,
 )
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot, rows_by_index
 from tightmargin.formulations.modeling.array_variables import ArrayVar
 from tightmargin.formulations.parameters import add_parameter, positive
 from tightmargin.formulations.zero_one.checks import (
-    Hyperplane,
     add_big_m,
     check_big_m,
     check_relaxed,
     check_weighted_hinge,
+    doubted,
 )
-from tightmargin.formulations.zero_one.slack_bounds import SlackBounds
-from tightmargin.formulations.zero_one.slack_bounds_argument import stated_bounds
-from tightmargin.formulations.zero_one.slack_bounds_checks import doubted
+from tightmargin.formulations.zero_one.slack_bounds import Hyperplane, SlackBounds, stated_bounds
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.MIQP,
     "Cepeda, Gomez & Han 2024, (3); Brooks 2011",
     paper_class="MIO",
     check=doubted(check_big_m),
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def zero_one_big_m(
     data: TrainingData | GramData,
@@ -86,14 +81,11 @@ def zero_one_big_m(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Cepeda, Gomez & Han 2024, (4)",
     relaxes="zero_one_big_m",
     check=doubted(check_relaxed),
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def zero_one_relaxed(
     data: TrainingData | GramData,
@@ -118,14 +110,11 @@ def zero_one_relaxed(
     return m
 
 
-@formulation(
+@two_class_formulation(
     ProblemClass.QP,
     "Cepeda, Gomez & Han 2024, sec. 2, hinge reading of (4)",
     relaxes="zero_one_big_m",
     check=doubted(check_weighted_hinge),
-    takes=(TrainingData, GramData),
-    classifier=weight_and_intercept,
-    weighted=True,
 )
 def zero_one_hinge(
     data: TrainingData | GramData,

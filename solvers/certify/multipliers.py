@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.points import costless_point
 from tightmargin.solvers.engines import clarabel

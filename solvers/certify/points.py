@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.sparse.linalg import lsqr
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF
+from tightmargin.formulations.common.rounding import ROUNDOFF
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.solvers.engines import clarabel
 from tightmargin.solvers.engines.registry import SOLVERS, needs_gigabytes
 from tightmargin.solvers.engines.running import Limits, is_over

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from scipy.linalg import qr
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, order
+from tightmargin.formulations.modeling.cones import lower_pairs, order
 from tightmargin.solvers.certify.points import equations_of
 from tightmargin.solvers.engines import clarabel, highs, scip
 from tightmargin.solvers.engines.registry import ORDER, SOLVERS

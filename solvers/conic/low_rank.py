@@ -26,8 +26,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
-from tightmargin.formulations.common.rounded_sums import most_hinge, most_squares, score_errors
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
+    UNDERFLOW,
+    growth,
+    most_hinge,
+    most_squares,
+    score_errors,
+)
 from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, strengthening_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.kernel.statement import CLOSED, closes

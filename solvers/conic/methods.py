@@ -1,7 +1,7 @@
 """The SDP relaxation of the 0-1 loss and its dual by low rank: a method, bounds, points, proofs.
 
 One optimum of the low-rank form (conic/low_rank.py) serves all of them: its F is a point of the
-SDP, its gamma, alpha and beta are one of the dual (formulations/conic/sdp_dual.py). They are asked
+SDP, its gamma, alpha and beta are one of the dual (formulations/conic/sdp.py). They are asked
 for where any solver leaves a gap open, and where the 0-1 loss itself wants a bound.
 """
 
@@ -20,7 +20,7 @@ from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.conic.closed_form_bound import CLOSED_FORM, strengthening_bound
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.zero_one.intercept_bound import intercept_bound_value
+from tightmargin.formulations.zero_one.big_m import intercept_bound_value
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.multipliers import larger, model_bound, searched_bound
 from tightmargin.solvers.certify.points import exact_point

@@ -25,17 +25,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightmargin.formulations.common.hyperplane import augmented
-from tightmargin.formulations.common.rounded_sums import excess, most_squares
-from tightmargin.formulations.conic.budget import budget_share
-from tightmargin.formulations.conic.closed_form_bound import StrengtheningBound, budget_value
-from tightmargin.formulations.conic.sdp import conic_sdp_budget
-from tightmargin.formulations.conic.sdp_dual import conic_sdp_dual
+from tightmargin.formulations.common.rounding import excess, most_squares
+from tightmargin.formulations.conic.closed_form_bound import (
+    StrengtheningBound,
+    budget_share,
+    budget_value,
+)
+from tightmargin.formulations.conic.sdp import conic_sdp_budget, conic_sdp_dual
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.printing import Drawn
 from tightmargin.solvers.conic.low_rank import (

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyomo.environ as pyo
 
-from tightmargin.formulations.big_m_rules import big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.reliances import (
     Reliance,
+    big_m_rule,
     reliances,
     rests_on_something,
     stated_quantities,

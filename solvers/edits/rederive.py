@@ -23,10 +23,10 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 
-from tightmargin.formulations.big_m_rules import BigM, BigMRule, big_m_rule
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.reliances import has_derived_slack_bounds
+from tightmargin.formulations.reliances import BigMRule, big_m_rule, has_derived_slack_bounds
+from tightmargin.formulations.zero_one.big_m import BigM
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import fixed_case, solve_fixed
 from tightmargin.solvers.certify.multipliers import searched_bound

@@ -22,17 +22,14 @@ from pyomo.core.expr.relational_expr import (
 from pyomo.gdp import Disjunction
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
-from tightmargin.formulations.data.feature_names import legend
+from tightmargin.formulations.data.class_labels import legend
 from tightmargin.formulations.data.point_weights import is_weighted
-from tightmargin.formulations.formulas.formula import Formula, Row, formulas
-from tightmargin.formulations.formulas.latex import SYMBOLS, Latex, letter
-from tightmargin.formulations.formulas.modes import at_mode
-from tightmargin.formulations.formulas.plain import Html, Text
+from tightmargin.formulations.formulas.formula import Formula, Row, at_mode, formulas
+from tightmargin.formulations.formulas.notation import SYMBOLS, Html, Latex, Text, letter
+from tightmargin.formulations.modeling.affine_rows import LazyRows, lazy_terms
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.lazy_constraints import LazyRows
-from tightmargin.formulations.modeling.linear_sums import lazy_terms
+from tightmargin.formulations.modeling.cones import order, psd_entries
 from tightmargin.formulations.modeling.mathematics import between_text
-from tightmargin.formulations.modeling.semidefinite import order, psd_entries
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import NUMBERS, Page, Printed, value_text
 from tightmargin.solvers.edits.diff import Change, diff

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import order
+from tightmargin.formulations.modeling.cones import order
 from tightmargin.solvers.engines.registry import (
     apply_options,
     refuse_huge_bounds,

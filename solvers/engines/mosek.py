@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyomo.core.base.component_namer import index_repr
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.modeling.semidefinite import order
+from tightmargin.formulations.modeling.cones import order
 from tightmargin.solvers.engines.registry import (
     SOLVERS,
     capable,

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.modeling.semidefinite import order
+from tightmargin.formulations.modeling.cones import order
 from tightmargin.solvers.engines.registry import (
     own_names,
     refuse_huge_bounds,

@@ -15,7 +15,7 @@ from pyomo.core.base.component_namer import index_repr
 from pyomo.opt import ProblemFormat
 from pyomo.repn import generate_standard_repn
 
-from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.formulations.modeling.cones import psd_entries
 from tightmargin.solvers.disjunctive import without_disjunctions
 from tightmargin.solvers.engines.mosek import FORMATS, export_conic
 from tightmargin.solvers.files import sdpa as sdpa_format

@@ -15,7 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, order, psd
+from tightmargin.formulations.modeling.cones import lower_pairs, order, psd
 from tightmargin.solvers.engines.mosek import COLUMN, EPIGRAPH
 from tightmargin.solvers.errors import SolverNotInstalledError
 from tightmargin.solvers.files.lp_format import read_lp

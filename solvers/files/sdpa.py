@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, order
+from tightmargin.formulations.modeling.cones import lower_pairs, order
 from tightmargin.solvers.engines.mosek import EPIGRAPH, square_root
 from tightmargin.solvers.errors import ProblemClassError
 from tightmargin.solvers.files.program import (

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, UNDERFLOW
+from tightmargin.formulations.common.rounding import OUTWARD, UNDERFLOW
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.zero_one.loss import EPS

@@ -13,9 +13,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
-from tightmargin.formulations.common.multipliers import balanced_alpha, with_total
-from tightmargin.formulations.common.rounded_sums import most_hinge, most_squares, summed_up
+from tightmargin.formulations.common.hyperplane import balanced_alpha, with_total
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
+    UNDERFLOW,
+    growth,
+    most_hinge,
+    most_squares,
+    summed_up,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.solvers.exact import rounded_down, rounded_up, scaled

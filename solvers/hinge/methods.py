@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
-from tightmargin.formulations.common.hinge import mean_weights, point_weights
+from tightmargin.formulations.common.hyperplane import mean_weights, point_weights
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.sparse_points import squared_lengths
 from tightmargin.formulations.data.training_data import has_sparse_points

@@ -28,8 +28,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
-from tightmargin.formulations.common.rounded_sums import most_squares
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
+    UNDERFLOW,
+    growth,
+    most_squares,
+)
 from tightmargin.formulations.data.arrays import Array
 
 # --- exp(t) for t <= 0 from additions and multiplications alone, with a proven error -------------

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted, unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import one_of, positive
 from tightmargin.number_words import count_text

@@ -42,8 +42,8 @@ import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import OUTWARD
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array, Index, Mask
 from tightmargin.solvers.exact import dot_integers, dyadic, rounded_down, rounded_up, scaled
 from tightmargin.solvers.kernel.limits import Reach, Subject, excess_of

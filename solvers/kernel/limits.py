@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.solvers.model.conic import ConicForm, conic_form
 from tightmargin.solvers.model.convexity import Classification, Cone, classify

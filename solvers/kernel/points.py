@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import (
+from tightmargin.formulations.common.rounding import (
     OUTWARD,
     ROUNDOFF,
     UNDERFLOW,
@@ -22,7 +22,7 @@ from tightmargin.formulations.common.least_eigenvalue import (
     least_eigenvalue,
 )
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, symmetric
+from tightmargin.formulations.modeling.cones import lower_pairs, symmetric
 from tightmargin.solvers.exact import (
     Dyadic,
     dot_integers,
@@ -56,7 +56,7 @@ from tightmargin.solvers.model.reader import PsdRow, StandardForm
 # extending the available precision, Numerische Mathematik 18, 1971), and math.fsum rounds once, so
 # that its sign is that of the sum. What is left, coordinates that are no doubles and products that
 # under- or overflow, goes to rational numbers. Semidefinite rows are decided by a Cholesky
-# factorisation that ends (formulations/common/least_eigenvalue.py), or by elimination in whole
+# factorisation that ends (formulations/common/rounding.py), or by elimination in whole
 # numbers.
 
 

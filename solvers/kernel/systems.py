@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, UNDERFLOW, growth
+from tightmargin.formulations.common.rounding import OUTWARD, ROUNDOFF, UNDERFLOW, growth
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.exact import dot_integers, dyadic, scaled, solve_exactly
 from tightmargin.solvers.model.conic import ConicForm

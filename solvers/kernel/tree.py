@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.number_words import count_text, number_text
 from tightmargin.printing import Printed

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
+from tightmargin.formulations.matrix.matrix_svc import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
     Shape,
     checked_rank,

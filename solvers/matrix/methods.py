@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
-from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.common.hyperplane import balanced_alpha
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.matrix.shapes import checked_rank, checked_shape, frame

@@ -20,12 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.common.hyperplane import balanced_alpha
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.matrix.checks import bounded_objective, matrix_point
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
+from tightmargin.formulations.matrix.matrix_svc import bounded_objective, matrix_point
 from tightmargin.formulations.matrix.shapes import (
     Shape,
     checked_rank,

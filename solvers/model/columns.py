@@ -32,8 +32,12 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.formulations.modeling.affine_rows import AffineRows
-from tightmargin.formulations.modeling.array_variables import ArrayVar, VarArrays
-from tightmargin.formulations.modeling.domains import is_integer, what_to_say
+from tightmargin.formulations.modeling.array_variables import (
+    ArrayVar,
+    VarArrays,
+    is_integer,
+    what_to_say,
+)
 from tightmargin.number_words import count_text, short
 from tightmargin.printing import Printed, Readable
 from tightmargin.solvers.errors import DomainError, NumberError

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from tightmargin.formulations.catalogue import INTEGER_CLASSES, ProblemClass
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
-from tightmargin.formulations.common.least_eigenvalue import least_eigenvalue
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import least_eigenvalue
 from tightmargin.formulations.data.arrays import Array, Index
 from tightmargin.solvers.exact import is_semidefinite
 from tightmargin.solvers.model.exponential import exponential_form
@@ -34,7 +34,7 @@ from tightmargin.solvers.model.reader import StandardForm
 #                         a bound has to charge for
 # A block whose smallest eigenvalue is below the rounding of its own entries is not convex.
 # Definiteness is proven by a Cholesky factorisation that ends
-# (formulations/common/least_eigenvalue.py).
+# (formulations/common/rounding.py).
 
 
 # Entries of a Gram matrix are rounded sums of products; their errors add up over the order.

@@ -35,7 +35,7 @@ from pyomo.core.expr.numeric_expr import (
 from pyomo.core.expr.numvalue import is_potentially_variable
 from pyomo.core.expr.visitor import identify_variables
 
-from tightmargin.formulations.modeling.linear_sums import LazyTerms, lazy_terms
+from tightmargin.formulations.modeling.affine_rows import LazyTerms, lazy_terms
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.model.columns import (
     NUMBERS,

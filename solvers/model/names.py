@@ -13,7 +13,7 @@ from pyomo.gdp import Disjunct
 
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.semidefinite import lower_pairs, order, symmetric
+from tightmargin.formulations.modeling.cones import lower_pairs, order, symmetric
 from tightmargin.formulations.parameters import did_you_mean
 from tightmargin.solvers.model.conic import Multipliers
 from tightmargin.solvers.model.convexity import Classification

@@ -4,7 +4,7 @@
     s.t.       row_lower <= A x <= row_upper
                lower <= x'Q_k x + a_k'x <= upper        quadratic rows
                F_k x + g_k is semidefinite              rows of
-               tightmargin.formulations.modeling.semidefinite.psd
+               tightmargin.formulations.modeling.cones.psd
                lower <= x <= upper,  x_j integer for some j
 
 Reading refuses NaN and infinite numbers by row and variable name. Fixed variables are constants.
@@ -31,10 +31,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.modeling.affine_rows import AffineRows
-from tightmargin.formulations.modeling.rotated_cones import RotatedCones
-from tightmargin.formulations.modeling.row_terms import Block
-from tightmargin.formulations.modeling.semidefinite import order, psd_entries
+from tightmargin.formulations.modeling.affine_rows import AffineRows, Block
+from tightmargin.formulations.modeling.cones import RotatedCones, order, psd_entries
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.errors import NumberError

@@ -17,9 +17,9 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import symmetric
+from tightmargin.formulations.modeling.cones import symmetric
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.exact import dot_integers, dyadic, scaled
 from tightmargin.solvers.model.columns import Columns, Rows, holding, value_of

@@ -25,7 +25,7 @@ from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.numeric_expr import NPV_DivisionExpression, NPV_SumExpression
 
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import psd_entries
+from tightmargin.formulations.modeling.cones import psd_entries
 from tightmargin.solvers.errors import NumberError
 from tightmargin.solvers.model.columns import Columns, number, shown
 from tightmargin.solvers.model.expressions import (

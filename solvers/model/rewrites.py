@@ -44,9 +44,8 @@ from pyomo.core.expr.relational_expr import RelationalExpression
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.gdp import Disjunct, Disjunction
 
-from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.modeling.domains import is_choice, is_integer
-from tightmargin.formulations.modeling.lazy_constraints import LazyRows
+from tightmargin.formulations.modeling.affine_rows import LazyRows
+from tightmargin.formulations.modeling.array_variables import ArrayVar, is_choice, is_integer
 from tightmargin.number_words import count_text, short
 from tightmargin.solvers.errors import NumberError, ProblemClassError
 from tightmargin.solvers.model.columns import known_value, number

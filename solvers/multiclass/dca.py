@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs
-from tightmargin.formulations.multiclass.truncated_hinge import truncated_objective
+from tightmargin.formulations.multiclass.truncated_hinge import cap_of, truncated_objective
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed
 from tightmargin.solvers.engines.running import checked_limits, live_line

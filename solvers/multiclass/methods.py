@@ -17,13 +17,12 @@ from tightmargin.formulations.catalogue import CATALOGUE, Entry, Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.hinge import (
     classes_and_intercepts,
     multiclass_hinge,
     smallest_leads,
 )
-from tightmargin.formulations.multiclass.truncated_hinge import Machine
+from tightmargin.formulations.multiclass.truncated_hinge import Machine, cap_of
 from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.running import Limits, StopReason, deriving_time
 from tightmargin.solvers.hinge.batch_multiclass import LARGEST

@@ -25,9 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import ClassWeight, unweighted_unlike
-from tightmargin.formulations.multiclass.big_m import big_m_paid, cap_of
 from tightmargin.formulations.multiclass.hinge import class_costs, smallest_leads
-from tightmargin.formulations.multiclass.truncated_hinge import checked_machine, truncated_objective
+from tightmargin.formulations.multiclass.truncated_hinge import (
+    big_m_paid,
+    cap_of,
+    checked_machine,
+    truncated_objective,
+)
 from tightmargin.formulations.zero_one.loss import EPS
 from tightmargin.number_words import count_text
 from tightmargin.solvers.certify.case import SEARCH_GAP

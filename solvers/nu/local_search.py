@@ -27,10 +27,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.common.hyperplane import augmented
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import GramData, TrainingData, with_points
-from tightmargin.formulations.nu.extended_linearised import extended_nu_svc_linearised_dual
+from tightmargin.formulations.data.training_data import (
+    GramData,
+    TrainingData,
+    reads_dense_points,
+    with_points,
+)
+from tightmargin.formulations.nu.extended import extended_nu_svc_linearised_dual
 from tightmargin.formulations.nu.extended_robust import (
     Share,
     extended_robust_step,
@@ -39,7 +43,7 @@ from tightmargin.formulations.nu.extended_robust import (
     robust_risk,
 )
 from tightmargin.formulations.nu.feature_rank import refuse_dependent_features
-from tightmargin.formulations.nu.support_function import (
+from tightmargin.formulations.nu.reduced_hull import (
     ReducedHulls,
     best_levels,
     reduced_hulls,

@@ -35,9 +35,9 @@ from tightmargin.formulations.data.sparse_points import (
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.modeling.affine_rows import AffineRows, dot
 from tightmargin.formulations.modeling.array_variables import ArrayVar
-from tightmargin.formulations.nu.slope_bound import proven_slope
-from tightmargin.formulations.nu.support_function import reduced_hulls
-from tightmargin.formulations.nu.weights import loss_weights, nu_max
+from tightmargin.formulations.nu.nu_svc import loss_weights, nu_max
+from tightmargin.formulations.nu.polytope import proven_slope
+from tightmargin.formulations.nu.reduced_hull import reduced_hulls
 from tightmargin.printing import Printed
 from tightmargin.solvers.engines import highs
 from tightmargin.solvers.engines.running import Limits

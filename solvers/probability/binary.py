@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightmargin.formulations.data.arrays import Array, finite_points
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.printing import Drawn, Printed
 from tightmargin.solvers.engines.running import telling

@@ -35,12 +35,12 @@ from numpy.typing import ArrayLike, NDArray
 from tightmargin.formulations.data.arrays import Array, Mask, real_array, refuse_non_finite
 from tightmargin.formulations.data.multiclass_data import MulticlassData
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.multiclass.big_m import cap_of
 from tightmargin.formulations.multiclass.fisher_consistency import (
     HINGE,
     admissible_truncation,
     is_consistent,
 )
+from tightmargin.formulations.multiclass.truncated_hinge import cap_of
 from tightmargin.formulations.parameters import one_of
 from tightmargin.printing import Printed
 from tightmargin.solvers.engines.running import StopReason, checked_limits, telling

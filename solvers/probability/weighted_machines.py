@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from tightmargin.formulations.common.hyperplane import norm_of
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, ROUNDOFF, growth
-from tightmargin.formulations.common.rounded_sums import (
+from tightmargin.formulations.common.margin_levels import hinge_intercept
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    ROUNDOFF,
     excess,
+    growth,
     most_hinge,
     most_squares,
     score_errors,

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 from scipy.sparse.csgraph import connected_components
 
-from tightmargin.formulations.common.least_eigenvalue import ROUNDOFF as UNIT
+from tightmargin.formulations.common.rounding import ROUNDOFF as UNIT
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.modeling.semidefinite import lower_pairs
+from tightmargin.formulations.modeling.cones import lower_pairs
 from tightmargin.solvers.exact import rounded_down, rounded_up, shortened_up
 from tightmargin.solvers.kernel.bound import SparseMultipliers, in_dual_cone, moves, within_room
 from tightmargin.solvers.kernel.exact_bounds import RationalMultipliers

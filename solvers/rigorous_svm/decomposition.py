@@ -25,12 +25,11 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.multipliers import balanced_alpha
+from tightmargin.formulations.common.hyperplane import balanced_alpha
+from tightmargin.formulations.common.margin_levels import hinge_intercept
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import fraction, positive
 from tightmargin.number_words import count_text
 from tightmargin.printing import Page, Printed

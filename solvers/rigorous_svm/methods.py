@@ -19,8 +19,7 @@ import numpy as np
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.rigorous_svm.checks import OPTIMAL, loss_at_most
-from tightmargin.formulations.rigorous_svm.equivalence import equivalence
+from tightmargin.formulations.rigorous_svm.equivalence import OPTIMAL, equivalence, loss_at_most
 from tightmargin.solvers.engines.running import Limits
 from tightmargin.solvers.model.claim import Status
 from tightmargin.solvers.registry import AUTO, Finding, Method, register_method

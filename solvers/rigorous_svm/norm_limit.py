@@ -29,13 +29,12 @@ from scipy.optimize import linprog, nnls
 
 from tightmargin.formulations.common.hyperplane import add_hyperplane, signed_score
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.modeling.affine_rows import AffineRows, squares
 from tightmargin.formulations.parameters import positive
-from tightmargin.formulations.rigorous_svm.primal import rsvm_relaxed
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm_relaxed
 from tightmargin.printing import Printed
 from tightmargin.solvers.engines import clarabel, highs
 from tightmargin.solvers.engines.running import Limits, checked_limits

@@ -17,13 +17,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept_interval
+from tightmargin.formulations.common.margin_levels import hinge_intercept_interval
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import GramData, TrainingData
+from tightmargin.formulations.data.training_data import GramData, TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import one_of, positive
-from tightmargin.formulations.rigorous_svm.dual import rsvm_dual
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm_dual
 from tightmargin.number_words import number_text
 from tightmargin.printing import Drawn
 from tightmargin.solvers.engines.running import telling

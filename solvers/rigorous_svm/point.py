@@ -20,10 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
-from tightmargin.formulations.common.least_eigenvalue import OUTWARD, growth
-from tightmargin.formulations.common.multipliers import balanced_alpha
-from tightmargin.formulations.common.rounded_sums import excess, most_hinge, score_errors
+from tightmargin.formulations.common.hyperplane import balanced_alpha
+from tightmargin.formulations.common.margin_levels import hinge_intercept
+from tightmargin.formulations.common.rounding import (
+    OUTWARD,
+    excess,
+    growth,
+    most_hinge,
+    score_errors,
+)
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 from tightmargin.formulations.lemma import Lemma

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from tightmargin.formulations.common.intercept_recovery import hinge_intercept
+from tightmargin.formulations.common.margin_levels import hinge_intercept
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import GramData, TrainingData
 

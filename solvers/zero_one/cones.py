@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array, Index
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import is_weighted
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, one_of, positive
 from tightmargin.number_words import count_text

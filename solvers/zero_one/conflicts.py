@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted_unlike
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.lemma import Lemma
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import margins

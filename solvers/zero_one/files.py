@@ -17,9 +17,8 @@ import numpy as np
 
 from tightmargin.formulations.catalogue import Origin
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import is_weighted
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.solvers.certify.case import SEARCH_GAP, Case
 from tightmargin.solvers.edits.searches import Statements
 from tightmargin.solvers.exact import rounded_down

@@ -15,9 +15,8 @@ import numpy as np
 
 from tightmargin.formulations.common.hyperplane import norm_of
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.data.dense_points import reads_dense_points
 from tightmargin.formulations.data.point_weights import unweighted
-from tightmargin.formulations.data.training_data import TrainingData
+from tightmargin.formulations.data.training_data import TrainingData, reads_dense_points
 from tightmargin.formulations.parameters import positive
 from tightmargin.formulations.zero_one.loss import margins, scale_onto_margin, trivial_points
 from tightmargin.number_words import count_text, number_text

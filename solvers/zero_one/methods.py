@@ -16,10 +16,10 @@ from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.point_weights import is_weighted, refusal_of_weights
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.lemma import Lemma
-from tightmargin.formulations.svc.c_svc import c_svc
+from tightmargin.formulations.svc.soft_margin import c_svc
 from tightmargin.formulations.zero_one.checks import best_exact_point
-from tightmargin.formulations.zero_one.kernel_model import expansion
 from tightmargin.formulations.zero_one.ramp import ramp_objective
+from tightmargin.formulations.zero_one.without_big_m import expansion
 from tightmargin.solvers.certify.case import SEARCH_GAP, Case
 from tightmargin.solvers.conic.methods import (
     bound_from_facts,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,7 @@ def test_the_rank_of_the_lift_does_not_depend_on_the_units(scale: float) -> None
     facts = result.certificate.facts
     assert facts["rank_of_lift"] == 1
     assert facts["rank_tolerance"] == pytest.approx(1e-6 * result.objective, rel=1e-6)
+
+
+def test_a_pickle_that_names_a_module_of_before_still_loads() -> None:
+    assert pickle.loads(b"ctightmargin.formulations.svc.c_svc\nc_svc\n.") is tm.c_svc

@@ -103,6 +103,9 @@ def test_every_public_name_and_every_entry_belongs_to_one_task_or_family() -> No
     assert {place for place in NAMESPACES if place} <= set(tm.__all__)
     grouped = [entry.name for group in by_family().values() for entry in group]
     assert sorted(grouped) == sorted(tm.catalogue)
+    page = (ROOT / "docs" / "formulations.md").read_text(encoding="utf-8")
+    modules = {entry.build.__module__.split(".", 2)[2] for entry in CATALOGUE.values()}
+    assert all(f"`{module.replace('.', '/')}.py`" in page for module in modules)
 
 
 # --- what the pages are made of ------------------------------------------------------------------

@@ -447,7 +447,7 @@ def pyomo_optimum(model: pyo.ConcreteModel) -> float:
     """Optimum of a convex Pyomo model, read row by row through Pyomo's own visitor into cvxpy.
 
     Rows must be linear, convex quadratic, rotated cones (squares <= one product of two variables)
-    or semidefinite rows of tightmargin.formulations.modeling.semidefinite.
+    or semidefinite rows of tightmargin.formulations.modeling.cones.
     """
     reader = _PyomoReader()
     constraints: list[Any] = []

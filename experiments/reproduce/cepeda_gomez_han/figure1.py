@@ -13,7 +13,7 @@ from tightmargin.experiments.reproduce.cepeda_gomez_han.published import PAPER
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Column, Row, Table
 from tightmargin.experiments.reproduce.framework.registry import Effort, reproduction
 from tightmargin.experiments.reproduce.framework.report import PaperClaim, Report
-from tightmargin.formulations.conic.loss import conic_loss, hull_loss, least_indicator
+from tightmargin.formulations.conic.strengthening import conic_loss, hull_loss, least_indicator
 from tightmargin.formulations.data.arrays import Array
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tightmargin.experiments.reproduce.lee.statements.statements import (
 )
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.training_data import TrainingData
-from tightmargin.formulations.matrix.convex_models import (
+from tightmargin.formulations.matrix.matrix_svc import (
     matrix_svc_full,
     matrix_svc_nuclear,
     matrix_svc_projection,

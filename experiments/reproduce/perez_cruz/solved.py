@@ -16,7 +16,7 @@ from tightmargin.cuts.nu_path.nu_path import extended_nu_path
 from tightmargin.cuts.nu_path.result import ExtendedNuPath
 from tightmargin.cuts.nu_path.row import PathRow
 from tightmargin.experiments.reproduce.framework.comparison import Cell, Row
-from tightmargin.formulations.common.nu_property import HOLDS, margin_facts
+from tightmargin.formulations.common.margin_levels import HOLDS, margin_facts
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.solvers.nu.local_search import extended_nu_local
 

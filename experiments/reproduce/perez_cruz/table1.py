@@ -18,8 +18,12 @@ from tightmargin.experiments.reproduce.perez_cruz.published import MARGIN, PAPER
 from tightmargin.experiments.reproduce.perez_cruz.samples import CIRCLES, WIDTH, circles_and_disks
 from tightmargin.experiments.reproduce.perez_cruz.sharp_dual import sharp_dual
 from tightmargin.experiments.reproduce.perez_cruz.solved import Plain, row_of
-from tightmargin.formulations.common.intercept_recovery import nu_margin
-from tightmargin.formulations.common.nu_property import HOLDS, margin_facts, multiplier_facts
+from tightmargin.formulations.common.margin_levels import (
+    HOLDS,
+    margin_facts,
+    multiplier_facts,
+    nu_margin,
+)
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData
 from tightmargin.formulations.nu.nu_svc import nu_svc_dual

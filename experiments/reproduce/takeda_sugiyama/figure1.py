@@ -36,7 +36,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
 )
 from tightmargin.experiments.statistics.margin_errors import margin_errors, value_at_risk
 from tightmargin.formulations.data.arrays import Array
-from tightmargin.formulations.nu.min_cvar import min_cvar
+from tightmargin.formulations.nu.extended import min_cvar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

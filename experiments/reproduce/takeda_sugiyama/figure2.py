@@ -41,7 +41,7 @@ from tightmargin.experiments.reproduce.takeda_sugiyama.machines import (
 )
 from tightmargin.formulations.data.training_data import TrainingData
 from tightmargin.formulations.nu.nu_svc import nu_svc
-from tightmargin.formulations.svc.c_svc import c_svc_dual
+from tightmargin.formulations.svc.soft_margin import c_svc_dual
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.nu.nu_range import NuRange, nu_range
 

@@ -20,7 +20,7 @@ from tightmargin.formulations import c_svc
 
 THEIRS = "from their_helpers import helped\ndef work(n):\n    return helped(n)\n"
 FILES = {
-    "formulations/svc/c_svc.py": "def build(n):\n    return n\n",
+    "formulations/svc/soft_margin.py": "def build(n):\n    return n\n",
     "solvers/engines/highs.py": "x = 1\n",
     "cuts/loop.py": "x = 1\n",
     "experiments/plots/pictures.py": '"""Words."""\n',
@@ -131,11 +131,11 @@ def test_a_file_edited_after_it_was_loaded_is_refused_until_it_is_loaded_anew(
 
 def test_a_formulation_edited_after_it_was_loaded_is_refused(ours: Path, tmp_path: Path) -> None:
     sources = sources_digest(c_svc)
-    edited(ours / "formulations" / "svc" / "c_svc.py")
-    with pytest.raises(ValueError, match=r"c_svc\.py: edited after this Python had loaded it"):
+    edited(ours / "formulations" / "svc" / "soft_margin.py")
+    with pytest.raises(ValueError, match=r"soft_margin\.py: edited after this Python had loaded"):
         run_study(c_svc, [(1,)], name="n", store=tmp_path / "s.sqlite")
     outcome = Step(c_svc, (1,), 0, sources)()
-    assert re.match(r"RuntimeError: process \d+ on .*c_svc\.py: edited after", outcome.error)
+    assert re.match(r"RuntimeError: process \d+ on .*soft_margin\.py: edited after", outcome.error)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

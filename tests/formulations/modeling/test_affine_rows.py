@@ -27,8 +27,8 @@ from tests.inside.formulations import (
     dot,
     equal_rows,
     squares,
+    total,
 )
-from tests.inside.formulations import affine_rows_total as total
 from tests.inside.solvers import StandardForm, representable, standard_form
 from tests.support.covering import FULL
 from tightmargin.solvers import solve

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tests.inside.formulations import AffineRows, ArrayVar, dot
-from tests.inside.formulations import linear_sums_total as total
+from tests.inside.formulations import AffineRows, ArrayVar, dot, total
 from tests.inside.solvers import LpSolution, highs_handle, settled
 from tests.references import reference_solutions
 from tests.support.covering import FULL

@@ -16,8 +16,7 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.repn import generate_standard_repn
 
 import tightmargin as tm
-from tests.inside.formulations import ArrayVar, dot, squares
-from tests.inside.formulations import affine_rows_total as total
+from tests.inside.formulations import ArrayVar, dot, squares, total
 from tests.inside.solvers import Columns, Polynomial, sparse_assembly, standard_form
 from tests.inside.solvers import expressions_read as read
 from tests.support.covering import FULL

@@ -18,9 +18,8 @@ from tightmargin.experiments.statistics.sample_complexity import (
 from tightmargin.formulations.data.arrays import Array
 from tightmargin.formulations.data.kernels import gram_data
 from tightmargin.formulations.data.training_data import GramData, TrainingData
-from tightmargin.formulations.rigorous_svm.primal import rsvm
-from tightmargin.formulations.svc.c_svc import c_svc
-from tightmargin.formulations.svc.soft_margin import kernel_soft_margin_svc, soft_margin_svc
+from tightmargin.formulations.rigorous_svm.rsvm import rsvm
+from tightmargin.formulations.svc.soft_margin import c_svc, kernel_soft_margin_svc, soft_margin_svc
 from tightmargin.solvers.solve import solve
 
 RIDGE = 0.05
