@@ -25,8 +25,12 @@ import scipy.sparse as sp
 
 from tightmargin.formulations.catalogue import CATALOGUE, Origin, origin_now
 from tightmargin.formulations.data.arrays import Array, Index, Mask
-from tightmargin.formulations.reliances import BigMRule, big_m_rule, has_derived_slack_bounds
-from tightmargin.formulations.zero_one.big_m import BigM
+from tightmargin.formulations.reliances import (
+    BigM,
+    BigMRule,
+    big_m_rule,
+    has_derived_slack_bounds,
+)
 from tightmargin.solvers.certify.case import Case
 from tightmargin.solvers.certify.certify import fixed_case, solve_fixed
 from tightmargin.solvers.certify.multipliers import searched_bound
