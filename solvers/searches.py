@@ -145,7 +145,7 @@ class Trace:
 class Searched(Filed):
     """Base of what a search has found: its finding is judged on the model, nothing searched again.
 
-    seconds, proven: of the search.
+    seconds: of the search.
     """
 
     __slots__ = ()
@@ -202,15 +202,12 @@ class GlobalSearch(Searched, Framed, Drawn):
     def _effort(self) -> str:
         return f"{self.seconds:.2g} s"
 
-    def _ended(self) -> str:
-        return str(self.stop)
-
     def _page(self) -> Page:
         return search_page(
             self._title(),
             self.objective,
             self.bound,
-            ended=self._ended(),
+            ended=str(self.stop),
             effort=self._effort(),
             parts=self._parts,
         )
