@@ -21,11 +21,11 @@ def example(name: str) -> pyo.ConcreteModel:
     """A new model of an entry, on the few points of its example."""
     text = str(CATALOGUE[name].build.__doc__)
     data = re.search(r">>> data = (.+)", text)
-    call = re.search(r">>> (?:result = tm\.solve\(|model = )(tm\.\w+\(.*?\))\)?\n", text)
+    call = re.search(r">>> (?:result = tm\.solve\((.+)\)|model = (tm\.\w+\(.+))\n", text)
     assert data is not None
     assert call is not None
     points = eval(data.group(1), {"tm": tm})
-    model = eval(call.group(1), {"tm": tm, "data": points})
+    model = eval(call.group(1) or call.group(2), {"tm": tm, "data": points})
     assert isinstance(model, pyo.ConcreteModel)
     return model
 
