@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.references.reference_solutions import points
+from tests.support.command_line import write_csv
 from tests.support.covering import FULL
 from tightmargin.formulations import CATALOGUE, TrainingData
 
@@ -147,3 +148,9 @@ def no_search_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{methods}.POINT_LIMIT_OF_TREE", 0)
     monkeypatch.setattr(f"{methods}.POINT_LIMIT_OF_CONFLICTS", 0)
     monkeypatch.setattr(f"{methods}.bound_by_cones", lambda *given, **words: None)
+
+
+@pytest.fixture(scope="module")
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The points of a module, as a file."""
+    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", request.module.DATA)

@@ -123,11 +123,6 @@ def test_what_belongs_to_a_solver_asks_for_one() -> None:
     assert solve(tm.extended_nu_svc_ball(DATA, nu=0.6)).solver == "clarabel"
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
-
-
 @pytest.mark.parametrize(
     ("method", "code", "solver"),
     [("auto", 0, "tightmargin"), ("local", 1, "tightmargin"), ("direct", 0, "scip")],

@@ -175,7 +175,7 @@ _NAMES = {
     "solvers.zero_one": (
         "nodes=compiled cones_run=cones "
         "conflict_search_parts=conflicts tree=conflicts conflict_search_search=conflicts "
-        "loans=conflicts packings_document=files packings_parts=files "
+        "loans=conflicts packings_document=files "
         "zero_one_closing_bounds=methods zero_one_methods=methods probing=node_bounds "
         "incumbents=planes"
     ),

@@ -22,11 +22,6 @@ RIDGE, GRID = 0.02, (0.23, 0.47, 0.71)
 WORDS = ("--set", f"ridge={RIDGE}", "pi=0.23,0.47,0.71")
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
-
-
 def path(file: Path, *words: str | Path) -> Answer:
     return run("path", "weighted_svc", "--data", file, *words)
 

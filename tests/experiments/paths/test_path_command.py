@@ -50,11 +50,6 @@ FAMILIES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
-
-
 def path(name: str, file: Path, *words: str | Path, asked: str = "") -> Answer:
     family = FAMILIES[name]
     asked = asked or family.asked

@@ -24,11 +24,6 @@ H = 0.7
 BOUNDS = (0.1, 0.7, 0.9)  # the first with all of the smaller class at 1
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_csv(tmp_path_factory.mktemp("data") / "train.csv", DATA)
-
-
 def least_loss(bound: float, data: TrainingData = DATA) -> float:
     return reference_solutions.least_loss(data, "free", bound).value
 
