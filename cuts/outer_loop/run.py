@@ -306,8 +306,21 @@ class LoopRun:
         weight = self.best.weight
         best = Incumbent(weight, self.best.value, self.problem.point(weight))
         return CuttingPlaneResult(
-            best, self.lower, tuple(self.trace), stop, message, proof, tuple(self.cuts),
-            self.tolerance, self.strategy, self.space, self.seed, self._solves(),
-            time.perf_counter() - self.started, self.problem, self.nodes,
-            tuple(self.vertices.seen), self.no_face_left,
-        )  # fmt: skip
+            best=best,
+            bound=self.lower,
+            trace=tuple(self.trace),
+            stop=stop,
+            message=message,
+            proof=proof,
+            cuts=tuple(self.cuts),
+            tolerance=self.tolerance,
+            seed=self.seed,
+            lp_solves=self._solves(),
+            seconds=time.perf_counter() - self.started,
+            problem=self.problem,
+            strategy=self.strategy,
+            space=self.space,
+            nodes=self.nodes,
+            faces=tuple(self.vertices.seen),
+            no_face_left=self.no_face_left,
+        )

@@ -41,9 +41,9 @@ class SearchState(Printed):
     seconds: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SearchResult(Searched, Framed, Drawn):
-    """How a search ended; best point and bound hold whatever ended it.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OverDirections(Searched, Framed, Drawn):
+    """What a global search for the extended nu-SVC has found, whatever ended it.
 
     Attributes
     ----------
@@ -51,40 +51,92 @@ class SearchResult(Searched, Framed, Drawn):
         w, b, rho, xi and the objective, by sorting.
     bound : float
         Proven: no w of norm 1 has an objective below it.
-    trace : tuple of SearchState
-        At the start, whenever the number of steps has doubled or a better point was found, and at
-        the end.
+    trace : tuple
+        Where it stood, at the end as well.
     stop : StopReason
         PROVEN when objective - bound is within the tolerances.
     message, proof : str
         The reason in words, and what proves the bound.
-    engine : str
-        "branch_and_cut" or "hull".
-    steps, lp_solves, evaluations : int
-        Nodes or rounds; linear programs; evaluations of the objective by sorting.
     cuts : tuple of Cut
-        Global cuts that were used, those at corners with more ties than general position has left
-        out.
-    tolerance, absolute : float
-        Gap that counts as closed: relative, and as a share of the size of the data.
+        In their order; of branch and cut the global ones, without those at corners with more ties
+        than general position has.
+    tolerance : float
+        Relative, up to which the best point is optimal when proven.
+    lp_solves : int
+        Linear programs.
     """
 
     best: Incumbent
     bound: float
-    trace: tuple[SearchState, ...]
+    trace: tuple[Any, ...]
     stop: StopReason
     message: str
     proof: str
-    engine: str
-    steps: int
-    lp_solves: int
-    evaluations: int
     cuts: tuple[Cut, ...]
     tolerance: float
-    absolute: float
     seed: int
+    lp_solves: int
     seconds: float
     problem: PolarProblem
+
+    @property
+    def stated(self) -> Stated:
+        """The model of extended_nu_svc."""
+        problem = self.problem
+        words = {"nu": problem.nu, "intercept": problem.intercept}
+        words |= {"class_balance": problem.class_balance}
+        return Stated("extended_nu_svc", problem.data, words)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the proof of optimality is complete."""
+        return self.stop is StopReason.PROVEN
+
+    @property
+    def objective(self) -> float:
+        """Of the best point."""
+        return self.best.objective
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary, cuts and trace included."""
+        return {
+            "objective": self.best.objective,
+            "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
+            "bound": self.bound,
+            "stop": str(self.stop),
+            "message": self.message,
+            "proven": self.proven,
+            "proof": self.proof,
+            "tolerance": self.tolerance,
+            "seed": self.seed,
+            "lp_solves": self.lp_solves,
+            "seconds": self.seconds,
+            "trace": [asdict(state) for state in self.trace],
+            "cuts": [cut.to_json() for cut in self.cuts],
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SearchResult(OverDirections):
+    """How branch and cut or the hull engine ended; see OverDirections.
+
+    Attributes
+    ----------
+    trace : tuple of SearchState
+        At the start, whenever the number of steps has doubled or a better point was found, and at
+        the end.
+    engine : str
+        "branch_and_cut" or "hull".
+    steps, evaluations : int
+        Nodes or rounds; evaluations of the objective by sorting.
+    absolute : float
+        Gap that counts as closed, as a share of the size of the data.
+    """
+
+    engine: str
+    steps: int
+    evaluations: int
+    absolute: float
 
     def _page(self) -> Page:
         word = "node" if self.engine == "branch_and_cut" else "round"
@@ -96,21 +148,6 @@ class SearchResult(Searched, Framed, Drawn):
             effort=f"{count_text(self.steps, word)}, {self.lp_solves} LPs, {self.seconds:.2g} s",
             parts=".best.values, .cuts, .trace, .to_frame()",
         )
-
-    @property
-    def stated(self) -> Stated:
-        """The model of extended_nu_svc."""
-        return model_of(self.problem)
-
-    @property
-    def proven(self) -> bool:
-        """Whether the proof of optimality is complete."""
-        return self.stop is StopReason.PROVEN
-
-    @property
-    def objective(self) -> float:
-        """Of the best point."""
-        return self.best.objective
 
     @property
     def absolute_gap(self) -> float:
@@ -126,31 +163,12 @@ class SearchResult(Searched, Framed, Drawn):
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary, cuts and trace included."""
-        return {
+        return super().to_json() | {
             "engine": self.engine,
-            "objective": self.best.objective,
-            "values": {name: np.asarray(part).tolist() for name, part in self.best.values.items()},
-            "bound": self.bound,
-            "stop": str(self.stop),
-            "message": self.message,
-            "proven": self.proven,
-            "proof": self.proof,
-            "tolerance": self.tolerance,
             "absolute": self.absolute,
-            "seed": self.seed,
             "steps": self.steps,
-            "lp_solves": self.lp_solves,
             "evaluations": self.evaluations,
-            "seconds": self.seconds,
-            "trace": [asdict(state) for state in self.trace],
-            "cuts": [cut.to_json() for cut in self.cuts],
         }
-
-
-def model_of(problem: PolarProblem) -> Stated:
-    """The model of the catalogue that a problem over directions is."""
-    words = {"nu": problem.nu, "intercept": problem.intercept}
-    return Stated("extended_nu_svc", problem.data, words | {"class_balance": problem.class_balance})
 
 
 def closed_below(value: float, tolerance: float, absolute: float) -> float:

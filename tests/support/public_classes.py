@@ -11,8 +11,8 @@ from tightmargin.printing import Readable
 ROOMS = ("formulations", "solvers", "cuts", "experiments")
 INSIDE = {
     "Printed", "Framed", "GlobalSearch", "PathResult", "Proof", "Proven", "TwoClasses", "BoxCover",
-    "FaceMet", "HingeMachine", "Infeasible", "LazyRows", "Minorised", "ModelMethod", "Point",
-    "ProvenRow", "Unbounded",
+    "FaceMet", "HingeMachine", "Infeasible", "LazyRows", "Minorised", "ModelMethod",
+    "OverDirections", "Point", "ProvenRow", "Unbounded",
 }  # fmt: skip
 
 

@@ -38,13 +38,19 @@ def rebuilt(data: TrainingData, plain: dict[str, Any]) -> CuttingPlaneResult:
     values = {name: np.array(part) for name, part in plain["values"].items()}
     faces = tuple(FaceSeen(**{**face, "rows": tuple(face["rows"])}) for face in plain["faces"])
     stopped = plain["no_face_left"]
+    same = ("bound", "message", "proof", "tolerance", "strategy", "space", "seed", "lp_solves")
     return CuttingPlaneResult(
-        Incumbent(np.array(plain["weight"]), plain["objective"], values),
-        plain["bound"], tuple(Round(**state) for state in plain["trace"]),
-        StopReason(plain["stop"]), plain["message"], plain["proof"], cuts, plain["tolerance"],
-        plain["strategy"], plain["space"], plain["seed"], plain["lp_solves"], plain["seconds"],
-        problem, plain["nodes"], faces, None if stopped is None else Round(**stopped),
-    )  # fmt: skip
+        best=Incumbent(np.array(plain["weight"]), plain["objective"], values),
+        trace=tuple(Round(**state) for state in plain["trace"]),
+        stop=StopReason(plain["stop"]),
+        cuts=cuts,
+        seconds=plain["seconds"],
+        problem=problem,
+        nodes=plain["nodes"],
+        faces=faces,
+        no_face_left=None if stopped is None else Round(**stopped),
+        **{name: plain[name] for name in same},
+    )
 
 
 def faces_left(result: CuttingPlaneResult, corners: Array) -> list[tuple[int, int]]:

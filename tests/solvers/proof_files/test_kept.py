@@ -138,6 +138,7 @@ def test_edited_models_keep_theirs(build: Build, tmp_path: Path) -> None:
 
 
 SMALL = outlier_data("clustered", n=12, d=2, sigma=0.5, seed=1)
+MANY = outlier_data("clustered", n=40, d=6, sigma=0.5, seed=1)
 FEW = outlier_data("clustered", n=6, d=1, sigma=0.5, seed=1)
 THREE = tm.data.gaussian_class_data(n=9, d=2, classes=3, sigma=0.5, seed=0)
 WORDS = {"penalty": 1.0, "intercept": "free"}
@@ -148,6 +149,7 @@ FOUND: dict[str, Callable[[], Any]] = {
     "cones": lambda: tm.search.cone_search(SMALL, **WORDS),
     "ramp": lambda: tm.search.ramp_cone_search(FEW, C=1.0, intercept="penalised"),
     "conflicts": lambda: tm.search.conflict_search(SMALL, **WORDS),
+    "open": lambda: tm.search.conflict_search(MANY, **WORDS, step_limit=1),
     "classes": lambda: tm.search.truncated_search(THREE, ridge=0.1, truncation=0.0),
     "robust": lambda: tm.search.robust_search(SMALL, nu=0.5, mu="1/4"),
     "facets": lambda: tm.search.hull_search(SMALL, nu=0.3),
@@ -164,7 +166,8 @@ FOUND: dict[str, Callable[[], Any]] = {
 def test_searches_rows_and_workers_have_files(name: str, tmp_path: Path) -> None:
     found = FOUND[name]()
     for each in (found, pickle.loads(pickle.dumps(found))):
-        assert saved(each, tmp_path / "proof.json").kind == "optimum"
+        proof = saved(each, tmp_path / "proof.json")
+        assert proof.kind == "optimum" or (name == "open" and proof.lower > 0)
 
 
 @pytest.mark.parametrize("status", [None, Status.OPTIMAL])
