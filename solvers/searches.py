@@ -34,7 +34,7 @@ from tightmargin.solvers.tables import Framed, fits_in_a_cell, table_page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stated(Printed):
+class CatalogueModel(Printed):
     """A model of the catalogue, by what it is built from.
 
     entry: its name.
@@ -54,13 +54,13 @@ class Stated(Printed):
         return build(self.entry, data, **self.parameters)
 
 
-class Filed:
+class WithProofFile:
     """Base of what is proven of a model of the catalogue."""
 
     __slots__ = ()
 
     @property
-    def stated(self) -> Stated | None:
+    def about(self) -> CatalogueModel | None:
         """That model; None beside rows of one's own, and of what was read from a file."""
         return None
 
@@ -81,16 +81,16 @@ class Filed:
             in exact arithmetic. No file is written then.
         """
         refuse_bad_path(path)
-        if self.stated is None:
+        if self.about is None:
             raise ValueError(
                 f"this {type(self).__name__} is of no model of the catalogue: it was read from a "
                 "file, or has rows of its own. Solve the model by tm.solve, and save that proof"
             )
-        return self._result(self.stated).save_proof(path)
+        return self._result(self.about).save_proof(path)
 
-    def _result(self, stated: Stated) -> SolveResult:
+    def _result(self, about: CatalogueModel) -> SolveResult:
         """The same of the model: solved again, which a row of a path costs little."""
-        return solve(stated.model(), live=False)
+        return solve(about.model(), live=False)
 
 
 # --- Results of searches -------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Trace:
         self.progress(now)
 
 
-class Searched(Filed):
+class Searched(WithProofFile):
     """Base of what a search has found: its finding is judged on the model, nothing searched again.
 
     seconds: of the search.
@@ -151,8 +151,8 @@ class Searched(Filed):
     __slots__ = ()
     seconds: float
 
-    def _result(self, stated: Stated) -> SolveResult:
-        model = stated.model()
+    def _result(self, about: CatalogueModel) -> SolveResult:
+        model = about.model()
         written = as_written(model)
         case = Case(written.model, Subject(written.form), written.origin, Limits())
         finding = next(_FINDINGS[kind] for kind in type(self).__mro__ if kind in _FINDINGS)
@@ -174,7 +174,7 @@ class GlobalSearch(Searched, Framed, Drawn):
     seconds : float
     trace : tuple of TracePoint
         Bound and objective over time, some hundred at most; the last is the end.
-    stated : Stated or None
+    about : CatalogueModel or None
         The model of the catalogue that it is about.
     """
 
@@ -183,7 +183,7 @@ class GlobalSearch(Searched, Framed, Drawn):
     stop: StopReason
     seconds: float
     trace: tuple[Any, ...]
-    stated: Stated | None = field(default=None, repr=False)
+    about: CatalogueModel | None = field(default=None, repr=False)
     _parts: ClassVar[str] = ".w, .b, .trace, .to_frame()"
 
     @property
@@ -265,7 +265,7 @@ def finding_of(
 # --- Rows of paths -------------------------------------------------------------------------------
 
 
-PROOFS = ("attained", "below", "stated")  # what no file holds
+PROOFS = ("attained", "below", "about")  # what no file holds
 WORDS = ("objective", "upper", "bound", "gap", "verdict", "stop", "seconds")
 
 
@@ -304,7 +304,7 @@ class Row(Protocol):
 RowT = TypeVar("RowT", bound=Row)
 
 
-class Proven(Filed, Printed):
+class Proven(WithProofFile, Printed):
     """What follows from the proofs that a row holds, and from nothing else.
 
     objective: at the point, as computed.

@@ -48,7 +48,7 @@ from tightmargin.formulations.parameters import INTERCEPTS, finite_hyperplane, o
 from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.exact import rounded_up
-from tightmargin.solvers.searches import Progress, Stated, Trace
+from tightmargin.solvers.searches import CatalogueModel, Progress, Trace
 
 PROVING = 0.1  # of the search's seconds, which the kernel takes at most to do it again
 LOST = 32  # times the error of a sum of all entries of a column
@@ -129,7 +129,7 @@ def robust_search(
         objective=search.risk, bound=bound, stop=stop, seconds=seconds,
         trace=tuple(search.trace.points), w=w, b=b,
         outliers=np.flatnonzero(robust_risk(data, w, b, nu=nu, mu=mu)[1]), cells=search.cells,
-        cover=cover, lemma=lemma, stated=Stated("extended_robust_svc", data, words),
+        cover=cover, lemma=lemma, about=CatalogueModel("extended_robust_svc", data, words),
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ from tightmargin.solvers.kernel.statement import (
     point_by_formula,
 )
 from tightmargin.solvers.kernel.verdict import Judgement, Verdict, judged
-from tightmargin.solvers.searches import Proven, Stated
+from tightmargin.solvers.searches import CatalogueModel, Proven
 
 FEASIBLE = "w scaled onto its sphere, rho and b from the sort, slacks from their formula"
 ZERO = Fraction()
@@ -86,7 +86,7 @@ class PathRow(Proven):
     errors : int
         Training points on the wrong side or on the hyperplane.
     seconds : float
-    stated : Stated or None
+    about : CatalogueModel or None
         The model of the row.
     """
 
@@ -112,7 +112,7 @@ class PathRow(Proven):
     margin_error_share: float
     errors: int
     seconds: float
-    stated: Stated | None = field(default=None, repr=False)
+    about: CatalogueModel | None = field(default=None, repr=False)
 
     @property
     def allowed(self) -> float:
@@ -181,7 +181,7 @@ def path_row(
         margin_error_share=float(family.caps[xi > slack].sum()),
         errors=int((scores <= 0).sum()),
         seconds=seconds,
-        stated=Stated(
+        about=CatalogueModel(
             "extended_nu_svc",
             data,
             {"nu": nu, "class_balance": family.class_balance, "intercept": family.intercept},

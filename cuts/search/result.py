@@ -15,7 +15,7 @@ from tightmargin.number_words import count_text
 from tightmargin.printing import Drawn, Page, Printed
 from tightmargin.solvers.engines.running import StopReason
 from tightmargin.solvers.result import search_page
-from tightmargin.solvers.searches import Searched, Stated
+from tightmargin.solvers.searches import CatalogueModel, Searched
 from tightmargin.solvers.tables import Framed
 
 
@@ -80,12 +80,12 @@ class OverDirections(Searched, Framed, Drawn):
     problem: PolarProblem
 
     @property
-    def stated(self) -> Stated:
+    def about(self) -> CatalogueModel:
         """The model of extended_nu_svc."""
         problem = self.problem
         words = {"nu": problem.nu, "intercept": problem.intercept}
         words |= {"class_balance": problem.class_balance}
-        return Stated("extended_nu_svc", problem.data, words)
+        return CatalogueModel("extended_nu_svc", problem.data, words)
 
     @property
     def proven(self) -> bool:

@@ -65,7 +65,7 @@ from tightmargin.solvers.kernel.statement import (
     point_by_formula,
 )
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.searches import PathResult, Proven, Stated
+from tightmargin.solvers.searches import CatalogueModel, PathResult, Proven
 from tightmargin.solvers.solve import solve
 
 # --- The penalty at which the conic SDP spends a given sum of z ----------------------------------
@@ -167,7 +167,7 @@ class ConicRow(Proven):
     rank: of W - w~ w~': eigenvalues above 1e-6 of the trace of W.
     errors: training points on the wrong side or on the hyperplane.
     lemma: what proves the bound.
-    stated: the model of the row.
+    about: the model of the row.
     """
 
     penalty: float
@@ -188,7 +188,7 @@ class ConicRow(Proven):
     errors: int
     seconds: float
     lemma: Lemma | None
-    stated: Stated | None = field(default=None, repr=False)
+    about: CatalogueModel | None = field(default=None, repr=False)
 
     @property
     def allowed(self) -> float:
@@ -323,7 +323,7 @@ class ConicRows:
             errors=int((self.problem.signed @ weight <= 0).sum()),
             seconds=time.perf_counter() - started,
             lemma=lemma,
-            stated=Stated(entry, self.data, given),
+            about=CatalogueModel(entry, self.data, given),
         )
         self.rows.append(row)
 

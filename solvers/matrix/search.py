@@ -37,7 +37,7 @@ from tightmargin.solvers.certify.case import SEARCH_GAP
 from tightmargin.solvers.engines.clarabel import is_panic
 from tightmargin.solvers.engines.running import StopReason, drive
 from tightmargin.solvers.matrix.alternating import fixed_columns, matrix_alternating
-from tightmargin.solvers.searches import GlobalSearch, Stated, Trace
+from tightmargin.solvers.searches import CatalogueModel, GlobalSearch, Trace
 
 # --- The projection SDP of the matrix SVM where one direction lies in a cone, and its proven bound
 # Take predictors with m <= n (transposed if need be). A B of rank 1 has its columns along a unit
@@ -355,10 +355,11 @@ def matrix_search(
     seconds = time.perf_counter() - started
     search.trace.note(seconds, search.cells, search.bound, search.objective, last=True)
     words = {"ridge": ridge, "shape": (m, n), "rank": r, "intercept": intercept}
+    words["incumbent"] = search.w, search.b
     return MatrixSearch(
         objective=search.objective, bound=search.bound, stop=stop, seconds=seconds,
         trace=tuple(search.trace.points), w=search.w, b=search.b, cells=search.cells,
-        stated=Stated("matrix_svc_bilinear", data, words | {"incumbent": (search.w, search.b)}),
+        about=CatalogueModel("matrix_svc_bilinear", data, words),
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ from tightmargin.solvers.hinge.batch_multiclass import (
     machine_space,
     slope_of,
 )
-from tightmargin.solvers.searches import GlobalSearch, Stated, Trace
+from tightmargin.solvers.searches import CatalogueModel, GlobalSearch, Trace
 
 # --- Lower bounds on hinge machines of several classes by weak duality, from any multipliers -----
 #     min  ridge N + sum_i c_i max(0, max_k 1 - f_{y_i}(x_i) + f_k(x_i)),      N = sum_k ||B_k||^2
@@ -212,7 +212,7 @@ def truncated_search(
     return TruncatedSearch(
         objective=search.known, bound=lower, stop=stop, seconds=seconds,
         trace=tuple(search.trace.points), B=search.B, b=search.b, nodes=search.nodes,
-        stated=Stated("multiclass_truncated", data, known),
+        about=CatalogueModel("multiclass_truncated", data, known),
     )  # fmt: skip
 
 

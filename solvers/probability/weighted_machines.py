@@ -47,7 +47,7 @@ from tightmargin.solvers.kernel.statement import (
 )
 from tightmargin.solvers.kernel.verdict import Verdict
 from tightmargin.solvers.model.claim import Status
-from tightmargin.solvers.searches import Proven, Stated
+from tightmargin.solvers.searches import CatalogueModel, Proven
 from tightmargin.solvers.solve import solve
 
 INTERIOR, LIBSVM, MODEL = "interior", "libsvm", "model"
@@ -72,7 +72,7 @@ class WeightedMachine(Proven):
     method: "interior", "libsvm" or "model".
     seconds: its share of what it was solved in.
     claimed: the bound that a file states.
-    stated: the model of the machine.
+    about: the model of the machine.
     """
 
     pi: float
@@ -84,7 +84,7 @@ class WeightedMachine(Proven):
     method: str
     seconds: float
     claimed: float | None = None
-    stated: Stated | None = field(default=None, repr=False)
+    about: CatalogueModel | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -176,8 +176,8 @@ class Problem:
         value, below = self.value(pi, w, b), by_lemma(self.subject(pi), lemma)
         attained = self.attained(pi, w, b, value)
         words = {"ridge": self.ridge, "pi": pi, "intercept": self.intercept}
-        stated = Stated("weighted_svc", self.data, words)
-        return WeightedMachine(pi, w, b, value, attained, below, method, seconds, stated=stated)
+        about = CatalogueModel("weighted_svc", self.data, words)
+        return WeightedMachine(pi, w, b, value, attained, below, method, seconds, about=about)
 
     def attained(self, pi: float, w: Array, b: float, value: float) -> FeasiblePoint:
         """The objective rounded up, every rounding counted."""

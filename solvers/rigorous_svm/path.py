@@ -46,7 +46,7 @@ from tightmargin.solvers.rigorous_svm.segments import (
     labels_of,
     scaled,
 )
-from tightmargin.solvers.searches import PathResult, Proven, Stated
+from tightmargin.solvers.searches import CatalogueModel, PathResult, Proven
 from tightmargin.solvers.solve import solve
 
 # --- What a path of the rigorous SVM is made of: one row for each norm bound H -------------------
@@ -69,7 +69,7 @@ class RsvmRow(Proven):
     stop: what there is to say about the end: why gamma is 0, or the gap open; else an empty string.
     b_interval (float, float): all intercepts of least loss for this w.
     errors: training points on the wrong side or on the hyperplane.
-    stated: the model of the row.
+    about: the model of the row.
     """
 
     point: RsvmPoint
@@ -79,7 +79,7 @@ class RsvmRow(Proven):
     stop: str
     b_interval: tuple[float, float]
     errors: int
-    stated: Stated | None = field(default=None, repr=False)
+    about: CatalogueModel | None = field(default=None, repr=False)
 
     def _title(self) -> str:
         return f"RsvmRow: norm_bound {number_text(self.norm_bound)}"
@@ -149,7 +149,7 @@ def rsvm_row(
         stop=stop,
         b_interval=hinge_intercept_interval(scores, data.y, np.ones(data.n)),
         errors=int((data.y * (scores + point.b) <= 0).sum()),
-        stated=Stated("rsvm", data, {"norm_bound": point.norm_bound}),
+        about=CatalogueModel("rsvm", data, {"norm_bound": point.norm_bound}),
     )
 
 

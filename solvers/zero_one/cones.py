@@ -356,7 +356,7 @@ def cone_search(
     _begin(best, data, incumbent)
     found = search_cells(problem, best, run, started, "0-1 loss", decided)
     words = {"penalty": cost, "intercept": intercept}
-    return replace(found, stated=None if side else big_m_model("zero_one_big_m", data, words, best))
+    return replace(found, about=None if side else big_m_model("zero_one_big_m", data, words, best))
 
 
 @reads_dense_points
@@ -419,7 +419,7 @@ def ramp_cone_search(
     decided = 0.0 if beside is None else beside.constant
     found = search_cells(problem, best, run, started, "ramp loss", decided)
     words = {"C": cost, "intercept": intercept}
-    return replace(found, stated=None if side else big_m_model(RAMP, data, words, best))
+    return replace(found, about=None if side else big_m_model(RAMP, data, words, best))
 
 
 def _begin(best: ConePlane, data: TrainingData, incumbent: tuple[Array, float] | None) -> None:

@@ -40,7 +40,7 @@ from tightmargin.solvers.kernel.conflicts import (
     in_parts,
 )
 from tightmargin.solvers.kernel.signed_points import SideRows, SignedPoints
-from tightmargin.solvers.searches import GlobalSearch, Progress, Stated, Trace
+from tightmargin.solvers.searches import CatalogueModel, GlobalSearch, Progress, Trace
 from tightmargin.solvers.zero_one.heuristic import zero_one_incumbent
 from tightmargin.solvers.zero_one.node_bounds import (
     Bounded,
@@ -97,10 +97,10 @@ class ConflictSearch(GlobalSearch):
 
 def big_m_model(
     entry: str, data: TrainingData, words: Mapping[str, Any], best: ConePlane | ConflictPlane
-) -> Stated:
+) -> CatalogueModel:
     """The big-M model that a search is about, its M derived from the best hyperplane."""
     known = {"incumbent": (best.w, best.b)} if np.isfinite(best.objective) else {}
-    return Stated(entry, data, {**words, "big_m": "derived", **known})
+    return CatalogueModel(entry, data, {**words, "big_m": "derived", **known})
 
 
 BATCH = 256  # nodes at a time: fewer leave the interpreter waiting more
@@ -694,13 +694,13 @@ def conflict_search(
     seconds = clock() - started
     search.note(seconds, last=True)
     words, best = {"penalty": cost, "intercept": intercept}, search.best
-    stated = None if side else big_m_model("zero_one_big_m", data, words, best)
+    about = None if side else big_m_model("zero_one_big_m", data, words, best)
     return ConflictSearch(
         objective=best.objective, bound=search.bound, stop=stop, seconds=seconds,
         trace=tuple(search.trace.points), w=best.w, b=best.b, given_up=best.given_up,
         nodes=search.nodes, steps=search.steps, parts=search.parts,
         lemma=search.cover.lemma(search.objective),
-        stated=stated,
+        about=about,
     )  # fmt: skip
 
 
