@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,24 +16,22 @@ from tightmargin.formulations import CATALOGUE
 MORE = {
     "formulations": (
         "catalogue", "data.training_data", "data.multiclass_data", "common.hyperplane",
-        "modeling.affine_rows", "modeling.semidefinite", "data.normalisation", "data.kernels",
-        "data.kernel_pca", "data.kernel_centring", "zero_one.big_m",
-        "zero_one.intercept_bound", "zero_one.slack_bounds", "zero_one.conflicts",
-        "conic.strengthening", "common.nu_property", "nu.support_function",
-        "rigorous_svm.equivalence", "rigorous_svm.inverse_maps",
+        "common.margin_levels", "modeling.affine_rows", "modeling.cones", "data.normalisation",
+        "data.kernels", "data.kernel_pca", "zero_one.big_m", "zero_one.slack_bounds",
+        "zero_one.conflicts", "conic.strengthening", "nu.reduced_hull", "rigorous_svm.equivalence",
     ),
     "solvers": (
-        "solve", "result", "certify.certify", "engines.registry", "live_lp", "errors", "doctor",
+        "solve", "result", "certify.certify", "engines.registry", "live_lp", "doctor",
         "zero_one.conflicts", "zero_one.cones", "zero_one.least_errors",
     ),
     "cuts": (
-        "cut.cut", "cut.scaling", "cut.files", "generation.concavity", "generation.facial",
-        "outer_loop.trace", "outer_loop.result", "separation.asking", "separation.found_rows",
-        "search.result", "nu_path.row", "nu_path.result", "nu_path.chords",
+        "cut.cut", "cut.scaling", "generation.concavity", "generation.facial", "outer_loop.result",
+        "separation.asking", "separation.found_rows", "search.result", "nu_path.row",
+        "nu_path.result",
     ),
     "experiments": (
         "statistics.risk_bounds", "statistics.margin_errors",
-        "statistics.vc_bound", "statistics.sample_complexity", "estimators.classifier",
+        "statistics.vc_bound", "statistics.sample_complexity",
         "data.specs", "data.outlier_generators", "validation.cross_validation", "gap_study.study",
         "gap_study.ladder", "gap_study.comparing", "gap_study.gap_table", "studies.runner",
         "reproduce.framework.registry",
@@ -259,7 +256,7 @@ def modules(room: str) -> Iterator[str]:
         f"tightmargin.{room}.{name}" for name in MORE[room]
     }
     mine = sorted(name for name in names if name.split(".")[1] == room)
-    yield from (name for name in mine if importlib.util.find_spec(name) and inner(name))
+    yield from (name for name in mine if inner(name))
 
 
 def inner(module: str) -> list[str]:
